@@ -1,0 +1,18 @@
+//! kq answers, on one Kubernetes node, the questions that only the kubelet could answer.
+//!
+//! Every answer is made the same way: facts are gathered, a pure computation decides and keeps its
+//! reasons, the result is shown.
+//!
+//! ```text
+//! edge ──> facts ──> domain (cgroup, ...) ──> output
+//!            └── k8s ──┘
+//! ```
+//!
+//! * [`k8s`]: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
+//! * [`facts`]: what is known about a node, and where from. Pure.
+//! * [`edge`]: the only folder that reads or writes the world.
+//! * [`cgroup`]: a domain: one folder per question. Pure; domains do not import each other.
+//! * [`output`]: tables, JSON, YAML; safe for terminals.
+//!
+//! The binary in `src/bin/kq/` is the only place that knows all of them.
+
