@@ -16,3 +16,4 @@
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
 
+pub mod k8s;

@@ -1,0 +1,128 @@
+//! Amounts of resources, exactly as Kubernetes parses, adds, compares, rounds and prints them.
+//!
+//! Mirrors `Quantity` of `staging/src/k8s.io/apimachinery/pkg/api/resource/` (`quantity.go`,
+//! `amount.go`, `math.go`, `scale_int.go`, `suffix.go`), read in 1.36.2, including where that
+//! arithmetic wraps or loses a sign: the kubelet acts on those numbers. Pinned by the vectors
+//! `quantity.jsonl`. No float comes near an amount.
+//!
+//! * `parse`: text to amount.
+//! * `convert`: amount to 64-bit units.
+//! * `arithmetic`: add, subtract, compare, round.
+//! * `print`: amount to text; serde.
+
+mod arithmetic;
+mod convert;
+mod parse;
+mod print;
+
+pub use parse::ParseQuantityError;
+
+use num_bigint::BigInt;
+
+/// An amount of a resource.
+///
+/// Two quantities are equal (`==`) when they are the same amount in the same form with the same
+/// text; [`Quantity::compare`] compares the amounts alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quantity {
+    amount: Amount,
+    format: Format,
+    /// The input as it was written, where Kubernetes prints that instead of the canonical text.
+    kept: Option<Box<str>>,
+}
+
+/// How a quantity prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Of a quantity that was never set; prints as `DecimalExponent`.
+    #[default]
+    Unset,
+    /// `250m`, `1`, `2k`
+    DecimalSi,
+    /// `64Mi`; below 1024 and with fractions as `DecimalSi`.
+    BinarySi,
+    /// `12e6`
+    DecimalExponent,
+}
+
+impl Format {
+    /// Returns the name that Kubernetes gives the format; empty for a quantity never set.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unset => "",
+            Self::DecimalSi => "DecimalSI",
+            Self::BinarySi => "BinarySI",
+            Self::DecimalExponent => "DecimalExponent",
+        }
+    }
+}
+
+/// The number. Which of the two forms holds it decides how conversions to 64 bits go wrong, so the
+/// form is carried along as Kubernetes carries it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Amount {
+    /// mantissa x 10^exponent
+    Small { mantissa: i64, exponent: i32 },
+    /// Boxed: almost every amount on a node is small.
+    Big(Box<Decimal>),
+}
+
+impl Default for Amount {
+    fn default() -> Self {
+        Self::Small { mantissa: 0, exponent: 0 }
+    }
+}
+
+/// unscaled / 10^scale
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Decimal {
+    unscaled: BigInt,
+    scale: i32,
+}
+
+impl Quantity {
+    /// Returns a number of whole units (bytes, cores, counts).
+    pub fn from_units(units: i64, format: Format) -> Self {
+        Self::small(units, 0, format)
+    }
+
+    /// Returns a number of thousandths (milli-CPU).
+    pub fn from_milli(milli: i64, format: Format) -> Self {
+        Self::small(milli, -3, format)
+    }
+
+    /// Returns the format.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Tells whether the amount is zero.
+    pub fn is_zero(&self) -> bool {
+        self.sign() == 0
+    }
+
+    /// Returns -1, 0 or 1.
+    pub fn sign(&self) -> i32 {
+        match &self.amount {
+            Amount::Small { mantissa, .. } => mantissa.signum() as i32,
+            Amount::Big(decimal) => match decimal.unscaled.sign() {
+                num_bigint::Sign::Minus => -1,
+                num_bigint::Sign::NoSign => 0,
+                num_bigint::Sign::Plus => 1,
+            },
+        }
+    }
+
+    fn small(mantissa: i64, exponent: i32, format: Format) -> Self {
+        Self { amount: Amount::Small { mantissa, exponent }, format, kept: None }
+    }
+
+    fn big(unscaled: BigInt, scale: i32, format: Format) -> Self {
+        Self { amount: Amount::Big(Box::new(Decimal { unscaled, scale })), format, kept: None }
+    }
+}
+
+/// Returns 10^k.
+fn power_of_ten(k: u32) -> BigInt {
+    BigInt::from(10u8).pow(k)
+}

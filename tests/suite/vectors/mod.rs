@@ -1,0 +1,64 @@
+//! Conformance with answers recorded from the kubelet's own functions.
+//!
+//! Reads the folder in `KQ_VECTORS_DIR`, else `tests/vectors/`, and runs every `FAMILY.jsonl` in it.
+//! A line is `{"id", "source", "in", "out"}`; a family is a function from `in` to `out` that goes
+//! through the library's public functions.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+mod quantity;
+
+type Answer = fn(&Value) -> Value;
+
+/// Every family that kq knows.
+const FAMILIES: &[(&str, Answer)] = &[
+    ("quantity", quantity::answer),
+];
+
+/// How many failures of a family are shown.
+const SHOWN: usize = 5;
+
+#[test]
+fn every_recorded_answer_is_reproduced() {
+    let dir = std::env::var_os("KQ_VECTORS_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors"), PathBuf::from);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&dir)
+        .unwrap_or_else(|error| panic!("cannot read {}: {error}", dir.display()))
+        .map(|entry| entry.expect("a folder entry can be read").path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "jsonl"))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "no vectors in {}", dir.display());
+
+    let failed: usize = files.iter().map(|file| run(file)).sum();
+    assert_eq!(failed, 0, "{failed} cases failed");
+}
+
+/// Runs one family and returns how many of its cases failed.
+fn run(file: &Path) -> usize {
+    let family = file.file_stem().unwrap_or_default().to_string_lossy();
+    let Some((_, answer)) = FAMILIES.iter().find(|(name, _)| *name == family) else {
+        println!("{family} passed 0 failed 1");
+        println!("  unknown family: {}", file.display());
+        return 1;
+    };
+    let text = std::fs::read_to_string(file).expect("a vector file is UTF-8");
+    let (mut passed, mut failures) = (0, Vec::new());
+    for line in text.lines() {
+        let case: Value = serde_json::from_str(line).expect("a vector line is JSON");
+        let got = std::panic::catch_unwind(|| answer(&case["in"]))
+            .unwrap_or_else(|_| Value::from("kq panicked"));
+        if got == case["out"] {
+            passed += 1;
+        } else {
+            failures
+                .push(format!("{}\n    expected {}\n    got      {got}", case["id"], case["out"]));
+        }
+    }
+    println!("{family} passed {passed} failed {}", failures.len());
+    for failure in failures.iter().take(SHOWN) {
+        println!("  {failure}");
+    }
+    failures.len()
+}
