@@ -1,3 +1,10 @@
 //! What Kubernetes objects mean, independent of any node: pure, shared by every domain.
 
+pub mod cpuset;
+pub mod duration;
+pub mod feature_gates;
+pub mod go_text;
+pub mod kubelet_rules;
+pub mod nearest;
 pub mod quantity;
+pub mod version;

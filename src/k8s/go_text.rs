@@ -1,0 +1,229 @@
+//! What Go's `strconv` and `fmt` make of text and numbers, where the kubelet's answers show it.
+
+use std::fmt::Write as _;
+
+/// Why Go's `strconv` refuses a text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("strconv.{function}: parsing {}: {problem}", quote(text))]
+pub struct NumError {
+    /// The function of `strconv`.
+    pub function: &'static str,
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: NumProblem,
+}
+
+/// What is wrong with a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NumProblem {
+    /// Not a number.
+    #[error("invalid syntax")]
+    Syntax,
+    /// Too large.
+    #[error("value out of range")]
+    Range,
+}
+
+impl NumError {
+    fn new(function: &'static str, text: &str, problem: NumProblem) -> Self {
+        Self { function, text: text.to_owned(), problem }
+    }
+}
+
+/// Returns a text as Go's `%q` shows it.
+pub fn quote(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\x07' => quoted.push_str("\\a"),
+            '\x08' => quoted.push_str("\\b"),
+            '\x0c' => quoted.push_str("\\f"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '\x0b' => quoted.push_str("\\v"),
+            c if c.is_ascii_control() => {
+                let _ = write!(quoted, "\\x{:02x}", u32::from(c));
+            }
+            c if c.is_control() || (c.is_whitespace() && c != ' ') => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Returns a number as Go's `%v` shows a float64.
+pub fn float(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return match value {
+            v if v.is_nan() => "NaN".to_owned(),
+            v if v == f64::INFINITY => "+Inf".to_owned(),
+            v if v == f64::NEG_INFINITY => "-Inf".to_owned(),
+            v => format!("{v}"),
+        };
+    }
+    let scientific = format!("{value:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..21).contains(&exponent) {
+        return format!("{value}");
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+/// Reads a whole number as `strconv.Atoi` does.
+pub fn atoi(text: &str) -> Result<i64, NumError> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NumError::new("Atoi", text, NumProblem::Syntax));
+    }
+    text.parse().map_err(|_| NumError::new("Atoi", text, NumProblem::Range))
+}
+
+/// Reads a truth value as `strconv.ParseBool` does.
+pub fn parse_bool(text: &str) -> Result<bool, NumError> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(NumError::new("ParseBool", text, NumProblem::Syntax)),
+    }
+}
+
+/// Reads a number as `strconv.ParseFloat(text, 32)` does.
+pub fn parse_float32(text: &str) -> Result<f32, NumError> {
+    let refuse = |problem| NumError::new("ParseFloat", text, problem);
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let negative = text.starts_with('-');
+    let signed = |value: f32| if negative { -value } else { value };
+    match unsigned.to_ascii_lowercase().as_str() {
+        "inf" | "infinity" => return Ok(signed(f32::INFINITY)),
+        "nan" if unsigned == text => return Ok(f32::NAN),
+        _ => {}
+    }
+    let hex = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X"));
+    if !underscores_separate_digits(unsigned, hex.is_some()) {
+        return Err(refuse(NumProblem::Syntax));
+    }
+    let value = match hex {
+        Some(digits) => hex_float(&digits.replace('_', "")),
+        None => decimal_float(&unsigned.replace('_', "")),
+    };
+    match value {
+        None => Err(refuse(NumProblem::Syntax)),
+        Some(value) if value.is_infinite() => Err(refuse(NumProblem::Range)),
+        Some(value) => Ok(signed(value)),
+    }
+}
+
+/// Tells whether every underscore stands between digits, or between the base and a digit.
+fn underscores_separate_digits(text: &str, hex: bool) -> bool {
+    let digit = |byte: &u8| {
+        if hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() }
+    };
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_').all(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let after_base = hex && at == 2;
+        (after_base || before.is_some_and(digit)) && bytes.get(at + 1).is_some_and(digit)
+    })
+}
+
+/// Reads digits with an optional point and exponent.
+fn decimal_float(text: &str) -> Option<f32> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let digits = mantissa.replacen('.', "", 1);
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let exponent_ok =
+        exponent.is_none_or(|text| all_digits(text.strip_prefix(['+', '-']).unwrap_or(text)));
+    (all_digits(&digits) && exponent_ok).then(|| text.parse().ok())?
+}
+
+/// Reads hexadecimal digits with an optional point and the exponent of two that Go requires.
+///
+/// Digits beyond the fifteenth are not needed to round to an `f32`.
+fn hex_float(text: &str) -> Option<f32> {
+    let (mantissa, exponent) = text.split_once(['p', 'P'])?;
+    let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let exponent: i64 =
+        exponent.parse().unwrap_or(if exponent.starts_with('-') { -99999 } else { 99999 });
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let (mut value, mut taken, mut scale) = (0_u64, 0, 0_i64);
+    for (at, digit) in whole.chars().chain(fraction.chars()).enumerate() {
+        let digit = digit.to_digit(16)?;
+        let in_fraction = at >= whole.len();
+        if taken < 15 {
+            value = value * 16 + u64::from(digit);
+            taken += usize::from(value > 0);
+            scale -= if in_fraction { 4 } else { 0 };
+        } else if !in_fraction {
+            scale += 4;
+        }
+    }
+    let power = exponent.saturating_add(scale).clamp(-99_999, 99_999) as i32;
+    Some((value as f64 * 2_f64.powi(power)) as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_follow_go() {
+        let cases: &[(&str, &str, Result<f32, &str>)] = &[
+            ("plain", "12.5", Ok(12.5)),
+            ("exponent", "1e1", Ok(10.0)),
+            ("point first", ".5", Ok(0.5)),
+            ("point last", "5.", Ok(5.0)),
+            ("sign", "-1", Ok(-1.0)),
+            ("underscore", "1_0", Ok(10.0)),
+            ("hex", "0x1p4", Ok(16.0)),
+            ("hex fraction", "0x1.8p1", Ok(3.0)),
+            ("infinity", "-Inf", Ok(f32::NEG_INFINITY)),
+            ("empty", "", Err("strconv.ParseFloat: parsing \"\": invalid syntax")),
+            ("blank", " 1", Err("strconv.ParseFloat: parsing \" 1\": invalid syntax")),
+            ("point alone", ".", Err("strconv.ParseFloat: parsing \".\": invalid syntax")),
+            ("hex without p", "0x1", Err("strconv.ParseFloat: parsing \"0x1\": invalid syntax")),
+            ("bad underscore", "_1", Err("strconv.ParseFloat: parsing \"_1\": invalid syntax")),
+            ("two signs", "+-1", Err("strconv.ParseFloat: parsing \"+-1\": invalid syntax")),
+            ("too large", "1e40", Err("strconv.ParseFloat: parsing \"1e40\": value out of range")),
+        ];
+        for (name, text, expected) in cases {
+            let got = parse_float32(text).map_err(|error| error.to_string());
+            assert_eq!(got.as_ref().ok(), expected.as_ref().ok(), "{name}");
+            assert_eq!(got.err().as_deref(), expected.err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_texts_are_shown_as_go_shows_them() {
+        for (name, value, expected) in [
+            ("zero", 0.0, "0"),
+            ("fraction", 0.9, "0.9"),
+            ("small", 0.000_000_1, "1e-07"),
+            ("large", 1e21, "1e+21"),
+            ("not quite large", 1e20, "100000000000000000000"),
+        ] {
+            assert_eq!(float(value), expected, "{name}");
+        }
+        assert_eq!(quote("a\"\n\u{1}"), "\"a\\\"\\n\\x01\"");
+        assert_eq!(parse_bool("T"), Ok(true));
+        assert!(parse_bool("yes").is_err());
+    }
+}

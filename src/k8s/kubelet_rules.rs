@@ -1,0 +1,77 @@
+//! Which of the kubelet's rules are in force: its version and its feature gates.
+//!
+//! Passed to every computation that depends on them. Where versions differ, a method here names the
+//! difference, so that no computation compares versions.
+
+use crate::k8s::feature_gates::FeatureGates;
+use crate::k8s::version::KubeletVersion;
+
+/// The rules of one kubelet.
+#[derive(Clone, Copy, Debug)]
+pub struct KubeletRules {
+    /// Its feature gates, which know its version.
+    pub gates: FeatureGates,
+}
+
+impl KubeletRules {
+    /// Returns the rules of a version with every gate at its default.
+    pub fn for_version(version: KubeletVersion) -> Self {
+        Self { gates: FeatureGates::for_version(version) }
+    }
+
+    /// Tells whether huge pages can be given for the pod as a whole (since 1.33).
+    pub fn pod_level_hugepages(&self) -> bool {
+        self.since(33)
+    }
+
+    /// Tells whether a container without huge pages of its own gets the pod's limit (since 1.34).
+    pub fn container_takes_pod_level_hugepages(&self) -> bool {
+        self.since(34)
+    }
+
+    /// Tells whether memory QoS asks `memoryReservationPolicy` what to protect (since 1.36);
+    /// kubelets before protect every request.
+    pub fn memory_reservation_policies(&self) -> bool {
+        self.since(36)
+    }
+
+    fn since(&self, minor: u32) -> bool {
+        self.gates.version().known().used().at_least(minor)
+    }
+}
+
+impl Default for KubeletRules {
+    /// The newest rules that kq knows.
+    fn default() -> Self {
+        Self::for_version(KubeletVersion::NEWEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::k8s::feature_gates::Gate;
+
+    #[test]
+    fn rules_follow_the_version() {
+        // Version: pod-level huge pages, handed on to containers, reservation policies, pod level on.
+        for (version, expected) in [
+            ("1.30", [false, false, false, false]),
+            ("1.32", [false, false, false, false]),
+            ("1.33", [true, false, false, false]),
+            ("1.34", [true, true, false, true]),
+            ("1.35", [true, true, false, true]),
+            ("1.36", [true, true, true, true]),
+            ("1.40", [true, true, true, true]),
+        ] {
+            let rules = KubeletRules::for_version(version.parse().expect("a version"));
+            let got = [
+                rules.pod_level_hugepages(),
+                rules.container_takes_pod_level_hugepages(),
+                rules.memory_reservation_policies(),
+                rules.gates.enabled(Gate::PodLevelResources),
+            ];
+            assert_eq!(got, expected, "{version}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The version of a kubelet, as far as its behaviour depends on it.
+//!
+//! Rules change with minor versions; the patch is kept for showing only.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// The version of a kubelet.
+///
+/// Two versions are equal, and ordered, by major and minor: patches do not change rules.
+#[derive(Clone, Copy, Debug)]
+pub struct KubeletVersion {
+    /// 1.
+    pub major: u32,
+    /// The number that rules depend on.
+    pub minor: u32,
+    /// The patch, if it was given.
+    pub patch: Option<u32>,
+}
+
+/// Whether kq knows the rules of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It does.
+    Inside(KubeletVersion),
+    /// The version is too old; the oldest known is used.
+    Older(KubeletVersion),
+    /// The version is too new; the newest known is used.
+    Newer(KubeletVersion),
+}
+
+/// Why a text is not a kubelet version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a kubelet version such as 1.36 or v1.36.2")]
+pub struct ParseVersionError {
+    /// The text.
+    pub text: String,
+}
+
+impl KubeletVersion {
+    /// The oldest version whose rules kq knows.
+    pub const OLDEST: Self = Self::new(1, 32);
+    /// The newest version whose rules kq knows.
+    pub const NEWEST: Self = Self::new(1, 36);
+
+    /// Returns a version without a patch.
+    pub const fn new(major: u32, minor: u32) -> Self {
+        Self { major, minor, patch: None }
+    }
+
+    /// Tells whether kq knows the rules of this version, or which version it uses instead.
+    pub fn known(self) -> Known {
+        if self < Self::OLDEST {
+            Known::Older(Self::OLDEST)
+        } else if self > Self::NEWEST {
+            Known::Newer(Self::NEWEST)
+        } else {
+            Known::Inside(self)
+        }
+    }
+
+    /// Tells whether this is the given 1.x version or a later one.
+    pub fn at_least(self, minor: u32) -> bool {
+        self >= Self::new(1, minor)
+    }
+}
+
+impl Known {
+    /// Returns the version whose rules are used.
+    pub fn used(self) -> KubeletVersion {
+        match self {
+            Self::Inside(version) | Self::Older(version) | Self::Newer(version) => version,
+        }
+    }
+}
+
+impl PartialEq for KubeletVersion {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for KubeletVersion {}
+
+impl Ord for KubeletVersion {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.major, self.minor).cmp(&(other.major, other.minor))
+    }
+}
+
+impl PartialOrd for KubeletVersion {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for KubeletVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)?;
+        self.patch.map_or(Ok(()), |patch| write!(f, ".{patch}"))
+    }
+}
+
+impl FromStr for KubeletVersion {
+    type Err = ParseVersionError;
+
+    /// Reads `1.36`, `v1.36.2`, `1.36.2+k3s1` or `v1.36.0-rc.1`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = text.strip_prefix('v').unwrap_or(text);
+        let numbers = numbers.split(['+', '-']).next().unwrap_or_default();
+        let parsed: Option<Vec<u32>> = numbers.split('.').map(number).collect();
+        match parsed.as_deref() {
+            Some(&[major, minor]) => Ok(Self { major, minor, patch: None }),
+            Some(&[major, minor, patch]) => Ok(Self { major, minor, patch: Some(patch) }),
+            _ => Err(ParseVersionError { text: text.to_owned() }),
+        }
+    }
+}
+
+/// Reads digits only: `u32` alone would accept a sign.
+fn number(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_shown() {
+        let cases = [
+            ("minor only", "1.36", Some("1.36")),
+            ("patch", "v1.36.2", Some("1.36.2")),
+            ("build", "1.36.2+k3s1", Some("1.36.2")),
+            ("pre-release", "v1.36.0-rc.1", Some("1.36.0")),
+            ("vendor", "v1.33.5-gke.1162000", Some("1.33.5")),
+            ("empty", "", None),
+            ("major only", "1", None),
+            ("four parts", "1.2.3.4", None),
+            ("sign", "1.+36", None),
+            ("words", "latest", None),
+            ("too large", "1.99999999999", None),
+        ];
+        for (name, text, expected) in cases {
+            let got = text.parse::<KubeletVersion>().ok().map(|version| version.to_string());
+            assert_eq!(got.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_versions_use_the_nearest() {
+        let cases = [
+            ("older", (1, 28), Known::Older(KubeletVersion::OLDEST)),
+            ("oldest", (1, 32), Known::Inside(KubeletVersion::OLDEST)),
+            ("newest", (1, 36), Known::Inside(KubeletVersion::NEWEST)),
+            ("newer", (1, 40), Known::Newer(KubeletVersion::NEWEST)),
+            ("next major", (2, 0), Known::Newer(KubeletVersion::NEWEST)),
+        ];
+        for (name, (major, minor), expected) in cases {
+            assert_eq!(KubeletVersion::new(major, minor).known(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_patch_does_not_count() {
+        let patched: KubeletVersion = "1.34.7".parse().expect("a version");
+        assert_eq!(patched, KubeletVersion::new(1, 34));
+        assert!(patched.at_least(34) && !patched.at_least(35));
+    }
+}
