@@ -1,10 +1,15 @@
 //! What Kubernetes objects mean, independent of any node: pure, shared by every domain.
 
 pub mod cpuset;
+pub mod defaults;
 pub mod duration;
 pub mod feature_gates;
 pub mod go_text;
 pub mod kubelet_rules;
 pub mod nearest;
+pub mod pod;
+pub mod priority;
+pub mod qos;
 pub mod quantity;
+pub mod resources;
 pub mod version;

@@ -7,12 +7,17 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+mod input;
+mod pod_resources;
+mod qos;
 mod quantity;
 
 type Answer = fn(&Value) -> Value;
 
 /// Every family that kq knows.
 const FAMILIES: &[(&str, Answer)] = &[
+    ("pod_resources", pod_resources::answer),
+    ("qos", qos::answer),
     ("quantity", quantity::answer),
 ];
 

@@ -1,0 +1,106 @@
+//! What the API server fills in about resources before a kubelet sees the pod.
+//!
+//! Mirrors `SetDefaults_Pod`, `SetDefaults_PodSpec` and `SetDefaults_ResourceList` of
+//! `pkg/apis/core/v1/defaults.go`, read in 1.36.2; pinned by the vectors `qos.jsonl`. Static pods go
+//! through the same defaults inside the kubelet. Applying them twice changes nothing.
+
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::{Container, Pod, ResourceList, ResourceRequirements};
+use crate::k8s::priority::priority_of_class;
+use crate::k8s::resources::{ResourceOptions, Side, container_total, is_supported_at_pod_level};
+
+/// Fills in requests from limits, at pod level too, and rounds every amount to thousandths.
+pub fn apply_api_defaults(pod: &mut Pod, rules: &KubeletRules) {
+    let spec = &mut pod.spec;
+    for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+        let ResourceRequirements { requests, limits } = &mut container.resources;
+        fill(requests, limits, |_| true);
+    }
+    if rules.gates.enabled(Gate::PodLevelResources) {
+        default_pod_level(pod, rules);
+    }
+    round_amounts(pod);
+}
+
+/// Fills in the priority that admission gives the built-in classes.
+pub fn apply_priority(pod: &mut Pod) {
+    if pod.spec.priority.is_none() {
+        pod.spec.priority = priority_of_class(&pod.spec.priority_class_name);
+    }
+}
+
+fn default_pod_level(pod: &mut Pod, rules: &KubeletRules) {
+    let mut resources = match &pod.spec.resources {
+        Some(set) if !set.requests.is_empty() || !set.limits.is_empty() => set.clone(),
+        _ => return,
+    };
+    let options = ResourceOptions::default();
+    if rules.pod_level_hugepages() {
+        for (name, amount) in container_total(pod, Side::Limits, &options).total.iter() {
+            if name.hugepage_size().is_some()
+                && !resources.requests.contains(name)
+                && !resources.limits.contains(name)
+            {
+                resources.limits.insert(name.clone(), amount.clone());
+            }
+        }
+    }
+    if !resources.limits.is_empty() {
+        let total = container_total(pod, Side::Requests, &options).total;
+        fill(&mut resources.requests, &total, |name| {
+            name.hugepage_size().is_none() && is_supported_at_pod_level(name, true)
+        });
+        let skip_hugepages = !rules.pod_level_hugepages();
+        fill(&mut resources.requests, &resources.limits, |name| {
+            is_supported_at_pod_level(name, skip_hugepages)
+        });
+    }
+    pod.spec.resources = Some(resources);
+}
+
+/// Copies what is missing.
+fn fill(
+    list: &mut ResourceList,
+    from: &ResourceList,
+    wanted: impl Fn(&crate::k8s::pod::ResourceName) -> bool,
+) {
+    for (name, amount) in from.iter() {
+        if wanted(name) && !list.contains(name) {
+            list.insert(name.clone(), amount.clone());
+        }
+    }
+}
+
+fn round_amounts(pod: &mut Pod) {
+    let round = |list: &mut ResourceList| {
+        for (_, amount) in list.iter_mut() {
+            amount.round_up_to_milli();
+        }
+    };
+    let round_both = |resources: &mut ResourceRequirements| {
+        round(&mut resources.requests);
+        round(&mut resources.limits);
+    };
+    let spec = &mut pod.spec;
+    let containers = spec
+        .containers
+        .iter_mut()
+        .chain(&mut spec.init_containers)
+        .chain(&mut spec.ephemeral_containers);
+    containers.map(|container: &mut Container| &mut container.resources).for_each(round_both);
+    spec.resources.iter_mut().for_each(round_both);
+    spec.overhead.iter_mut().for_each(round);
+    let status = &mut pod.status;
+    let statuses = status
+        .container_statuses
+        .iter_mut()
+        .chain(&mut status.init_container_statuses)
+        .chain(&mut status.ephemeral_container_statuses);
+    for container in statuses {
+        container.resources.iter_mut().for_each(round_both);
+        container.allocated_resources.iter_mut().for_each(round);
+    }
+    status.resources.iter_mut().for_each(round_both);
+    status.allocated_resources.iter_mut().for_each(round);
+}

@@ -1,0 +1,268 @@
+//! The part of a pod that kq reads: metadata, resources and the status of resources.
+//!
+//! Field names are those of the Kubernetes API, `k8s.io/api/core/v1/types.go`. Everything else in a
+//! pod, its environment and secrets above all, is skipped while parsing and never held.
+
+mod read;
+mod resource_list;
+
+pub(crate) use read::{FromMapping, Text, object, optional_object};
+pub use resource_list::{ResourceList, ResourceName};
+
+use read::{AnyText, null_as_default, objects, objects_where};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use std::fmt;
+
+/// A pod as the kubelet sees it.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Pod {
+    /// Name, namespace, UID and the annotations that the kubelet acts on.
+    #[serde(deserialize_with = "object")]
+    pub metadata: ObjectMeta,
+    /// What was asked for.
+    #[serde(deserialize_with = "object")]
+    pub spec: PodSpec,
+    /// What the node reported.
+    #[serde(deserialize_with = "object")]
+    pub status: PodStatus,
+}
+
+/// The identity of a pod.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ObjectMeta {
+    /// The name; empty when the API server is to make one up from `generate_name`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// The prefix of a generated name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub generate_name: String,
+    /// The namespace; empty in a manifest means `default`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub namespace: String,
+    /// The UID; empty in a manifest that was never sent to an API server.
+    #[serde(deserialize_with = "null_as_default")]
+    pub uid: String,
+    /// The annotations that decide who the pod is to the kubelet.
+    #[serde(deserialize_with = "null_as_default")]
+    pub annotations: Annotations,
+    /// Checked, not kept.
+    #[serde(deserialize_with = "null_as_default")]
+    pub labels: Labels,
+}
+
+/// The annotations that the kubelet puts on static pods and their mirrors
+/// (`pkg/kubelet/types/pod_update.go`).
+///
+/// All others are read only to refuse what is no text, as the API server does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Annotations {
+    /// Where the kubelet got the pod from: `api`, `file` or `http`.
+    pub config_source: Option<String>,
+    /// The hash of a static pod, which is its UID.
+    pub config_hash: Option<String>,
+    /// On a mirror pod: the UID under which the kubelet runs the static pod.
+    pub config_mirror: Option<String>,
+}
+
+/// Labels, of which kq needs none; a value that is no text is refused while reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Labels;
+
+/// What was asked for.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodSpec {
+    /// The regular containers.
+    #[serde(deserialize_with = "objects")]
+    pub containers: Vec<Container>,
+    /// The init containers and, with `restartPolicy: Always`, the sidecars.
+    #[serde(deserialize_with = "objects")]
+    pub init_containers: Vec<Container>,
+    /// The containers that `kubectl debug` added.
+    #[serde(deserialize_with = "objects")]
+    pub ephemeral_containers: Vec<Container>,
+    /// Pod-level resources; present but empty means something (`qos::computed_qos_class`).
+    #[serde(deserialize_with = "optional_object")]
+    pub resources: Option<ResourceRequirements>,
+    /// What the runtime class adds for the sandbox.
+    pub overhead: Option<ResourceList>,
+    /// The priority that admission resolved.
+    pub priority: Option<i32>,
+    /// The name of the priority class.
+    #[serde(deserialize_with = "null_as_default")]
+    pub priority_class_name: String,
+    /// The node that the pod is bound to.
+    #[serde(deserialize_with = "null_as_default")]
+    pub node_name: String,
+}
+
+/// A container of any kind.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Container {
+    /// The name, unique in its pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// Requests and limits.
+    #[serde(deserialize_with = "object")]
+    pub resources: ResourceRequirements,
+    /// `Always` on an init container makes it a sidecar.
+    pub restart_policy: Option<String>,
+}
+
+impl Container {
+    /// Tells whether this init container is a sidecar.
+    pub fn restarts_always(&self) -> bool {
+        self.restart_policy.as_deref() == Some("Always")
+    }
+}
+
+/// Requests and limits.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ResourceRequirements {
+    /// What is set aside.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "ResourceList::is_empty")]
+    pub requests: ResourceList,
+    /// What is not to be exceeded.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "ResourceList::is_empty")]
+    pub limits: ResourceList,
+}
+
+/// What the node reported.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodStatus {
+    /// `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`; empty when never reported.
+    #[serde(deserialize_with = "null_as_default")]
+    pub phase: String,
+    /// The QoS class that was recorded; wins over the computed one.
+    #[serde(deserialize_with = "null_as_default")]
+    pub qos_class: String,
+    /// The conditions about resizes; the others are dropped while reading.
+    #[serde(deserialize_with = "resize_conditions")]
+    pub conditions: Vec<PodCondition>,
+    /// Statuses of the regular containers.
+    #[serde(deserialize_with = "objects")]
+    pub container_statuses: Vec<ContainerStatus>,
+    /// Statuses of init containers and sidecars.
+    #[serde(deserialize_with = "objects")]
+    pub init_container_statuses: Vec<ContainerStatus>,
+    /// Statuses of ephemeral containers.
+    #[serde(deserialize_with = "objects")]
+    pub ephemeral_container_statuses: Vec<ContainerStatus>,
+    /// Pod-level resources in effect.
+    #[serde(deserialize_with = "optional_object")]
+    pub resources: Option<ResourceRequirements>,
+    /// Pod-level requests that the kubelet allocated.
+    pub allocated_resources: Option<ResourceList>,
+    /// What dynamic resource allocation accounts to this pod.
+    #[serde(deserialize_with = "objects")]
+    pub node_allocatable_resource_claim_statuses: Vec<NodeAllocatableResourceClaimStatus>,
+}
+
+/// A condition of a pod.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodCondition {
+    /// The type, such as `PodResizePending`.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub kind: String,
+    /// The reason, such as `Infeasible`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub reason: String,
+}
+
+/// What the node reported about a container.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ContainerStatus {
+    /// The container's name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// `<runtime>://<id>`; empty before the container was created.
+    #[serde(rename = "containerID", deserialize_with = "null_as_default")]
+    pub container_id: String,
+    /// Requests and limits in effect.
+    #[serde(deserialize_with = "optional_object")]
+    pub resources: Option<ResourceRequirements>,
+    /// Requests that the kubelet allocated.
+    pub allocated_resources: Option<ResourceList>,
+}
+
+/// What one claim accounts to the node's own resources.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeAllocatableResourceClaimStatus {
+    /// The amounts.
+    #[serde(deserialize_with = "null_as_default")]
+    pub resources: ResourceList,
+}
+
+/// Reads the conditions that kq asks for.
+fn resize_conditions<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<PodCondition>, D::Error> {
+    objects_where(deserializer, |condition: &PodCondition| condition.kind.starts_with("PodResize"))
+}
+
+impl<'de> Deserialize<'de> for Annotations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Annotations;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
+                const SOURCE: &str = "kubernetes.io/config.source";
+                const HASH: &str = "kubernetes.io/config.hash";
+                const MIRROR: &str = "kubernetes.io/config.mirror";
+                let mut kept = Annotations::default();
+                while let Some(key) = map.next_key::<Text<'_>>()? {
+                    let (slot, name) = match &*key {
+                        SOURCE => (&mut kept.config_source, SOURCE),
+                        HASH => (&mut kept.config_hash, HASH),
+                        MIRROR => (&mut kept.config_mirror, MIRROR),
+                        _ => {
+                            map.next_value_seed(AnyText)?;
+                            continue;
+                        }
+                    };
+                    if slot.is_some() {
+                        return Err(A::Error::duplicate_field(name));
+                    }
+                    // `null` is the empty text.
+                    *slot = Some(map.next_value::<Option<String>>()?.unwrap_or_default());
+                }
+                Ok(kept)
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Labels;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
+                while map.next_key::<Text<'_>>()?.is_some() {
+                    map.next_value_seed(AnyText)?;
+                }
+                Ok(Labels)
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}

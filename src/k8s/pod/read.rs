@@ -1,0 +1,280 @@
+//! How the parts of a pod are read: as Go's decoder of the Kubernetes types reads them.
+//!
+//! serde's derived structs can be read from lists too, field by field in order. Kubernetes refuses
+//! that, so every struct goes through here and is read from a mapping only. `null` is the same as
+//! absent, in a list too. The path of a mistake survives: all of it is visitors, no buffers.
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected,
+    Visitor,
+};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// Reads a value, or its default from `null`.
+pub(super) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Reads a struct from a mapping, or its default from `null`.
+pub(crate) fn object<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(optional_object(deserializer)?.unwrap_or_default())
+}
+
+/// Reads a struct from a mapping, or nothing from `null`.
+pub(crate) fn optional_object<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Object(PhantomData).deserialize(deserializer)
+}
+
+/// Reads a list of structs, each from a mapping.
+pub(super) fn objects<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    objects_where(deserializer, |_| true)
+}
+
+/// Reads a list of structs and keeps some.
+pub(super) fn objects_where<'de, D, T>(
+    deserializer: D,
+    keep: impl Fn(&T) -> bool,
+) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    deserializer.deserialize_any(Objects(keep, PhantomData))
+}
+
+/// A struct that was read from a mapping and nothing else, not even `null`.
+pub(crate) struct FromMapping<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for FromMapping<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = optional_object(deserializer)?;
+        read.map(Self).ok_or_else(|| D::Error::invalid_type(Unexpected::Unit, &"a mapping"))
+    }
+}
+
+/// A struct that is to be read from a mapping.
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Object<T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mapping")
+    }
+
+    fn visit_unit<E>(self) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Option<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+    }
+}
+
+/// A list of structs that are read from mappings, and which of them to keep.
+struct Objects<T, F>(F, PhantomData<T>);
+
+impl<'de, T, F> Visitor<'de> for Objects<T, F>
+where
+    T: Deserialize<'de> + Default,
+    F: Fn(&T) -> bool,
+{
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<Vec<T>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = seq.next_element_seed(Object(PhantomData))? {
+            let item = item.unwrap_or_default();
+            if !(self.0)(&item) {
+                continue;
+            }
+            // Most pods have one container or two, and `Vec` alone would begin with room for four.
+            if list.len() == list.capacity() {
+                list.reserve_exact(list.len().max(1));
+            }
+            list.push(item);
+        }
+        Ok(list)
+    }
+}
+
+/// Text that is borrowed from the input unless it has escapes. (`Cow` alone is always copied.)
+pub(crate) struct Text<'de>(Cow<'de, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Borrow;
+        impl<'de> Visitor<'de> for Borrow {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Borrow)
+    }
+}
+
+/// Text that is only checked to be text.
+pub(super) struct AnyText;
+
+impl<'de> DeserializeSeed<'de> for AnyText {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for AnyText {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::k8s::pod::Pod;
+
+    #[test]
+    fn structs_are_mappings() {
+        let container = |rest: &str| format!(r#"{{"spec":{{"containers":[{rest}]}}}}"#);
+        // Name, text, the start of the error if there is one.
+        let rows = [
+            ("mapping", container(r#"{"name":"c","resources":{}}"#), ""),
+            ("null", r#"{"metadata":null,"spec":null,"status":null}"#.to_owned(), ""),
+            ("null in a list", container("null"), ""),
+            (
+                "null for lists",
+                r#"{"spec":{"containers":null,"resources":null,"overhead":null}}"#.to_owned(),
+                "",
+            ),
+            (
+                "resources by position",
+                container(r#"{"name":"c","resources":[]}"#),
+                "invalid type: sequence, expected a mapping",
+            ),
+            (
+                "container by position",
+                container(r#"["c"]"#),
+                "invalid type: sequence, expected a mapping",
+            ),
+            (
+                "metadata by position",
+                r#"{"metadata":["a"]}"#.to_owned(),
+                "invalid type: sequence, expected a mapping",
+            ),
+            (
+                "pod-level resources by position",
+                r#"{"spec":{"resources":[{},{}]}}"#.to_owned(),
+                "invalid type: sequence, expected a mapping",
+            ),
+            (
+                "annotations by position",
+                r#"{"metadata":{"annotations":["a"]}}"#.to_owned(),
+                "invalid type: sequence, expected a mapping",
+            ),
+            (
+                "mapping for a list",
+                r#"{"spec":{"containers":{}}}"#.to_owned(),
+                "invalid type: map, expected a list",
+            ),
+            (
+                "number as an annotation",
+                r#"{"metadata":{"annotations":{"a":"b","c":12}}}"#.to_owned(),
+                "invalid type: integer `12`, expected a string",
+            ),
+            (
+                "boolean as an annotation that is kept",
+                r#"{"metadata":{"annotations":{"kubernetes.io/config.hash":true}}}"#.to_owned(),
+                "invalid type: boolean `true`, expected a string",
+            ),
+            (
+                "number as a label",
+                r#"{"metadata":{"labels":{"a":1.5}}}"#.to_owned(),
+                "invalid type: floating point `1.5`, expected a string",
+            ),
+            (
+                "null as label and annotation",
+                r#"{"metadata":{"labels":{"a":null},"annotations":{"b":null}}}"#.to_owned(),
+                "",
+            ),
+        ];
+        for (name, text, start) in rows {
+            let error = serde_json::from_str::<Pod>(&text).err();
+            let error = error.map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.starts_with(start), "{name}: {error}");
+            assert_eq!(error.is_empty(), start.is_empty(), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn keeps_conditions_about_resizes() {
+        let text = r#"{"status":{"conditions":[{"type":"Ready"},{"type":"PodResizePending","reason":"Deferred"}]}}"#;
+        let pod: Pod = serde_json::from_str(text).unwrap();
+        let [condition] = &pod.status.conditions[..] else { panic!("{:?}", pod.status.conditions) };
+        assert_eq!(condition.reason, "Deferred");
+    }
+}

@@ -1,0 +1,265 @@
+//! What a pod asks for in total.
+//!
+//! Mirrors `PodRequests`, `PodLimits` and what they call in
+//! `staging/src/k8s.io/component-helpers/resource/helpers.go`, read in 1.36.2; pinned by the vectors
+//! `pod_resources.jsonl`.
+
+use crate::k8s::pod::{
+    Container, ContainerStatus, Pod, ResourceList, ResourceName, ResourceRequirements,
+};
+
+/// How to add up a pod.
+#[derive(Clone, Debug, Default)]
+pub struct ResourceOptions {
+    /// Leaves out `spec.overhead`.
+    pub exclude_overhead: bool,
+    /// Leaves out `spec.resources`, as with the gate PodLevelResources off.
+    pub skip_pod_level_resources: bool,
+    /// Counts no huge pages at pod level, as kubelets before those learned to.
+    pub skip_pod_level_hugepages: bool,
+    /// Leaves out the containers. Requests only.
+    pub skip_container_level_resources: bool,
+    /// Takes what the status reports into account, as during a resize.
+    pub use_status_resources: bool,
+    /// With the status: at pod level too.
+    pub in_place_pod_level_resources_vertical_scaling: bool,
+    /// Adds what dynamic resource allocation accounts to the pod. Requests only.
+    pub use_dra_node_allocatable_resource_claim_status: bool,
+    /// What a container that names no such resource is taken to request. Requests only.
+    pub non_missing_container_requests: ResourceList,
+}
+
+/// Which of the two lists of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Side {
+    /// `resources.requests`
+    Requests,
+    /// `resources.limits`
+    Limits,
+}
+
+impl Side {
+    /// Returns the field name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Limits => "limits",
+        }
+    }
+
+    /// Returns this side of a container's resources.
+    pub fn of(self, resources: &ResourceRequirements) -> &ResourceList {
+        match self {
+            Self::Requests => &resources.requests,
+            Self::Limits => &resources.limits,
+        }
+    }
+}
+
+/// A pod's total and how it came about.
+#[derive(Clone, Debug, Default)]
+pub struct PodTotal<'p> {
+    /// The amounts.
+    pub total: ResourceList,
+    /// What each container contributed, in the order of the sum.
+    pub seen: Vec<Seen<'p>>,
+}
+
+/// What one container contributed.
+#[derive(Clone, Debug)]
+pub struct Seen<'p> {
+    /// Which container.
+    pub container: &'p Container,
+    /// Init containers, sidecars among them, are walked after the regular ones.
+    pub init: bool,
+    /// Its amounts; of an init container, with those of the sidecars that run beside it.
+    pub amounts: ResourceList,
+}
+
+/// Returns what a pod requests.
+pub fn pod_requests<'p>(pod: &'p Pod, options: &ResourceOptions) -> PodTotal<'p> {
+    pod_total(pod, Side::Requests, options)
+}
+
+/// Returns what a pod is limited to.
+pub fn pod_limits<'p>(pod: &'p Pod, options: &ResourceOptions) -> PodTotal<'p> {
+    pod_total(pod, Side::Limits, options)
+}
+
+/// Returns one side of a pod's total.
+pub fn pod_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) -> PodTotal<'p> {
+    let requests = side == Side::Requests;
+    let mut sum = if requests && options.skip_container_level_resources {
+        PodTotal::default()
+    } else {
+        container_total(pod, side, options)
+    };
+    if requests && options.use_dra_node_allocatable_resource_claim_status {
+        for claim in &pod.status.node_allocatable_resource_claim_statuses {
+            add(&mut sum.total, &claim.resources);
+        }
+    }
+    if let Some(resources) = &pod.spec.resources
+        && !options.skip_pod_level_resources
+        && is_pod_level_set(resources, requests, options.skip_pod_level_hugepages)
+    {
+        let effective = pod_level_with_status(pod, resources, side, options);
+        for (name, _) in side.of(resources).iter() {
+            if is_supported_at_pod_level(name, options.skip_pod_level_hugepages) {
+                sum.total.insert(name.clone(), effective.get(name).cloned().unwrap_or_default());
+            }
+        }
+    }
+    if let Some(overhead) = &pod.spec.overhead
+        && !options.exclude_overhead
+    {
+        if requests {
+            add(&mut sum.total, overhead);
+        } else {
+            for (name, amount) in overhead.iter() {
+                if let Some(limit) = sum.total.get_mut(name).filter(|limit| !limit.is_zero()) {
+                    *limit += amount;
+                }
+            }
+        }
+    }
+    sum
+}
+
+/// Returns one side of the sum of a pod's containers, without pod level and overhead.
+pub fn container_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) -> PodTotal<'p> {
+    let mut total = ResourceList::default();
+    let mut seen = Vec::with_capacity(pod.spec.containers.len() + pod.spec.init_containers.len());
+    for container in &pod.spec.containers {
+        let amounts = container_amounts(pod, container, true, side, options);
+        add(&mut total, &amounts);
+        seen.push(Seen { container, init: false, amounts });
+    }
+    let mut sidecars = ResourceList::default();
+    let mut at_start = ResourceList::default();
+    for container in &pod.spec.init_containers {
+        let sidecar = container.restarts_always();
+        let mut amounts = container_amounts(pod, container, sidecar, side, options);
+        if sidecar {
+            add(&mut total, &amounts);
+            add(&mut sidecars, &amounts);
+            amounts = sidecars.clone();
+        } else {
+            add(&mut amounts, &sidecars);
+        }
+        max(&mut at_start, &amounts);
+        seen.push(Seen { container, init: true, amounts });
+    }
+    max(&mut total, &at_start);
+    PodTotal { total, seen }
+}
+
+/// Tells whether a resource may be given for the pod as a whole.
+pub fn is_supported_at_pod_level(name: &ResourceName, skip_hugepages: bool) -> bool {
+    match name {
+        ResourceName::Cpu | ResourceName::Memory => true,
+        ResourceName::Other(_) => !skip_hugepages && name.hugepage_size().is_some(),
+    }
+}
+
+/// Tells whether a pod has resources of its own: in either list, or in requests only.
+pub fn is_pod_level_set(
+    resources: &ResourceRequirements,
+    requests_only: bool,
+    skip_hugepages: bool,
+) -> bool {
+    let supported = |list: &ResourceList| {
+        list.iter().any(|(name, _)| is_supported_at_pod_level(name, skip_hugepages))
+    };
+    supported(&resources.requests) || (!requests_only && supported(&resources.limits))
+}
+
+/// Returns what one container asks for, before it is added to others.
+fn container_amounts(
+    pod: &Pod,
+    container: &Container,
+    resizable: bool,
+    side: Side,
+    options: &ResourceOptions,
+) -> ResourceList {
+    let mut amounts = side.of(&container.resources).clone();
+    if options.use_status_resources
+        && resizable
+        && let Some(status) = status_of(pod, &container.name)
+        && let Some(resources) = &status.resources
+    {
+        amounts = with_status(pod, &amounts, resources, status.allocated_resources.as_ref(), side);
+    }
+    if side == Side::Requests {
+        for (name, amount) in options.non_missing_container_requests.iter() {
+            if !amounts.contains(name) {
+                amounts.insert(name.clone(), amount.clone());
+            }
+        }
+    }
+    amounts
+}
+
+fn pod_level_with_status(
+    pod: &Pod,
+    resources: &ResourceRequirements,
+    side: Side,
+    options: &ResourceOptions,
+) -> ResourceList {
+    match &pod.status.resources {
+        Some(status)
+            if options.use_status_resources
+                && options.in_place_pod_level_resources_vertical_scaling =>
+        {
+            let allocated = pod.status.allocated_resources.as_ref();
+            with_status(pod, side.of(resources), status, allocated, side)
+        }
+        _ => side.of(resources).clone(),
+    }
+}
+
+/// Returns the largest of what is asked for, what is in effect and what was allocated.
+fn with_status(
+    pod: &Pod,
+    spec: &ResourceList,
+    status: &ResourceRequirements,
+    allocated: Option<&ResourceList>,
+    side: Side,
+) -> ResourceList {
+    let pending =
+        pod.status.conditions.iter().find(|condition| condition.kind == "PodResizePending");
+    let infeasible = pending.is_some_and(|condition| condition.reason == "Infeasible");
+    let mut amounts = if infeasible { ResourceList::default() } else { spec.clone() };
+    max(&mut amounts, side.of(status));
+    if let Some(allocated) = allocated.filter(|_| side == Side::Requests) {
+        max(&mut amounts, allocated);
+    }
+    amounts
+}
+
+fn status_of<'p>(pod: &'p Pod, name: &str) -> Option<&'p ContainerStatus> {
+    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    // The last one wins, as in the map that Kubernetes fills.
+    statuses.rev().find(|status| status.name == name)
+}
+
+/// Adds amounts by name.
+pub fn add(list: &mut ResourceList, more: &ResourceList) {
+    for (name, amount) in more.iter() {
+        match list.get_mut(name) {
+            Some(sum) => *sum += amount,
+            None => list.insert(name.clone(), amount.clone()),
+        }
+    }
+}
+
+/// Keeps the larger amount by name; the present one on a tie.
+fn max(list: &mut ResourceList, other: &ResourceList) {
+    for (name, amount) in other.iter() {
+        match list.get_mut(name) {
+            Some(largest) => largest.max_with(amount),
+            None => list.insert(name.clone(), amount.clone()),
+        }
+    }
+}
