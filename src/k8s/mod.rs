@@ -13,3 +13,4 @@ pub mod qos;
 pub mod quantity;
 pub mod resources;
 pub mod version;
+pub mod yaml;
