@@ -12,5 +12,6 @@ pub mod priority;
 pub mod qos;
 pub mod quantity;
 pub mod resources;
+pub mod validation;
 pub mod version;
 pub mod yaml;

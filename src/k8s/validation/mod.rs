@@ -1,0 +1,36 @@
+//! What the API server would refuse in a pod, in its own words.
+//!
+//! Rules and texts follow Kubernetes' `pkg/apis/core/validation/validation.go`, limited to the fields
+//! that kq reads, and are applied to what defaulting would have made of them. A pod in order costs no
+//! allocation. Pure.
+
+mod field;
+mod metadata;
+mod names;
+mod pod_level;
+mod resources;
+mod spec;
+
+pub use field::{FieldError, FieldErrorKind};
+
+use crate::k8s::pod::Pod;
+use field::Path;
+
+/// Returns what is wrong with a pod; empty when all is well.
+pub fn validate(pod: &Pod) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    metadata::validate(&pod.metadata, &Path::Root("metadata"), &mut errors);
+    spec::validate(&pod.spec, &Path::Root("spec"), &mut errors);
+    spec::validate_status(&pod.status, &Path::Root("status"), &mut errors);
+    errors
+}
+
+/// Returns what is wrong with the pod template at a path, such as `spec.template`.
+///
+/// Names are made up from the workload, so a template may lack them.
+pub fn validate_template(template: &Pod, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let root = Path::Root(path);
+    spec::validate(&template.spec, &root.child("spec"), &mut errors);
+    errors
+}
