@@ -6,6 +6,7 @@ pub mod duration;
 pub mod feature_gates;
 pub mod go_text;
 pub mod kubelet_rules;
+pub mod manifest;
 pub mod nearest;
 pub mod pod;
 pub mod priority;

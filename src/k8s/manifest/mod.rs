@@ -1,0 +1,31 @@
+//! Pods from what people and kubectl write: manifests in YAML or JSON, and lists.
+//!
+//! One bad pod does not lose the others, one bad document does not lose the file: what cannot be
+//! read becomes a [`Problem`] that names it. Every pod that is returned has passed
+//! [`validate`](crate::k8s::validation::validate). Pure: bytes in, pods out; the caller reads files,
+//! and asks for their size first ([`MAX_JSON_BYTES`], [`MAX_YAML_BYTES`]).
+//!
+//! ```text
+//! bytes ── load ── JSON: uniform (one typed pass) ── if that fails: object (item by item) ──> pods
+//!            └──── YAML documents ── yaml::read ── JSON text ──────────┘
+//! ```
+
+mod api_fields;
+mod carrier;
+mod duplicates;
+mod field;
+mod kinds;
+mod load;
+mod loaded;
+mod object;
+mod place;
+mod problem;
+#[cfg(test)]
+mod tests;
+mod uniform;
+mod unknown;
+
+pub use field::FieldPath;
+pub use load::{MAX_JSON_BYTES, MAX_YAML_BYTES, load};
+pub use loaded::{Loaded, LoadedPod, Note, NoteKind, Source, Workload};
+pub use problem::{Object, Position, Problem, ProblemKind, Syntax};
