@@ -16,4 +16,5 @@
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
 
+pub mod facts;
 pub mod k8s;

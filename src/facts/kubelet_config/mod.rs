@@ -1,0 +1,26 @@
+//! The kubelet's configuration: reading it strictly, drop-ins, defaults, validation, and the lists
+//! of reservations and thresholds that it holds as text.
+//!
+//! Pure: YAML and JSON become a `serde_json::Value` elsewhere.
+
+mod defaults;
+mod eviction;
+mod merge;
+mod read;
+mod reserved;
+mod schema;
+mod validation;
+
+pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
+pub use eviction::{
+    EvictionError, EvictionSettings, EvictionThreshold, SIGNALS, ThresholdValue,
+    parse_eviction_thresholds, parse_hard_thresholds,
+};
+pub use merge::{DropIns, MergeError, drop_in_order, merge};
+pub use read::{ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read};
+pub use reserved::{
+    QosReservedError, ReservedError, ReservedProblem, parse_qos_reserved, parse_reserved_list,
+};
+pub use schema::path_parts;
+pub use validation::{CgroupMode, ValidationError, aggregate, validate};
+

@@ -1,0 +1,286 @@
+//! Reads a KubeletConfiguration strictly: every field by its name and type, with its path.
+//!
+//! The kubelet itself only logs an unknown field of its file and goes on without it
+//! (`pkg/kubelet/kubeletconfig/util/codec/codec.go`); for a what-if a misspelt field is an error.
+//! What a kubelet answered on `/configz` cannot be misspelt: there an unknown field is a note.
+//! Duplicate keys are gone before this point.
+
+use super::schema::{FIELDS, Field, Kind};
+use crate::k8s::duration::GoDuration;
+use crate::k8s::nearest::nearest;
+use crate::k8s::version::KubeletVersion;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The only version of the kubelet's configuration.
+pub(super) const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
+/// The only kind that configures a kubelet.
+pub(super) const KIND: &str = "KubeletConfiguration";
+
+/// The part of the configuration that kq computes with; an absent field is `None`.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names are the kubelet's")]
+pub struct KubeletConfiguration {
+    pub cgroup_driver: Option<String>,
+    pub cgroup_root: Option<String>,
+    #[serde(rename = "cgroupsPerQOS")]
+    pub cgroups_per_qos: Option<bool>,
+    pub container_runtime_endpoint: Option<String>,
+    #[serde(rename = "cpuCFSQuota")]
+    pub cpu_cfs_quota: Option<bool>,
+    #[serde(rename = "cpuCFSQuotaPeriod")]
+    pub cpu_cfs_quota_period: Option<GoDuration>,
+    pub cpu_manager_policy: Option<String>,
+    pub enforce_node_allocatable: Option<Vec<String>>,
+    pub eviction_hard: Option<BTreeMap<String, String>>,
+    pub eviction_max_pod_grace_period: Option<i32>,
+    pub eviction_minimum_reclaim: Option<BTreeMap<String, String>>,
+    pub eviction_pressure_transition_period: Option<GoDuration>,
+    pub eviction_soft: Option<BTreeMap<String, String>>,
+    pub eviction_soft_grace_period: Option<BTreeMap<String, String>>,
+    pub fail_cgroup_v1: Option<bool>,
+    pub fail_swap_on: Option<bool>,
+    pub feature_gates: Option<BTreeMap<String, bool>>,
+    pub kube_reserved: Option<BTreeMap<String, String>>,
+    pub kube_reserved_cgroup: Option<String>,
+    pub kubelet_cgroups: Option<String>,
+    pub local_storage_capacity_isolation: Option<bool>,
+    pub max_pods: Option<i32>,
+    pub memory_manager_policy: Option<String>,
+    pub memory_reservation_policy: Option<String>,
+    pub memory_swap: Option<MemorySwap>,
+    pub memory_throttling_factor: Option<f64>,
+    pub merge_default_eviction_settings: Option<bool>,
+    pub pod_pids_limit: Option<i64>,
+    pub pods_per_core: Option<i32>,
+    pub qos_reserved: Option<BTreeMap<String, String>>,
+    #[serde(rename = "reservedSystemCPUs")]
+    pub reserved_system_cpus: Option<String>,
+    #[serde(rename = "singleProcessOOMKill")]
+    pub single_process_oom_kill: Option<bool>,
+    pub static_pod_path: Option<String>,
+    pub system_cgroups: Option<String>,
+    pub system_reserved: Option<BTreeMap<String, String>>,
+    pub system_reserved_cgroup: Option<String>,
+}
+
+/// The swap settings.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MemorySwap {
+    /// `NoSwap`, `LimitedSwap` or nothing.
+    pub swap_behavior: Option<String>,
+}
+
+/// Where the configuration comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file: `apiVersion` and `kind` are required.
+    File,
+    /// The answer of `/configz`, wrapped in `kubeletconfig` or not.
+    Configz,
+    /// The command line alone: there is no `apiVersion` or `kind` to check.
+    Flags,
+}
+
+/// A configuration that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The configuration.
+    pub config: KubeletConfiguration,
+    /// What is odd but no error, such as a field that is newer than the kubelet.
+    pub notes: Vec<String>,
+}
+
+/// What is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Not a map of fields.
+    #[error("a kubelet configuration is a map of fields, not {found}")]
+    NotAnObject {
+        /// What it is.
+        found: String,
+    },
+    /// `apiVersion` or `kind` is missing.
+    #[error("{field} is missing, expected {expected}")]
+    MissingType {
+        /// The field.
+        field: &'static str,
+        /// Its only value.
+        expected: &'static str,
+    },
+    /// Another kind of object, or another version.
+    #[error("{field} is {found:?}, expected {expected}")]
+    OtherType {
+        /// The field.
+        field: &'static str,
+        /// What it says.
+        found: String,
+        /// Its only value.
+        expected: &'static str,
+    },
+    /// A field that does not exist.
+    #[error("unknown field {path} with value {value}")]
+    UnknownField {
+        /// The path.
+        path: String,
+        /// Its value as JSON.
+        value: String,
+        /// The field that was probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// A value of the wrong type.
+    #[error("{path} is {value}, expected {expected}")]
+    WrongType {
+        /// The path.
+        path: String,
+        /// The value as JSON.
+        value: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+impl ConfigError {
+    /// Returns the field of the configuration in which the problem is.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Self::NotAnObject { .. } => None,
+            Self::MissingType { field, .. } | Self::OtherType { field, .. } => Some(field),
+            Self::UnknownField { path, .. } | Self::WrongType { path, .. } => {
+                path.split(['.', '[']).next()
+            }
+        }
+    }
+}
+
+/// Reads a configuration for a kubelet of some version; the errors are all there are.
+pub fn read(
+    value: &Value,
+    source: Source,
+    version: KubeletVersion,
+) -> Result<Reading, Vec<ConfigError>> {
+    let value = match (source, value.get("kubeletconfig")) {
+        (Source::Configz, Some(inner)) => inner,
+        _ => value,
+    };
+    let Value::Object(fields) = value else {
+        return Err(vec![ConfigError::NotAnObject { found: value.to_string() }]);
+    };
+    check_type(fields, source == Source::File)?;
+    let mut check = Check { source, version, errors: Vec::new(), notes: Vec::new() };
+    check.object("", fields, FIELDS);
+    if !check.errors.is_empty() {
+        return Err(check.errors);
+    }
+    match serde_path_to_error::deserialize(value) {
+        Ok(config) => Ok(Reading { config, notes: check.notes }),
+        Err(error) => Err(vec![ConfigError::WrongType {
+            path: error.path().to_string(),
+            value: error.inner().to_string(),
+            expected: "a value of the field's type",
+        }]),
+    }
+}
+
+/// Checks `apiVersion` and `kind`.
+pub(super) fn check_type(
+    fields: &Map<String, Value>,
+    required: bool,
+) -> Result<(), Vec<ConfigError>> {
+    let mut errors = Vec::new();
+    for (field, expected) in [("apiVersion", API_VERSION), ("kind", KIND)] {
+        match fields.get(field).and_then(Value::as_str).unwrap_or_default() {
+            "" if required => errors.push(ConfigError::MissingType { field, expected }),
+            found if found.is_empty() || found == expected => {}
+            found => {
+                errors.push(ConfigError::OtherType { field, found: found.to_owned(), expected });
+            }
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// The walk over the fields.
+struct Check {
+    source: Source,
+    version: KubeletVersion,
+    errors: Vec<ConfigError>,
+    notes: Vec<String>,
+}
+
+impl Check {
+    fn object(&mut self, path: &str, fields: &Map<String, Value>, known: &'static [Field]) {
+        for (name, value) in fields {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            let Some((_, kind, since)) = known.iter().find(|(field, ..)| field == name) else {
+                let names = known.iter().map(|(name, ..)| *name);
+                let error = ConfigError::UnknownField {
+                    path,
+                    value: value.to_string(),
+                    nearest: nearest(name, names),
+                };
+                match self.source {
+                    Source::File | Source::Flags => self.errors.push(error),
+                    Source::Configz => self.notes.push(error.to_string()),
+                }
+                continue;
+            };
+            if !self.version.known().used().at_least(*since) {
+                self.notes.push(format!(
+                    "{path} exists since 1.{since}; a kubelet {} ignores it",
+                    self.version
+                ));
+            }
+            self.value(path, value, *kind);
+        }
+    }
+
+    fn value(&mut self, path: String, value: &Value, kind: Kind) {
+        let expected = match (kind, value) {
+            (_, Value::Null)
+            | (Kind::Text, Value::String(_))
+            | (Kind::Bool, Value::Bool(_))
+            | (Kind::Number | Kind::DurationOrNumber, Value::Number(_))
+            | (Kind::Amount, Value::String(_) | Value::Number(_)) => return,
+            (Kind::Int32, Value::Number(n))
+                if n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) =>
+            {
+                return;
+            }
+            (Kind::Int64, Value::Number(n)) if n.is_i64() => return,
+            (Kind::Duration | Kind::DurationOrNumber, Value::String(text))
+                if text.parse::<GoDuration>().is_ok() =>
+            {
+                return;
+            }
+            (Kind::List(item), Value::Array(items)) => {
+                for (at, value) in items.iter().enumerate() {
+                    self.value(format!("{path}[{at}]"), value, *item);
+                }
+                return;
+            }
+            (Kind::Map(item), Value::Object(entries)) => {
+                for (name, value) in entries {
+                    self.value(format!("{path}[{name}]"), value, *item);
+                }
+                return;
+            }
+            (Kind::Object(fields), Value::Object(entries)) => {
+                return self.object(&path, entries, fields);
+            }
+            (Kind::Text, _) => "text",
+            (Kind::Bool, _) => "true or false",
+            (Kind::Int32, _) => "a whole number of 32 bits",
+            (Kind::Int64, _) => "a whole number",
+            (Kind::Number, _) => "a number",
+            (Kind::Duration | Kind::DurationOrNumber, _) => "a duration such as 1m30s",
+            (Kind::Amount, _) => "a quantity",
+            (Kind::List(_), _) => "a list such as [a, b]",
+            (Kind::Map(_), _) => "a map of names to values",
+            (Kind::Object(_), _) => "a map of fields",
+        };
+        self.errors.push(ConfigError::WrongType { path, value: value.to_string(), expected });
+    }
+}
