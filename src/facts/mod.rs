@@ -1,3 +1,12 @@
 //! What is known about a node, and where each fact came from. Pure.
 
+pub mod allocatable;
+pub mod cgroup_mode;
+pub mod describe;
 pub mod kubelet_config;
+pub mod missing;
+pub mod node;
+pub mod node_object;
+pub mod origin;
+pub mod settings;
+mod start_warnings;

@@ -1,0 +1,103 @@
+//! A node, described: every fact that an answer rests on, with its origin.
+
+use crate::facts::allocatable::{NodeAllocatable, Reservations};
+use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use crate::facts::kubelet_config::EffectiveConfiguration;
+use crate::facts::origin::Origin;
+use crate::k8s::cpuset::CpuSet;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::ResourceList;
+use crate::k8s::version::KubeletVersion;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+
+/// A node and its kubelet after every default.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name, if it was given.
+    pub name: Option<String>,
+    /// The kubelet's version as it was given.
+    pub kubelet_version: KubeletVersion,
+    /// The kubelet's rules.
+    pub rules: KubeletRules,
+    /// The kubelet's configuration.
+    pub config: EffectiveConfiguration,
+    /// What is reserved.
+    pub reservations: Reservations,
+    /// CPUs, memory, huge pages, `pid` and `ephemeral-storage`, as far as they are known.
+    pub capacity: ResourceList,
+    /// What is left for pods.
+    pub allocatable: NodeAllocatable,
+    /// All CPUs; `None` is unknown.
+    pub cpus: Option<CpuSet>,
+    /// The kernel's cgroup interface.
+    pub cgroup_version: CgroupVersion,
+    /// Who creates cgroups.
+    pub cgroup_driver: CgroupDriver,
+    /// The machine's swap in bytes; `None` is unknown.
+    pub swap_capacity: Option<i64>,
+    /// The kernel limits swap per cgroup.
+    pub swap_controller: bool,
+    /// The size of a page of memory in bytes.
+    pub page_size: i64,
+    /// The facts as they are shown.
+    pub facts: NodeFacts,
+    /// What an operator should know about this description.
+    pub warnings: Vec<String>,
+}
+
+/// The facts in the order in which they are shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeFacts(pub Vec<NodeFact>);
+
+/// One fact about a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeFact {
+    /// The field of the kubelet's configuration, or kq's name for it.
+    pub name: &'static str,
+    /// The value; null is unknown.
+    pub value: Value,
+    /// Where it came from.
+    pub origin: Origin,
+    /// The flag that says otherwise.
+    pub flag: String,
+}
+
+impl NodeFact {
+    /// Returns the value as a person would write it.
+    pub fn text(&self) -> String {
+        match &self.value {
+            Value::Null => "unknown".to_owned(),
+            Value::String(text) if text.is_empty() => "none".to_owned(),
+            Value::String(text) => text.clone(),
+            Value::Array(entries) => {
+                let texts = entries.iter().map(|entry| entry.as_str().unwrap_or_default());
+                texts.collect::<Vec<_>>().join("+")
+            }
+            Value::Object(entries) if entries.is_empty() => "none".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl NodeFacts {
+    /// Returns what nobody said and was taken for granted.
+    pub fn assumptions(&self) -> impl Iterator<Item = &NodeFact> {
+        self.0.iter().filter(|fact| !fact.origin.is_given() && !fact.value.is_null())
+    }
+}
+
+impl Serialize for NodeFacts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(serde::Serialize)]
+        struct Shown<'a> {
+            value: &'a Value,
+            origin: &'a Origin,
+        }
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for NodeFact { name, value, origin, .. } in &self.0 {
+            map.serialize_entry(name, &Shown { value, origin })?;
+        }
+        map.end()
+    }
+}

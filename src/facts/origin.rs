@@ -1,0 +1,41 @@
+//! Where a fact came from.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// Where a fact came from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The command line.
+    Flag(&'static str),
+    /// A file.
+    File(String),
+    /// The kubelet's default; nobody said otherwise.
+    Default,
+    /// What kq takes for granted because nobody said anything and the kubelet reads it from the host.
+    Assumed,
+}
+
+impl Origin {
+    /// Tells whether somebody said so.
+    pub fn is_given(&self) -> bool {
+        matches!(self, Self::Flag(_) | Self::File(_))
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) => f.write_str(name),
+            Self::File(path) => f.write_str(path),
+            Self::Default => f.write_str("default"),
+            Self::Assumed => f.write_str("assumed"),
+        }
+    }
+}
+
+impl Serialize for Origin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

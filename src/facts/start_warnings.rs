@@ -1,0 +1,86 @@
+//! What stands against a kubelet starting, or running as described, without making the question
+//! senseless: said, and computed all the same.
+
+use crate::facts::allocatable::{NodeAllocatable, Reservations};
+use crate::facts::kubelet_config::EffectiveConfiguration;
+use crate::facts::node_object::NodeObject;
+use crate::k8s::feature_gates::{FeatureGates, Gate};
+use crate::k8s::pod::ResourceName;
+
+/// Returns what a kubelet with this configuration would stop on.
+pub fn start_warnings(
+    config: &EffectiveConfiguration,
+    reservations: &Reservations,
+    swap_capacity: Option<i64>,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut stops = |because: &str| {
+        warnings.push(format!("this kubelet does not start: {because}; computed as if it did"));
+    };
+    let lists = [&reservations.system, &reservations.kube];
+    let reserves_cpu = lists
+        .iter()
+        .any(|list| list.get(&ResourceName::Cpu).is_some_and(|amount| amount.sign() > 0));
+    match config.cpu_manager_policy.as_str() {
+        "none" => {}
+        "static" if reserves_cpu => {}
+        "static" => stops(
+            "the static CPU manager policy needs CPUs in systemReserved, kubeReserved or \
+             reservedSystemCPUs",
+        ),
+        other => stops(&format!("cpuManagerPolicy {other:?} is neither none nor static")),
+    }
+    if config.fail_swap_on && swap_capacity.is_some_and(|bytes| bytes > 0) {
+        stops("the machine has swap and failSwapOn is true (--set failSwapOn=false)");
+    }
+    warnings
+}
+
+/// Returns what is configured and has no effect, or none that kq plans.
+pub fn effect_warnings(
+    config: &EffectiveConfiguration,
+    reservations: &Reservations,
+    gates: FeatureGates,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if reservations.qos_memory_percent.is_some() && !gates.enabled(Gate::QosReserved) {
+        warnings.push(
+            "qosReserved has no effect without the feature gate QOSReserved, which is off \
+             (--feature-gates QOSReserved=true)"
+                .to_owned(),
+        );
+    }
+    for gate in [Gate::DraNodeAllocatableResources, Gate::PodLevelResourceManagers] {
+        if gates.enabled(gate) {
+            warnings.push(format!("the effect of the feature gate {} is not planned", gate.name()));
+        }
+    }
+    if !config.reserved_system_cpus.is_empty() {
+        warnings.push(
+            "reservedSystemCPUs sets the cpu of systemReserved and removes that of kubeReserved"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+/// Returns where the node's own status contradicts what follows from the configuration: then the
+/// configuration that was given is not that of the node.
+pub fn status_warnings(
+    file: &str,
+    object: &NodeObject,
+    allocatable: &NodeAllocatable,
+) -> Vec<String> {
+    let differing = object.status.allocatable.iter().filter_map(|(name, said)| {
+        let computed = allocatable.status.get(name)?;
+        let counts = matches!(name, ResourceName::Cpu | ResourceName::Memory)
+            || name.hugepage_size().is_some();
+        (counts && said.compare(computed).is_ne()).then(|| {
+            format!(
+                "{file} says that {said} of {name} are allocatable, and {computed} follow from what was \
+                 given: its kubelet reserves something else (--kubelet-config FILE)"
+            )
+        })
+    });
+    differing.collect()
+}
