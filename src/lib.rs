@@ -16,5 +16,6 @@
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
 
+pub mod cgroup;
 pub mod facts;
 pub mod k8s;

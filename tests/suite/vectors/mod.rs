@@ -7,6 +7,8 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+mod cgroup_path;
+mod cpu_convert;
 mod input;
 mod pod_resources;
 mod qos;
@@ -16,6 +18,8 @@ type Answer = fn(&Value) -> Value;
 
 /// Every family that kq knows.
 const FAMILIES: &[(&str, Answer)] = &[
+    ("cgroup_path", cgroup_path::answer),
+    ("cpu_convert", cpu_convert::answer),
     ("pod_resources", pod_resources::answer),
     ("qos", qos::answer),
     ("quantity", quantity::answer),

@@ -1,0 +1,14 @@
+//! The cgroup values that the kubelet and the container runtime set for pods. Pure.
+//!
+//! * [`plan`]: the whole tree for a described node; [`report`] and [`view`] show it.
+//! * [`node`], [`qos`], [`pod`], [`container`]: one level each, with [`memory_qos`], [`swap`],
+//!   [`oom_score`] and [`exclusive_cpus`] as parts of the last.
+//! * [`name`], [`cpu`], [`files`], [`resource_config`], [`runtime_files`]: from names and amounts to
+//!   paths and texts.
+//! * [`cpu_share`], [`shares`]: who gets how much CPU when everybody wants some.
+//! * [`explain`]: from a text back to what it can mean.
+//! * [`because`], [`rule`], [`total`]: the steps to a value.
+
+pub mod cpu;
+pub mod files;
+pub mod name;
