@@ -9,6 +9,19 @@
 //! * [`explain`]: from a text back to what it can mean.
 //! * [`because`], [`rule`], [`total`]: the steps to a value.
 
+pub mod because;
+pub mod container;
 pub mod cpu;
+pub mod exclusive_cpus;
 pub mod files;
+pub mod memory_qos;
 pub mod name;
+pub mod node;
+pub mod oom_score;
+pub mod pod;
+pub mod qos;
+pub mod resource_config;
+pub mod rule;
+pub mod settings;
+pub mod swap;
+pub mod total;

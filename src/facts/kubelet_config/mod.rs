@@ -24,3 +24,5 @@ pub use reserved::{
 pub use schema::path_parts;
 pub use validation::{CgroupMode, ValidationError, aggregate, validate};
 
+#[cfg(test)]
+mod tests;

@@ -8,10 +8,15 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 mod cgroup_path;
+mod container_cgroup;
 mod cpu_convert;
 mod input;
+mod kubelet_cgroup;
+mod node_allocatable;
+mod pod_cgroup;
 mod pod_resources;
 mod qos;
+mod qos_cgroup;
 mod quantity;
 
 type Answer = fn(&Value) -> Value;
@@ -19,9 +24,13 @@ type Answer = fn(&Value) -> Value;
 /// Every family that kq knows.
 const FAMILIES: &[(&str, Answer)] = &[
     ("cgroup_path", cgroup_path::answer),
+    ("container_cgroup", container_cgroup::answer),
     ("cpu_convert", cpu_convert::answer),
+    ("node_allocatable", node_allocatable::answer),
+    ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
     ("qos", qos::answer),
+    ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),
 ];
 

@@ -1,0 +1,91 @@
+//! Memory QoS of a container: `memory.min`, `memory.low` and `memory.high`.
+//!
+//! Mirrors the memory QoS part of `generateLinuxContainerResources` in
+//! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2 and 1.32; pinned by the
+//! vectors `container_cgroup.jsonl`.
+
+use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::rule::Rule;
+use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
+use crate::facts::missing::MissingFact;
+use crate::k8s::pod::{ResourceName, ResourceRequirements};
+use crate::k8s::qos::QosClass;
+use crate::k8s::quantity::Quantity;
+use std::collections::BTreeMap;
+
+type Unified = BTreeMap<&'static str, Explained<String>>;
+
+/// Returns the files of a container, and those whose text depends on a fact that is not known.
+///
+/// Only the container's own request and limit count, not the pod's.
+pub fn memory_qos(
+    own: &ResourceRequirements,
+    class: QosClass,
+    settings: &CgroupSettings,
+) -> (Unified, Option<(&'static str, MissingFact)>) {
+    let request = own.requests.get(&ResourceName::Memory).map_or(0, Quantity::value);
+    let limit = own.limits.get(&ResourceName::Memory).map_or(0, Quantity::value);
+    let mut unified = reservation(request, class, settings);
+    if request == limit {
+        return (unified, None);
+    }
+    let (top, top_is) = if limit != 0 {
+        (limit, "limit")
+    } else {
+        match settings.node_allocatable.get(&ResourceName::Memory).map(Quantity::value) {
+            Some(allocatable) => (allocatable.max(0), "allocatable"),
+            None => return (unified, Some(("memory.high", MissingFact::MemoryCapacity))),
+        }
+    };
+    if top != 0 {
+        let high = memory_high(request, top, settings);
+        if high != 0 && high > request {
+            let step = Step::MemoryHigh {
+                request,
+                top,
+                top_is,
+                factor: settings.memory_throttling_factor,
+                page_size: settings.page_size,
+                high,
+            };
+            unified.insert("memory.high", Explained::new(high.to_string(), [step]));
+        }
+    }
+    (unified, None)
+}
+
+fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unified {
+    let one = |file, rule: Rule| {
+        let because = [Step::Units { units: request, unit: "bytes" }, rule.into()];
+        Unified::from([(file, Explained::new(request.to_string(), because))])
+    };
+    if !settings.rules.memory_reservation_policies() {
+        return match request {
+            0 => Unified::new(),
+            _ => one("memory.min", Rule::MemoryQosWithoutPolicy),
+        };
+    }
+    match settings.memory_reservation_policy {
+        MemoryReservationPolicy::TieredReservation if request != 0 => match class {
+            QosClass::Guaranteed => one("memory.min", Rule::GuaranteedReservation),
+            QosClass::Burstable | QosClass::BestEffort => {
+                one("memory.low", Rule::TieredReservation)
+            }
+        },
+        _ => {
+            let rule = match settings.memory_reservation_policy {
+                MemoryReservationPolicy::None => Rule::NoMemoryReservation,
+                MemoryReservationPolicy::TieredReservation => Rule::NoMemoryRequest,
+            };
+            let zero = || Explained::new("0".to_owned(), [rule.into()]);
+            Unified::from([("memory.min", zero()), ("memory.low", zero())])
+        }
+    }
+}
+
+/// In the same floats as the kubelet, each operation on its own.
+fn memory_high(request: i64, top: i64, settings: &CgroupSettings) -> i64 {
+    let (request, top) = (request as f64, top as f64);
+    let bytes = (request + (top - request) * settings.memory_throttling_factor).floor();
+    ((bytes / settings.page_size as f64) as i64).wrapping_mul(settings.page_size)
+}

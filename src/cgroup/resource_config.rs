@@ -1,0 +1,247 @@
+//! What the kubelet asks for one of its own cgroups, and the files and properties that follow.
+//!
+//! Mirrors `ResourceConfig` and `toResources` of `pkg/kubelet/cm/cgroup_manager_linux.go` and the
+//! `fs`, `fs2` and `systemd` managers of `opencontainers/cgroups` v0.0.6, read in 1.36.2; pinned by
+//! the vectors `pod_cgroup.jsonl`, `qos_cgroup.jsonl` and `node_allocatable.jsonl`.
+
+use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::cpu::WeightFormula;
+use crate::cgroup::files::{
+    self, CgroupDriver, CgroupVersion, FileValue, hugetlb_files, page_size_text, pids_file,
+};
+use crate::cgroup::rule::Rule;
+use crate::cgroup::settings::CgroupSettings;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What is asked for one cgroup. What is `None` is not asked, which is different from 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResourceConfig {
+    /// CPU shares.
+    pub cpu_shares: Option<Explained<u64>>,
+    /// CPU time per period in microseconds; -1 is without limit.
+    pub cpu_quota_us: Option<Explained<i64>>,
+    /// The period in microseconds.
+    pub cpu_period_us: Option<i64>,
+    /// The memory limit in bytes.
+    pub memory_limit: Option<Explained<i64>>,
+    /// The most processes.
+    pub pids_limit: Option<Explained<i64>>,
+    /// Limits in bytes by page size in bytes.
+    pub hugepage_limits: BTreeMap<i64, Explained<i64>>,
+    /// The CPUs to run on.
+    pub cpuset_cpus: Option<Explained<String>>,
+    /// Files of cgroup v2 by name.
+    pub unified: BTreeMap<&'static str, Explained<String>>,
+}
+
+/// A file that is written, and why it gets this text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExplainedFile {
+    /// The file's name.
+    pub file: Cow<'static, str>,
+    /// The text.
+    pub value: String,
+    /// The steps to it.
+    pub because: Vec<Step>,
+}
+
+impl ExplainedFile {
+    /// Adds steps to a file's text.
+    pub fn new(FileValue { file, value }: FileValue, because: Vec<Step>) -> Self {
+        Self { file, value, because }
+    }
+}
+
+impl ResourceConfig {
+    /// Returns the files that are written, in the order of their controllers.
+    ///
+    /// A page size that the node lacks makes the write of huge pages fail, and everything after it is
+    /// not written: see [`ResourceConfig::unsupported_hugepage_sizes`].
+    pub fn files(&self, settings: &CgroupSettings) -> Vec<ExplainedFile> {
+        let version = settings.version;
+        let mut written = Vec::with_capacity(8);
+        if let Some(shares) = &self.cpu_shares {
+            written.push(shares_file(shares, version, KUBELET));
+        }
+        written.extend(cpu_files(
+            self.cpu_quota_us.as_ref(),
+            self.cpu_period_us,
+            version,
+            settings.driver,
+        ));
+        if let Some(limit) = &self.memory_limit {
+            written.extend(
+                files::memory_files(limit.value, version)
+                    .into_iter()
+                    .map(|file| ExplainedFile::new(file, limit.because.clone())),
+            );
+        }
+        if let Some(limit) = &self.pids_limit {
+            written.push(ExplainedFile::new(pids_file(limit.value), limit.because.clone()));
+        }
+        if let Some(cpus) = &self.cpuset_cpus {
+            let file = FileValue { file: "cpuset.cpus".into(), value: cpus.value.clone() };
+            written.push(ExplainedFile::new(file, cpus.because.clone()));
+        }
+        if !self.unsupported_hugepage_sizes(settings).is_empty() {
+            return written;
+        }
+        for size in &settings.hugepage_sizes {
+            let asked = self
+                .hugepage_limits
+                .iter()
+                .find(|(bytes, _)| page_size_text(**bytes).is_ok_and(|text| text == *size));
+            let (limit, because) = match asked {
+                Some((_, limit)) => (limit.value, limit.because.clone()),
+                None => (0, vec![Rule::UnlistedHugepageSize.into()]),
+            };
+            for file in hugetlb_files(size, limit.cast_unsigned(), version) {
+                written.push(ExplainedFile::new(file, because.clone()));
+            }
+        }
+        if version == CgroupVersion::V2 {
+            for (file, text) in &self.unified {
+                let file = FileValue { file: (*file).into(), value: text.value.clone() };
+                written.push(ExplainedFile::new(file, text.because.clone()));
+            }
+        }
+        written
+    }
+
+    /// Returns the page sizes that are asked for and that the node does not have.
+    pub fn unsupported_hugepage_sizes(&self, settings: &CgroupSettings) -> Vec<String> {
+        let asked = self.hugepage_limits.keys().filter_map(|bytes| page_size_text(*bytes).ok());
+        asked.filter(|size| !settings.hugepage_sizes.contains(size)).collect()
+    }
+
+    /// Returns the properties that systemd is asked to set on the slice; `u64::MAX` is `infinity`.
+    pub fn systemd_properties(&self, version: CgroupVersion) -> BTreeMap<&'static str, Property> {
+        let mut properties = BTreeMap::new();
+        let v2 = version == CgroupVersion::V2;
+        if let Some(limit) = self.memory_limit.as_ref().filter(|limit| limit.value != 0) {
+            let name = if v2 { "MemoryMax" } else { "MemoryLimit" };
+            properties.insert(name, Property::Number(limit.value.cast_unsigned()));
+        }
+        if let Some(Explained { value: shares, .. }) = self.cpu_shares {
+            let (name, value) = if v2 {
+                ("CPUWeight", WeightFormula::Linear.weight(shares))
+            } else {
+                ("CPUShares", shares)
+            };
+            properties.insert(name, Property::Number(value));
+        }
+        let quota_us = self.cpu_quota_us.as_ref().map_or(0, |quota| quota.value);
+        let period_us = self.cpu_period_us.unwrap_or(0);
+        if period_us != 0 {
+            properties.insert("CPUQuotaPeriodUSec", Property::Number(period_us.cast_unsigned()));
+        }
+        if quota_us != 0 || period_us != 0 {
+            let per_second =
+                crate::cgroup::cpu::systemd_quota_per_second(quota_us, period_us.cast_unsigned());
+            properties
+                .insert("CPUQuotaPerSecUSec", Property::Number(per_second.unwrap_or(u64::MAX)));
+        }
+        if let Some(limit) = &self.pids_limit {
+            properties.insert("TasksMax", Property::Number(limit.value.cast_unsigned()));
+        }
+        if let Some(cpus) = &self.cpuset_cpus {
+            properties.insert("AllowedCPUs", Property::Bits(cpu_bits(&cpus.value)));
+        }
+        if v2 {
+            for (file, name) in [("memory.min", "MemoryMin"), ("memory.low", "MemoryLow")] {
+                if let Some(Ok(bytes)) = self.unified.get(file).map(|text| text.value.parse()) {
+                    properties.insert(name, Property::Number(bytes));
+                }
+            }
+        }
+        properties
+    }
+}
+
+/// The value of a systemd property.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Property {
+    /// A number; `u64::MAX` is `infinity`.
+    Number(u64),
+    /// A set of CPUs: bit 0 of byte 0 is CPU 0.
+    Bits(Vec<u8>),
+}
+
+/// Who turns shares into a weight, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeightWriter {
+    /// `kubelet` or `runtime`.
+    pub writer: &'static str,
+    /// The formula.
+    pub formula: WeightFormula,
+    /// Nobody said that it is this formula.
+    pub assumed: bool,
+}
+
+/// The kubelet itself, in every version.
+const KUBELET: WeightWriter =
+    WeightWriter { writer: "kubelet", formula: WeightFormula::Linear, assumed: false };
+
+/// Returns the file of shares with the formula as the last step on cgroup v2.
+pub fn shares_file(
+    shares: &Explained<u64>,
+    version: CgroupVersion,
+    WeightWriter { writer, formula, assumed }: WeightWriter,
+) -> ExplainedFile {
+    let mut because = shares.because.clone();
+    let shares = shares.value;
+    let file = files::shares_file(shares, version, formula);
+    if version == CgroupVersion::V2 {
+        let weight = formula.weight(shares);
+        let otherwise = assumed.then(|| formula.other().weight(shares));
+        because.push(Step::SharesToWeight { shares, formula, writer, otherwise, weight });
+    }
+    ExplainedFile::new(file, because)
+}
+
+/// Returns the files of quota and period, with systemd's rounding as the last step where it rounds.
+pub fn cpu_files(
+    quota_us: Option<&Explained<i64>>,
+    period_us: Option<i64>,
+    version: CgroupVersion,
+    driver: CgroupDriver,
+) -> impl Iterator<Item = ExplainedFile> {
+    let period_us = period_us.unwrap_or(0).cast_unsigned();
+    let (asked_us, mut because) =
+        quota_us.map_or((0, Vec::new()), |quota| (quota.value, quota.because.clone()));
+    if driver == CgroupDriver::Systemd {
+        let kept_us = crate::cgroup::cpu::systemd_quota(asked_us, period_us);
+        if kept_us != asked_us {
+            because.push(Step::SystemdQuota { asked_us, kept_us });
+        }
+    }
+    files::cpu_files(asked_us, period_us, version, driver).into_iter().map(move |file| {
+        let because = if file.file == "cpu.cfs_period_us" {
+            let value = format!("{period_us} us");
+            vec![Step::Given { field: "cpuCFSQuotaPeriod".into(), value }]
+        } else {
+            because.clone()
+        };
+        ExplainedFile::new(file, because)
+    })
+}
+
+/// Returns a CPU list such as `0-3,7` as systemd wants it.
+fn cpu_bits(list: &str) -> Vec<u8> {
+    let mut bits = Vec::new();
+    for range in list.split(',').filter(|range| !range.is_empty()) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) else {
+            continue;
+        };
+        for cpu in first..=last {
+            if bits.len() <= cpu / 8 {
+                bits.resize(cpu / 8 + 1, 0);
+            }
+            bits[cpu / 8] |= 1 << (cpu % 8);
+        }
+    }
+    bits
+}
