@@ -12,6 +12,7 @@
 pub mod because;
 pub mod container;
 pub mod cpu;
+pub mod cpu_share;
 pub mod exclusive_cpus;
 pub mod files;
 pub mod memory_qos;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 mod cgroup_path;
 mod container_cgroup;
 mod cpu_convert;
+mod cpu_share;
 mod input;
 mod kubelet_cgroup;
 mod node_allocatable;
@@ -26,6 +27,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("cgroup_path", cgroup_path::answer),
     ("container_cgroup", container_cgroup::answer),
     ("cpu_convert", cpu_convert::answer),
+    ("cpu_share", cpu_share::answer),
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
