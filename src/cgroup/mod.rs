@@ -14,6 +14,7 @@ pub mod container;
 pub mod cpu;
 pub mod cpu_share;
 pub mod exclusive_cpus;
+pub mod explain;
 pub mod files;
 pub mod memory_qos;
 pub mod name;

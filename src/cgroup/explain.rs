@@ -1,0 +1,314 @@
+//! What a value in a kernel file means and which requests or limits can have put it there.
+//!
+//! Pure. The inverse of [`cpu`](crate::cgroup::cpu) and [`files`](crate::cgroup::files), found by
+//! searching those very functions, so that it is exact. Rules as in Kubernetes 1.36.
+
+mod cpu;
+mod error;
+mod invert;
+mod memory;
+mod place;
+mod process;
+mod protection;
+
+pub use error::ExplainError;
+pub use place::Level;
+
+use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+use crate::k8s::qos::QosClass;
+use place::Place;
+use serde::Serialize;
+use std::fmt;
+
+/// The files that can be explained; `SIZE` stands for a page size such as `2MB`.
+pub const KNOWN_FILES: &[&str] = &[
+    "cpu.weight",
+    "cpu.max",
+    "cpu.shares",
+    "cpu.cfs_quota_us",
+    "cpu.cfs_period_us",
+    "cpuset.cpus",
+    "cpuset.mems",
+    "memory.max",
+    "memory.min",
+    "memory.low",
+    "memory.high",
+    "memory.swap.max",
+    "memory.oom.group",
+    "memory.limit_in_bytes",
+    "memory.memsw.limit_in_bytes",
+    "pids.max",
+    "hugetlb.SIZE.max",
+    "hugetlb.SIZE.rsvd.max",
+    "hugetlb.SIZE.limit_in_bytes",
+    "hugetlb.SIZE.rsvd.limit_in_bytes",
+    "oom_score_adj",
+];
+
+/// What a value in a file means and where it can come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The name of the file.
+    pub file: String,
+    /// The value, without blanks around it.
+    pub value: String,
+    /// The version of cgroups that has this file; `None` when it is in both or in neither.
+    pub cgroup_version: Option<CgroupVersion>,
+    /// The cgroup that the file belongs to; `None`, and left out, when there is no path to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// What the file is for.
+    pub purpose: &'static str,
+    /// What this value means.
+    pub meaning: String,
+    /// The ways in which the kubelet or a runtime can arrive at this value.
+    pub formulas: Vec<Candidate>,
+    /// What else is worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// One way to arrive at a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Candidate {
+    /// Who computes it like that.
+    pub writer: &'static str,
+    /// The name of the formula, or of the rule.
+    pub formula: &'static str,
+    /// Whether this way can give this value at all.
+    pub possible: bool,
+    /// The amounts that give exactly this value, from the nearest to the farthest; empty when the
+    /// rule needs no amount, or is impossible.
+    pub from: Vec<Origin>,
+}
+
+/// A range of amounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Origin {
+    /// What the amount is of.
+    pub source: Source,
+    /// The smallest amount, in the unit of the source.
+    pub from: i64,
+    /// The largest amount; `None` when there is none.
+    pub to: Option<i64>,
+}
+
+/// What an amount is of; it implies the unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Source {
+    /// CPU shares.
+    Shares,
+    /// A CPU request, in thousandths of a CPU.
+    RequestsMilliCpu,
+    /// A CPU limit, in thousandths of a CPU.
+    LimitsMilliCpu,
+    /// A quota as it was asked of systemd, in microseconds per period.
+    AskedQuotaUs,
+    /// A memory request, in bytes.
+    RequestsMemoryBytes,
+    /// A memory limit, in bytes.
+    LimitsMemoryBytes,
+    /// The memory of `systemReserved` or `kubeReserved`, in bytes.
+    ReservedMemoryBytes,
+    /// A huge page request or limit, in bytes.
+    HugepagesBytes,
+    /// The memory request in whole thousandths of the machine's memory, cut.
+    RequestPerMilleOfCapacity,
+    /// `podPidsLimit` of the kubelet.
+    PodPidsLimit,
+    /// `cpuCFSQuotaPeriod` of the kubelet, in microseconds.
+    CfsQuotaPeriodUs,
+}
+
+impl Candidate {
+    /// Returns a rule that gives the value.
+    fn rule(writer: &'static str, formula: &'static str, from: Vec<Origin>) -> Self {
+        Self { writer, formula, possible: true, from }
+    }
+
+    /// Returns a formula that gives the value only where there is a range to give it from.
+    fn inverse(writer: &'static str, formula: &'static str, from: Vec<Origin>) -> Self {
+        Self { writer, formula, possible: !from.is_empty(), from }
+    }
+}
+
+impl Origin {
+    /// Returns the range from one amount to another.
+    fn closed(source: Source, from: i64, to: i64) -> Self {
+        Self { source, from, to: Some(to) }
+    }
+
+    /// Returns whether the amount is in the range.
+    pub fn contains(&self, amount: i64) -> bool {
+        self.from <= amount && self.to.is_none_or(|to| amount <= to)
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Shares => "shares",
+            Self::RequestsMilliCpu => "requests.cpu",
+            Self::LimitsMilliCpu => "limits.cpu",
+            Self::AskedQuotaUs => "asked quota",
+            Self::RequestsMemoryBytes => "requests.memory",
+            Self::LimitsMemoryBytes => "limits.memory",
+            Self::ReservedMemoryBytes => "reserved memory",
+            Self::HugepagesBytes => "hugepages",
+            Self::RequestPerMilleOfCapacity => "1000*requests.memory/capacity",
+            Self::PodPidsLimit => "podPidsLimit",
+            Self::CfsQuotaPeriodUs => "cpuCFSQuotaPeriod",
+        })
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = match self.source {
+            Source::RequestsMilliCpu | Source::LimitsMilliCpu => "m",
+            Source::AskedQuotaUs | Source::CfsQuotaPeriodUs => "us",
+            _ => "",
+        };
+        write!(f, "{} {}{unit}", self.source, self.from)?;
+        match self.to {
+            None => f.write_str(" or more"),
+            Some(to) if to == self.from => Ok(()),
+            Some(to) => write!(f, "..{to}{unit}"),
+        }
+    }
+}
+
+impl Explanation {
+    /// Returns the explanation as lines for a reader.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("{} {}: {}", self.file, self.value, self.meaning),
+            format!("{}: {}", self.file, self.purpose),
+        ];
+        lines.extend(self.level.map(|level| format!("level: {level}")));
+        for candidate in &self.formulas {
+            let from: Vec<String> = candidate.from.iter().map(Origin::to_string).collect();
+            lines.push(match (candidate.possible, from.is_empty()) {
+                (false, _) => format!("{}: impossible ({})", candidate.formula, candidate.writer),
+                (true, true) => format!("{} ({})", candidate.formula, candidate.writer),
+                (true, false) => {
+                    format!("{}: {} ({})", candidate.formula, from.join(" <- "), candidate.writer)
+                }
+            });
+        }
+        lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
+        lines
+    }
+}
+
+/// A file and its value on their way to an explanation.
+struct Question<'a> {
+    file: &'a str,
+    value: &'a str,
+    place: Option<Place>,
+}
+
+impl Question<'_> {
+    fn bad_value(&self, expected: &'static str) -> ExplainError {
+        ExplainError::BadValue {
+            file: self.file.to_owned(),
+            value: self.value.to_owned(),
+            expected,
+        }
+    }
+
+    /// Reads a whole number in a range; digits only, after at most one `-`.
+    fn number(&self, from: i64, to: i64, expected: &'static str) -> Result<i64, ExplainError> {
+        Some(self.value)
+            .filter(|text| !text.starts_with('+'))
+            .and_then(|text| text.parse().ok())
+            .filter(|number| (from..=to).contains(number))
+            .ok_or_else(|| self.bad_value(expected))
+    }
+
+    /// Returns whether the file can be at one of these levels.
+    fn may_be(&self, levels: &[Level]) -> bool {
+        self.place.is_none_or(|place| levels.contains(&place.level))
+    }
+
+    /// Returns whether the file can be that of a pod, a container or a parent of this class.
+    fn may_be_of(&self, class: QosClass) -> bool {
+        self.place.and_then(|place| place.class).is_none_or(|known| known == class)
+    }
+
+    /// Returns whether the cgroup can have been made with this driver.
+    fn may_be_made_by(&self, driver: CgroupDriver) -> bool {
+        self.place.is_none_or(|place| place.driver == driver)
+    }
+
+    /// Returns who writes there: what is given, or, where the path tells, one of them.
+    fn writer(&self, without_place: &'static str) -> &'static str {
+        match self.place.map(|place| place.level) {
+            None => without_place,
+            Some(Level::Container) => "container runtime",
+            Some(_) => "kubelet",
+        }
+    }
+
+    /// Starts the answer.
+    fn explanation(
+        &self,
+        cgroup_version: Option<CgroupVersion>,
+        purpose: &'static str,
+        meaning: impl Into<String>,
+    ) -> Explanation {
+        Explanation {
+            file: self.file.to_owned(),
+            value: self.value.to_owned(),
+            cgroup_version,
+            level: self.place.map(|place| place.level),
+            purpose,
+            meaning: meaning.into(),
+            formulas: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Explains a value of a kernel file; a path to the file is better than its name, as far as it tells
+/// the level of the cgroup.
+///
+/// # Errors
+///
+/// Fails for a file that is not in [`KNOWN_FILES`], and for a value that such a file cannot hold.
+pub fn explain(file: &str, value: &str) -> Result<Explanation, ExplainError> {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    // That one is a file of a process, not of a cgroup.
+    let place = if name == "oom_score_adj" { None } else { Place::of_file(file) };
+    let question = Question { file: name, value: value.trim(), place };
+    let mut out = match name {
+        "cpu.weight" => cpu::weight(&question),
+        "cpu.shares" => cpu::shares(&question),
+        "cpu.max" => cpu::max(&question),
+        "cpu.cfs_quota_us" => cpu::cfs_quota(&question),
+        "cpu.cfs_period_us" => cpu::cfs_period(&question),
+        "cpuset.cpus" | "cpuset.mems" => process::cpuset(&question),
+        "memory.max" | "memory.limit_in_bytes" => memory::limit(&question),
+        "memory.min" | "memory.low" => protection::protection(&question),
+        "memory.high" => protection::throttling(&question),
+        "memory.swap.max" | "memory.memsw.limit_in_bytes" => memory::swap(&question),
+        "memory.oom.group" => process::oom_group(&question),
+        "pids.max" => process::pids(&question),
+        "oom_score_adj" => process::oom_score_adj(&question),
+        _ => memory::hugetlb(&question).unwrap_or_else(|| Err(ExplainError::of_file(file, name))),
+    }?;
+    if out.level.is_some() && out.formulas.is_empty() {
+        out.notes.push(
+            "neither the kubelet nor a container runtime writes this at this level; it was written \
+             by another program or by hand"
+                .to_owned(),
+        );
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests;

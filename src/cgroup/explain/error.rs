@@ -1,0 +1,143 @@
+//! Why a file or a value cannot be explained, and what was probably meant.
+
+use super::KNOWN_FILES;
+use crate::cgroup::files::page_size_bytes;
+use crate::k8s::nearest::nearest;
+
+/// Files in which the kernel reports what was used; `SIZE` as in [`KNOWN_FILES`].
+const STATISTICS: &[&str] = &[
+    "cpu.stat",
+    "cpu.stat.local",
+    "cpu.pressure",
+    "cpuacct.stat",
+    "cpuacct.usage",
+    "cpuacct.usage_all",
+    "cpuacct.usage_percpu",
+    "hugetlb.SIZE.current",
+    "hugetlb.SIZE.events",
+    "hugetlb.SIZE.events.local",
+    "hugetlb.SIZE.numa_stat",
+    "hugetlb.SIZE.rsvd.current",
+    "hugetlb.SIZE.usage_in_bytes",
+    "hugetlb.SIZE.max_usage_in_bytes",
+    "hugetlb.SIZE.failcnt",
+    "io.pressure",
+    "io.stat",
+    "irq.pressure",
+    "memory.current",
+    "memory.events",
+    "memory.events.local",
+    "memory.failcnt",
+    "memory.max_usage_in_bytes",
+    "memory.memsw.failcnt",
+    "memory.memsw.max_usage_in_bytes",
+    "memory.memsw.usage_in_bytes",
+    "memory.numa_stat",
+    "memory.peak",
+    "memory.pressure",
+    "memory.stat",
+    "memory.swap.current",
+    "memory.swap.events",
+    "memory.swap.peak",
+    "memory.usage_in_bytes",
+    "memory.zswap.current",
+    "pids.current",
+    "pids.events",
+    "pids.events.local",
+    "pids.peak",
+];
+
+/// Why a file or value cannot be explained.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExplainError {
+    /// Not one of [`KNOWN_FILES`].
+    #[error("unknown file \"{file}\": expected one of {}", KNOWN_FILES.join(", "))]
+    UnknownFile {
+        /// What was asked for.
+        file: String,
+    },
+    /// A file that holds what the kernel measured, not what somebody wants.
+    #[error("{file} reports usage: it is not written by the kubelet or a container runtime")]
+    Statistics {
+        /// The file.
+        file: String,
+    },
+    /// Not a value that the kernel shows in, or takes for, that file.
+    #[error("\"{value}\" is not a value of {file}: expected {expected}")]
+    BadValue {
+        /// The file.
+        file: String,
+        /// What was given.
+        value: String,
+        /// What the file holds.
+        expected: &'static str,
+    },
+}
+
+impl ExplainError {
+    /// Returns the error for a file, by path and by name, that is not explained.
+    pub(super) fn of_file(path: &str, name: &str) -> Self {
+        if STATISTICS.iter().any(|known| with_size(known, name) == name) {
+            return Self::Statistics { file: name.to_owned() };
+        }
+        Self::UnknownFile { file: path.to_owned() }
+    }
+
+    /// Returns a way out, if one suggests itself.
+    pub fn hint(&self) -> Option<String> {
+        let Self::UnknownFile { file } = self else {
+            return None;
+        };
+        let name = file.rsplit('/').next().unwrap_or(file);
+        if name.starts_with("hugetlb.") && size_of(name).is_none() {
+            return Some("SIZE is a page size, such as 2MB in hugetlb.2MB.max".to_owned());
+        }
+        let known: Vec<String> = KNOWN_FILES.iter().map(|known| with_size(known, name)).collect();
+        nearest(name, known.iter().map(String::as_str))
+            .map(|known| format!("did you mean {known}?"))
+    }
+}
+
+/// Returns the page size in the name of a file.
+fn size_of(name: &str) -> Option<&str> {
+    let size = name.split('.').nth(1)?;
+    page_size_bytes(size).filter(|bytes| *bytes > 0).map(|_| size)
+}
+
+/// Returns a known name with the page size of the name that was asked for.
+fn with_size(known: &str, name: &str) -> String {
+    known.replace("SIZE", size_of(name).unwrap_or("SIZE"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_file_has_a_hint() {
+        for (file, expected) in [
+            ("cpu.weigth", Some("did you mean cpu.weight?")),
+            ("/sys/fs/cgroup/kubepods/memory.mx", Some("did you mean memory.max?")),
+            (" pids.max", Some("did you mean pids.max?")),
+            ("hugetlb.2MB.mx", Some("did you mean hugetlb.2MB.max?")),
+            ("hugetlb.2Mi.max", Some("SIZE is a page size, such as 2MB in hugetlb.2MB.max")),
+            ("something.else", None),
+            ("", None),
+        ] {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            assert_eq!(ExplainError::of_file(file, name).hint().as_deref(), expected, "{file}");
+        }
+    }
+
+    #[test]
+    fn statistics_are_told_apart() {
+        for file in ["cpu.stat", "memory.current", "cpu.pressure", "hugetlb.1GB.rsvd.current"] {
+            let error = ExplainError::of_file(file, file);
+            assert_eq!(error, ExplainError::Statistics { file: file.to_owned() });
+            assert_eq!(error.hint(), None);
+        }
+        for known in KNOWN_FILES {
+            assert!(!STATISTICS.contains(known), "{known}");
+        }
+    }
+}
