@@ -19,3 +19,4 @@
 pub mod cgroup;
 pub mod facts;
 pub mod k8s;
+pub mod output;
