@@ -11,6 +11,7 @@
 
 pub mod because;
 pub mod container;
+pub mod container_path;
 pub mod cpu;
 pub mod cpu_share;
 pub mod exclusive_cpus;
@@ -20,10 +21,17 @@ pub mod memory_qos;
 pub mod name;
 pub mod node;
 pub mod oom_score;
+pub mod plan;
+mod planner;
 pub mod pod;
+mod pod_warnings;
 pub mod qos;
+pub mod report;
 pub mod resource_config;
 pub mod rule;
+pub mod runtime_files;
 pub mod settings;
+pub mod shares;
 pub mod swap;
 pub mod total;
+pub mod view;

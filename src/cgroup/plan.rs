@@ -1,0 +1,198 @@
+//! Every cgroup value of a node for a set of pods: the tree of cgroups, top down.
+
+use crate::cgroup::container::ContainerKind;
+use crate::cgroup::cpu::WeightFormula;
+use crate::cgroup::exclusive_cpus::pinned_containers;
+use crate::cgroup::files::CgroupDriver;
+use crate::cgroup::name::CgroupNameError;
+use crate::cgroup::node::EnforceError;
+use crate::cgroup::planner::Planner;
+use crate::cgroup::resource_config::{ExplainedFile, Property};
+use crate::cgroup::settings::CgroupSettings;
+use crate::facts::missing::MissingFact;
+use crate::facts::node::Node;
+use crate::k8s::manifest::LoadedPod;
+use crate::k8s::pod::Pod;
+use crate::k8s::qos::QosClass;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The formula with which the container runtime turns shares into a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeFormula {
+    /// The formula.
+    pub formula: WeightFormula,
+    /// Nobody said so.
+    pub assumed: bool,
+}
+
+/// The planned cgroups of one node.
+#[derive(Clone, Debug)]
+pub struct Plan<'p> {
+    /// What the arithmetic knew about the node.
+    pub settings: CgroupSettings,
+    /// kubepods with everything below it, then the reserved cgroups.
+    pub roots: Vec<PlannedCgroup<'p>>,
+    /// Pods that have ended and have no cgroup any more.
+    pub ended: Vec<&'p Pod>,
+    /// What an operator should know about single pods.
+    pub warnings: Vec<String>,
+}
+
+/// One cgroup and what is written to it.
+#[derive(Clone, Debug)]
+pub struct PlannedCgroup<'p> {
+    /// Whose it is.
+    pub owner: Owner<'p>,
+    /// The path below the root of the hierarchy.
+    pub path: String,
+    /// The files, in the order of their controllers.
+    pub files: Vec<ExplainedFile>,
+    /// What systemd is asked for, where the kubelet goes by it.
+    pub unit: Option<SystemdUnit>,
+    /// Files whose text depends on a fact that is not known.
+    pub missing: Vec<(&'static str, MissingFact)>,
+    /// The cgroups in it.
+    pub children: Vec<Self>,
+}
+
+/// A slice and the properties that the kubelet asks systemd to set on it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct SystemdUnit {
+    /// The unit's name.
+    pub unit: String,
+    /// The slice that it is in.
+    pub parent: String,
+    /// The properties; the largest number is `infinity`.
+    pub properties: BTreeMap<&'static str, Property>,
+}
+
+/// Whose a cgroup is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Owner<'p> {
+    /// All pods together, or what a field of the configuration reserves for the system.
+    Node {
+        /// `kubepods`, `systemReserved` or `kubeReserved`.
+        part: &'static str,
+    },
+    /// The pods of one class.
+    Qos(QosClass),
+    /// A pod.
+    Pod(&'p Pod, QosClass),
+    /// A container.
+    Container {
+        /// Its pod.
+        pod: &'p Pod,
+        /// The pod's class.
+        class: QosClass,
+        /// How it is treated.
+        kind: ContainerKind,
+        /// Its name.
+        name: &'p str,
+        /// It has CPUs of its own.
+        pinned: bool,
+    },
+}
+
+/// Why nothing can be planned on a node.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// A name has no path under the driver.
+    #[error("{field} {given:?} does not work with the {driver} driver")]
+    Name {
+        /// The field of the configuration that the name follows from.
+        field: String,
+        /// Its value.
+        given: String,
+        /// The driver.
+        driver: CgroupDriver,
+        /// The kubelet's words.
+        #[source]
+        error: CgroupNameError,
+    },
+    /// A reserved cgroup cannot be enforced.
+    #[error("the kubelet refuses this configuration")]
+    Enforce(#[from] EnforceError),
+}
+
+/// Plans the cgroups of a node for pods.
+///
+/// # Errors
+///
+/// Fails where the kubelet stops or panics because of the node's configuration.
+pub fn plan<'p>(
+    pods: &'p [LoadedPod],
+    node: &Node,
+    formula: RuntimeFormula,
+) -> Result<Plan<'p>, PlanError> {
+    let (active, ended): (Vec<&Pod>, Vec<&Pod>) =
+        pods.iter().map(|loaded| &loaded.pod).partition(|pod| is_active(pod));
+    let planner = Planner { node, settings: CgroupSettings::of(node), formula };
+    let mut warnings = Vec::new();
+    let mut roots = planner.kubepods(&active, &mut warnings)?;
+    roots.extend(planner.reserved(&mut warnings)?);
+    Ok(Plan { settings: planner.settings, roots, ended, warnings })
+}
+
+impl Plan<'_> {
+    /// Returns the containers of a pod that the CPU manager gives CPUs of their own.
+    pub fn pinned_containers<'p>(&self, pod: &'p Pod) -> impl Iterator<Item = &'p str> {
+        pinned_containers(pod, &self.settings)
+    }
+}
+
+/// Tells whether a pod still has a cgroup.
+fn is_active(pod: &Pod) -> bool {
+    !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
+}
+
+/// Returns `NAMESPACE/NAME`.
+pub fn qualified_name(pod: &Pod) -> String {
+    format!("{}/{}", pod.metadata.namespace, display_name(pod))
+}
+
+/// Returns the name, or what the API server would begin it with.
+pub fn display_name(pod: &Pod) -> Cow<'_, str> {
+    match pod.metadata.name.as_str() {
+        "" => Cow::Owned(format!("{}<generated>", pod.metadata.generate_name)),
+        name => Cow::Borrowed(name),
+    }
+}
+
+impl<'p> PlannedCgroup<'p> {
+    /// Returns the text of a file.
+    pub fn text(&self, file: &str) -> Option<&str> {
+        self.files.iter().find(|written| written.file == file).map(|written| written.value.as_str())
+    }
+
+    /// Walks over this cgroup and all below it, top down, with their depths.
+    pub fn walk<'a>(&'a self, depth: usize, visit: &mut dyn FnMut(&'a Self, usize)) {
+        visit(self, depth);
+        for child in &self.children {
+            child.walk(depth + 1, visit);
+        }
+    }
+}
+
+impl Owner<'_> {
+    /// Returns who writes the files.
+    pub fn writer(&self) -> &'static str {
+        match self {
+            Self::Container { .. } => "runtime",
+            Self::Node { .. } | Self::Qos(_) | Self::Pod(..) => "kubelet",
+        }
+    }
+}
+
+/// Returns the controller of a file; `oom_score_adj` belongs to a process.
+pub fn controller(file: &str) -> &str {
+    match file {
+        "oom_score_adj" => "process",
+        _ => file.split('.').next().unwrap_or(file),
+    }
+}
+
+/// Returns the last element of a cgroup's path.
+pub fn last_element(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

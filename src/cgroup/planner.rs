@@ -1,0 +1,274 @@
+//! Builds the tree of a plan, level by level.
+
+use crate::cgroup::container::{ContainerCgroup, container_cgroups};
+use crate::cgroup::container_path::container_path;
+use crate::cgroup::exclusive_cpus::pinned_containers;
+use crate::cgroup::files::{CgroupDriver, CgroupVersion, FileValue};
+use crate::cgroup::name::{CgroupName, systemd_units};
+use crate::cgroup::node::{NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
+use crate::cgroup::plan::{
+    Owner, PlanError, PlannedCgroup, RuntimeFormula, SystemdUnit, display_name,
+};
+use crate::cgroup::pod::{effective_uid, pod_cgroup_name, pod_resource_config};
+use crate::cgroup::pod_warnings::{overcommitment, pod_warnings};
+use crate::cgroup::qos::{QosCgroups, QosSums, qos_cgroups};
+use crate::cgroup::resource_config::{ExplainedFile, ResourceConfig};
+use crate::cgroup::runtime_files::container_files;
+use crate::cgroup::settings::CgroupSettings;
+use crate::facts::missing::MissingFact;
+use crate::facts::node::Node;
+use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::qos::{QosClass, effective_qos_class};
+
+/// What a plan is made with.
+pub(super) struct Planner<'n> {
+    pub(super) node: &'n Node,
+    pub(super) settings: CgroupSettings,
+    pub(super) formula: RuntimeFormula,
+}
+
+impl Planner<'_> {
+    /// Plans kubepods with everything below it.
+    pub(super) fn kubepods<'p>(
+        &self,
+        active: &[&'p Pod],
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<PlannedCgroup<'p>>, PlanError> {
+        let per_qos = self.settings.cgroups_per_qos;
+        let name = CgroupName::node_allocatable_root(&self.settings.root, per_qos);
+        let mut sums = QosSums::default();
+        for pod in active {
+            sums.add(pod, &self.settings);
+        }
+        let percent = self.node.reservations.qos_memory_percent;
+        let qos = qos_cgroups(&sums, percent, &self.settings);
+        warnings.extend(overcommitment(&sums, &self.settings));
+        if per_qos {
+            warn_of_limits(&qos, warnings);
+        } else {
+            warnings.push(
+                "cgroupsPerQOS is false: pods have no cgroups of their own, and the runtime decides \
+                 where it puts containers"
+                    .to_owned(),
+            );
+        }
+        let mut pods_of = |class| -> Vec<PlannedCgroup<'p>> {
+            let of_class = active.iter().filter_map(|pod| {
+                let pod_class = effective_qos_class(pod, self.settings.rules.gates);
+                (pod_class == class).then(|| self.pod(pod, class, warnings))
+            });
+            of_class.collect()
+        };
+        let mut children = pods_of(QosClass::Guaranteed);
+        for (class, config) in
+            [(QosClass::Burstable, &qos.burstable), (QosClass::BestEffort, &qos.besteffort)]
+        {
+            let pods = pods_of(class);
+            if !per_qos {
+                children.extend(pods);
+                continue;
+            }
+            let mut missing = Vec::new();
+            missing.extend(qos.missing.map(|fact| (self.memory_file(), fact)));
+            let path = self.path(&CgroupName::qos(&name, class))?;
+            children.push(self.own(Owner::Qos(class), path, config, missing, pods));
+        }
+        let Some(own) = kubepods_config(&self.resources(), &self.node.config, &self.settings)
+        else {
+            return Ok(children);
+        };
+        let config = overwritten(own, &qos, per_qos);
+        let (path, missing) = (self.path(&name)?, self.missing_capacity());
+        Ok(vec![self.own(Owner::Node { part: "kubepods" }, path, &config, missing, children)])
+    }
+
+    fn pod<'p>(
+        &self,
+        pod: &'p Pod,
+        class: QosClass,
+        warnings: &mut Vec<String>,
+    ) -> PlannedCgroup<'p> {
+        let pinned: Vec<&str> = pinned_containers(pod, &self.settings).collect();
+        let config = pod_resource_config(pod, !pinned.is_empty(), &self.settings);
+        warnings.extend(pod_warnings(pod, class, &config, self.node, &self.settings));
+        let path = self.pod_path(pod, class);
+        let containers = container_cgroups(pod, &|name| pinned.contains(&name), &self.settings);
+        let children = containers
+            .into_iter()
+            .map(|container| {
+                let pinned = pinned.contains(&container.container.name.as_str());
+                self.container(pod, class, &path, container, pinned)
+            })
+            .collect();
+        let owner = Owner::Pod(pod, class);
+        if path.is_empty() {
+            return PlannedCgroup {
+                owner,
+                path,
+                files: vec![],
+                unit: None,
+                missing: vec![],
+                children,
+            };
+        }
+        self.own(owner, path, &config, Vec::new(), children)
+    }
+
+    fn container<'p>(
+        &self,
+        pod: &'p Pod,
+        class: QosClass,
+        pod_path: &str,
+        cgroup: ContainerCgroup<'p>,
+        pinned: bool,
+    ) -> PlannedCgroup<'p> {
+        let ContainerCgroup { container, kind, resources, oom_score_adj, mut missing, .. } = cgroup;
+        let mut files = container_files(&resources, self.formula, &self.settings);
+        match oom_score_adj {
+            Ok(score) => {
+                let file =
+                    FileValue { file: "oom_score_adj".into(), value: score.value.to_string() };
+                files.push(ExplainedFile::new(file, score.because));
+            }
+            Err(fact) => missing.push(("oom_score_adj", fact)),
+        }
+        PlannedCgroup {
+            owner: Owner::Container { pod, class, kind, name: &container.name, pinned },
+            path: container_path(pod_path, pod, &container.name, self.settings.driver),
+            files,
+            unit: None,
+            missing,
+            children: Vec::new(),
+        }
+    }
+
+    /// Plans what is reserved for the system.
+    pub(super) fn reserved<'p>(
+        &self,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<PlannedCgroup<'p>>, PlanError> {
+        let cgroups = reserved_cgroups(&self.resources(), &self.node.config, &self.settings)?;
+        let planned = cgroups.into_iter().map(|ReservedCgroup { field, given, name, config }| {
+            let path = self.path_of(&name, &format!("{field}Cgroup"), given)?;
+            if path.trim_end_matches('/') != given.trim_end_matches('/') {
+                warnings.push(format!(
+                    "{field}Cgroup {given} is {path} to the {} driver, which must exist: only the last \
+                     part of the name counts",
+                    self.settings.driver
+                ));
+            }
+            Ok(self.own(Owner::Node { part: field }, path, &config, Vec::new(), Vec::new()))
+        });
+        planned.collect()
+    }
+
+    /// Puts together a cgroup that the kubelet itself writes.
+    fn own<'p>(
+        &self,
+        owner: Owner<'p>,
+        path: String,
+        config: &ResourceConfig,
+        missing: Vec<(&'static str, MissingFact)>,
+        children: Vec<PlannedCgroup<'p>>,
+    ) -> PlannedCgroup<'p> {
+        let unit = (self.settings.driver == CgroupDriver::Systemd).then(|| {
+            let (unit, parent) = systemd_units(&path);
+            SystemdUnit {
+                unit: unit.to_owned(),
+                parent: parent.to_owned(),
+                properties: config.systemd_properties(self.settings.version),
+            }
+        });
+        PlannedCgroup { owner, path, files: config.files(&self.settings), unit, missing, children }
+    }
+
+    fn resources(&self) -> NodeResources<'_> {
+        NodeResources {
+            capacity: &self.node.capacity,
+            allocatable: &self.node.allocatable,
+            reservations: &self.node.reservations,
+            cpus: self.node.cpus.as_ref(),
+        }
+    }
+
+    /// Returns the files of kubepods that wait for a fact about the machine.
+    fn missing_capacity(&self) -> Vec<(&'static str, MissingFact)> {
+        let shares = match self.settings.version {
+            CgroupVersion::V1 => "cpu.shares",
+            CgroupVersion::V2 => "cpu.weight",
+        };
+        let mut missing = Vec::new();
+        for (name, file, fact) in [
+            (ResourceName::Cpu, shares, MissingFact::CpuCapacity),
+            (ResourceName::Memory, self.memory_file(), MissingFact::MemoryCapacity),
+            ("pid".into(), "pids.max", MissingFact::PidCapacity),
+        ] {
+            if !self.node.capacity.contains(&name) {
+                missing.push((file, fact));
+            }
+        }
+        if self.node.cpus.is_none() && !self.settings.static_cpu_manager {
+            missing.push(("cpuset.cpus", MissingFact::CpuCapacity));
+        }
+        missing
+    }
+
+    fn memory_file(&self) -> &'static str {
+        match self.settings.version {
+            CgroupVersion::V1 => "memory.limit_in_bytes",
+            CgroupVersion::V2 => "memory.max",
+        }
+    }
+
+    fn path(&self, name: &CgroupName) -> Result<String, PlanError> {
+        self.path_of(name, "cgroupRoot", &self.settings.root)
+    }
+
+    /// Returns the path of a cgroup whose name follows from a field of the configuration.
+    fn path_of(&self, name: &CgroupName, field: &str, given: &str) -> Result<String, PlanError> {
+        name.to_path(self.settings.driver).map_err(|error| PlanError::Name {
+            field: field.to_owned(),
+            given: given.to_owned(),
+            driver: self.settings.driver,
+            error,
+        })
+    }
+
+    /// Returns the path of a pod's cgroup; one whose UID is not known yet is named after the pod.
+    fn pod_path(&self, pod: &Pod, class: QosClass) -> String {
+        if !self.settings.cgroups_per_qos {
+            return String::new();
+        }
+        let uid = match effective_uid(pod) {
+            "" => format!("<uid:{}.{}>", pod.metadata.namespace, display_name(pod)),
+            uid => uid.to_owned(),
+        };
+        // Pods with a UID or a name that is no part of a path were refused when they were read.
+        let name = pod_cgroup_name(&uid, class, &self.settings);
+        name.ok().and_then(|name| name.to_path(self.settings.driver).ok()).unwrap_or_default()
+    }
+}
+
+/// Returns what is on kubepods once the QoS level was updated over it, a minute after the start at the
+/// latest.
+fn overwritten(mut own: ResourceConfig, qos: &QosCgroups, per_qos: bool) -> ResourceConfig {
+    if per_qos {
+        own.hugepage_limits.extend(qos.kubepods.hugepage_limits.clone());
+        own.unified.extend(qos.kubepods.unified.clone());
+    }
+    own
+}
+
+/// Says what becomes of a limit that leaves nothing.
+fn warn_of_limits(qos: &QosCgroups, warnings: &mut Vec<String>) {
+    for (name, config) in [("burstable", &qos.burstable), ("besteffort", &qos.besteffort)] {
+        let Some(limit) = config.memory_limit.as_ref().map(|limit| limit.value) else { continue };
+        let outcome = match limit {
+            1.. => continue,
+            0 => "the kubelet takes 0 for \"not set\" and writes nothing: no new limit",
+            -1 => "-1 stands for no limit",
+            _ => "the kernel refuses a negative limit",
+        };
+        warnings.push(format!("qosReserved leaves {limit} bytes for {name}: {outcome}"));
+    }
+}

@@ -1,0 +1,149 @@
+//! What an operator should know about single pods before relying on their values.
+
+use crate::cgroup::plan::qualified_name;
+use crate::cgroup::pod::pod_options;
+use crate::cgroup::qos::QosSums;
+use crate::cgroup::resource_config::ResourceConfig;
+use crate::cgroup::settings::CgroupSettings;
+use crate::facts::node::Node;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::pod::{Pod, ResourceList, ResourceName};
+use crate::k8s::qos::{QosClass, computed_qos_class};
+use crate::k8s::quantity::{Format, Quantity};
+use crate::k8s::resources::{Side, pod_total};
+
+/// Returns the warnings about one pod.
+pub fn pod_warnings(
+    pod: &Pod,
+    class: QosClass,
+    config: &ResourceConfig,
+    node: &Node,
+    settings: &CgroupSettings,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let unsupported = config.unsupported_hugepage_sizes(settings);
+    if !unsupported.is_empty() {
+        let sizes = unsupported.join(", ");
+        let assumed = node.facts.assumptions().any(|fact| fact.name == "capacity.hugepages");
+        warnings.push(if assumed {
+            format!(
+                "it asks for huge pages of {sizes}, and which the node has is not known: its hugetlb \
+                 files are left out (--capacity hugepages-SIZE=AMOUNT)"
+            )
+        } else {
+            format!(
+                "the node has no huge pages of {sizes}: the kubelet logs the failed write, and the \
+                 hugetlb and unified files are left out"
+            )
+        });
+    }
+    let computed = computed_qos_class(pod, settings.rules.gates);
+    if computed != class {
+        warnings.push(format!(
+            "status.qosClass {class} counts, though the spec is {computed}: remove the status to plan \
+             it as new"
+        ));
+    }
+    if pod.spec.resources.is_some() && !settings.rules.gates.enabled(Gate::PodLevelResources) {
+        warnings.push(
+            "spec.resources has no effect: the feature gate PodLevelResources is off".to_owned(),
+        );
+    }
+    if is_resizing(pod) {
+        warnings.push(
+            "it is being resized: planned for what it asks, while its cgroup has what the kubelet \
+             allocated"
+                .to_owned(),
+        );
+    }
+    warnings.extend(lost_amounts(pod, settings));
+    let name = || qualified_name(pod);
+    warnings.into_iter().map(|warning| format!("pod {}: {warning}", name())).collect()
+}
+
+/// Names the amounts that do not fit the kubelet's 64 bits.
+fn lost_amounts(pod: &Pod, settings: &CgroupSettings) -> Vec<String> {
+    let mut lost = Vec::new();
+    if all_amounts(pod).all(Quantity::is_modest) {
+        // Their sums fit too.
+        return lost;
+    }
+    let options = pod_options(settings);
+    for side in [Side::Requests, Side::Limits] {
+        let total = pod_total(pod, side, &options).total;
+        for (name, amount) in total.iter() {
+            let (exact, got) = match name {
+                ResourceName::Cpu => {
+                    (amount.milli_value_is_exact(), format!("{}m", amount.milli_value()))
+                }
+                _ => (amount.value_is_exact(), amount.value().to_string()),
+            };
+            if !exact {
+                lost.push(format!(
+                    "{}.{name} {amount} does not fit 64 bits: the kubelet computes with {got}",
+                    side.as_str()
+                ));
+            }
+        }
+    }
+    lost
+}
+
+/// Walks over everything that a pod asks for.
+fn all_amounts(pod: &Pod) -> impl Iterator<Item = &Quantity> {
+    let spec = &pod.spec;
+    let containers = spec.containers.iter().chain(&spec.init_containers);
+    let resources = containers.map(|container| &container.resources).chain(&spec.resources);
+    let lists = resources.flat_map(|resources| [&resources.requests, &resources.limits]);
+    lists.chain(&spec.overhead).flat_map(|list| list.iter().map(|(_, amount)| amount))
+}
+
+/// Says when pods request more than the node has for them: the kubelet would refuse some.
+pub fn overcommitment(sums: &QosSums, settings: &CgroupSettings) -> Vec<String> {
+    let milli_cpu = sums.guaranteed_milli_cpu.wrapping_add(sums.burstable_milli_cpu);
+    let memory = sums.guaranteed_memory.wrapping_add(sums.burstable_memory);
+    let asked = [
+        (ResourceName::Cpu, Quantity::from_milli(milli_cpu, Format::DecimalSi)),
+        (ResourceName::Memory, Quantity::from_units(memory, Format::BinarySi)),
+    ];
+    let over = asked.into_iter().filter_map(|(name, asked)| {
+        let there_is = settings.node_allocatable.get(&name)?;
+        asked.compare(there_is).is_gt().then(|| {
+            format!(
+                "the pods request {asked} of {name} and the node has {there_is} for them: its kubelet \
+                 would refuse some"
+            )
+        })
+    });
+    over.collect()
+}
+
+/// Tells whether the kubelet has allocated something else than the pod asks for, as far as the status
+/// says it: a condition, or amounts that differ from the spec.
+fn is_resizing(pod: &Pod) -> bool {
+    let status = &pod.status;
+    let statuses = || status.container_statuses.iter().chain(&status.init_container_statuses);
+    let differs = |asked: &ResourceList, have: Option<&ResourceList>| {
+        let have = have.into_iter().flat_map(ResourceList::iter);
+        have.filter(|(name, _)| matches!(name, ResourceName::Cpu | ResourceName::Memory))
+            .any(|(name, have)| asked.get(name).is_some_and(|asked| asked.compare(have).is_ne()))
+    };
+    let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let in_containers = containers.into_iter().any(|container| {
+        let asked = &container.resources;
+        statuses().find(|status| status.name == container.name).is_some_and(|status| {
+            let actual = status.resources.as_ref();
+            differs(&asked.requests, status.allocated_resources.as_ref())
+                || differs(&asked.requests, actual.map(|actual| &actual.requests))
+                || differs(&asked.limits, actual.map(|actual| &actual.limits))
+        })
+    });
+    let in_pod = pod.spec.resources.as_ref().is_some_and(|asked| {
+        let actual = status.resources.as_ref();
+        differs(&asked.requests, status.allocated_resources.as_ref())
+            || differs(&asked.limits, actual.map(|actual| &actual.limits))
+    });
+    let announced =
+        status.conditions.iter().any(|condition| condition.kind.starts_with("PodResize"));
+    announced || in_containers || in_pod
+}

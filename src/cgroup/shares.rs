@@ -1,0 +1,341 @@
+//! Who gets how much CPU when every container of a plan is busy.
+
+use crate::cgroup::container::ContainerKind;
+use crate::cgroup::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
+use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, display_name, last_element};
+use crate::cgroup::report::{API_VERSION, Assumption, Basis};
+use crate::k8s::pod::{Container, Pod, ResourceName};
+use crate::k8s::qos::QosClass;
+use crate::k8s::quantity::Quantity;
+use crate::output::bar::bar;
+use crate::output::table::Table;
+use num_rational::BigRational;
+use num_traits::{ToPrimitive, Zero};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// A cgroup beside kubepods that wants CPU too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sibling {
+    /// Its name, such as `system.slice`.
+    pub name: String,
+    /// Its weight, or its shares on cgroup v1.
+    pub weight: u64,
+}
+
+/// How the CPUs are divided: what `-o json` and `-o yaml` print.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CpuShares<'p> {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `CpuShares`
+    pub kind: &'static str,
+    /// How many CPUs are divided.
+    pub cpus: u64,
+    /// What nobody said and was taken for granted.
+    pub assumptions: Vec<Assumption>,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+    /// One for each container and each sibling of kubepods.
+    pub items: Vec<Share<'p>>,
+}
+
+/// What one container or sibling gets.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Share<'p> {
+    /// The pod's namespace.
+    pub namespace: Option<&'p str>,
+    /// The pod.
+    pub pod: Option<Cow<'p, str>>,
+    /// The container.
+    pub container: Option<&'p str>,
+    /// The sibling of kubepods.
+    pub sibling: Option<String>,
+    /// The pod's class.
+    pub qos_class: Option<QosClass>,
+    /// The path below the root of the hierarchy; null for a sibling.
+    pub cgroup: Option<&'p str>,
+    /// The request in thousandths of a CPU; null without one.
+    pub request_milli_cpu: Option<i64>,
+    /// The CPUs that it gets, as an exact fraction.
+    #[serde(serialize_with = "fraction")]
+    pub cpus: BigRational,
+    /// The same for reading.
+    pub decimal: String,
+    /// Gets at least what it requests; null without a request.
+    pub meets_request: Option<bool>,
+    /// Why it does not get more.
+    pub limited_by: String,
+    /// The cgroup at which that is decided, where it is not the container's own.
+    pub at: Option<String>,
+}
+
+fn fraction<S: Serializer>(cpus: &BigRational, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{}/{}", cpus.numer(), cpus.denom()))
+}
+
+/// Whose a competitor is.
+type Id<'p> = Option<&'p PlannedCgroup<'p>>;
+
+/// Divides CPUs among the containers of a plan. Init containers that end are left out: they do not
+/// run beside the others. A sandbox sleeps. Exclusive CPUs belong to their containers, and the others
+/// divide the rest.
+pub fn shares<'p>(
+    plan: &'p Plan<'p>,
+    cpus: u64,
+    siblings: &[Sibling],
+    Basis { assumptions, mut warnings }: Basis,
+) -> CpuShares<'p> {
+    let kubepods = plan.roots.iter().filter(|root| !is_reserved(root));
+    let pinned: Vec<(&PlannedCgroup<'p>, u64)> = kubepods.clone().flat_map(pinned_leaves).collect();
+    let exclusive: u64 = pinned.iter().map(|(_, cpus)| cpus).sum();
+    if exclusive > cpus {
+        warnings.push(format!("{exclusive} exclusive CPUs are asked for, and there are {cpus}"));
+    }
+    let mut competitors: Vec<Competitor<Id<'p>>> = kubepods.flat_map(competitors).collect();
+    for sibling in siblings {
+        competitors.push(Competitor::new(None, sibling.name.clone(), sibling.weight));
+    }
+    if siblings.is_empty() {
+        warnings.extend(plan.roots.iter().filter(|root| is_reserved(root)).map(|root| {
+            let weight = weight(root).map_or("?".to_owned(), |weight| weight.to_string());
+            let name = last_element(&root.path);
+            format!(
+                "what runs in {} competes with the pods and is not counted: --sibling {name}={weight}",
+                root.path
+            )
+        }));
+    }
+    let divided = cpu_shares(cpus.saturating_sub(exclusive), &competitors);
+    let mut items: Vec<Share<'p>> = pinned
+        .into_iter()
+        .map(|(cgroup, own)| {
+            let limited_by = format!("exclusive CPUs: {own}");
+            share(cgroup, BigRational::from_integer(own.into()), limited_by, None)
+        })
+        .collect();
+    items.extend(divided.leaves.iter().map(|leaf| {
+        let (limited_by, at) = reason(&leaf.reason);
+        match leaf.node.id {
+            Some(cgroup) => share(cgroup, leaf.cpus.clone(), limited_by, at),
+            None => sibling_share(&leaf.node.name, leaf.cpus.clone(), limited_by, at),
+        }
+    }));
+    CpuShares { api_version: API_VERSION, kind: "CpuShares", cpus, assumptions, warnings, items }
+}
+
+/// A reserved cgroup has no containers: what runs in it is given as a sibling.
+fn is_reserved(cgroup: &PlannedCgroup<'_>) -> bool {
+    matches!(cgroup.owner, Owner::Node { part } if part != "kubepods")
+}
+
+/// Returns the containers with exclusive CPUs, and how many.
+fn pinned_leaves<'p>(cgroup: &'p PlannedCgroup<'p>) -> Vec<(&'p PlannedCgroup<'p>, u64)> {
+    if let Some(cpus) = exclusive_cpus(cgroup) {
+        return vec![(cgroup, cpus)];
+    }
+    cgroup.children.iter().flat_map(pinned_leaves).collect()
+}
+
+/// Returns how many CPUs a container has for itself. An init container gives its own back.
+fn exclusive_cpus(cgroup: &PlannedCgroup<'_>) -> Option<u64> {
+    match cgroup.owner {
+        Owner::Container { kind: ContainerKind::InitContainer, .. } => None,
+        Owner::Container { pod, name, pinned: true, .. } => {
+            request_of(pod, name).and_then(|milli_cpu| u64::try_from(milli_cpu / 1000).ok())
+        }
+        _ => None,
+    }
+}
+
+/// Returns a cgroup with everything below it that competes; nothing where nothing in it can run, and
+/// what is below it where it does not exist (pods without cgroups per QoS).
+fn competitors<'p>(cgroup: &'p PlannedCgroup<'p>) -> Vec<Competitor<Id<'p>>> {
+    let children: Vec<_> = cgroup.children.iter().flat_map(competitors).collect();
+    let is_container = matches!(cgroup.owner, Owner::Container { .. });
+    let ends = matches!(cgroup.owner, Owner::Container { kind: ContainerKind::InitContainer, .. });
+    if ends || exclusive_cpus(cgroup).is_some() || (!is_container && children.is_empty()) {
+        return Vec::new();
+    }
+    if cgroup.path.is_empty() {
+        return children;
+    }
+    // Only kubepods can lack a weight, without a capacity; nothing competes with it then.
+    let name = last_element(&cgroup.path);
+    let mut competitor = Competitor::new(Some(cgroup), name, weight(cgroup).unwrap_or(1));
+    match cgroup.text("cpu.max").and_then(|text| text.split_once(' ')) {
+        Some((quota, period)) => {
+            competitor.cpu_quota_us = quota.parse().ok();
+            competitor.cpu_period_us = period.parse().ok();
+        }
+        None => {
+            let signed = |file: &str| cgroup.text(file).and_then(|text| text.parse().ok());
+            competitor.cpu_quota_us = signed("cpu.cfs_quota_us");
+            competitor.cpu_period_us = signed("cpu.cfs_period_us");
+        }
+    }
+    competitor.children = children;
+    vec![competitor]
+}
+
+fn weight(cgroup: &PlannedCgroup<'_>) -> Option<u64> {
+    let number = |file: &str| cgroup.text(file).and_then(|text| text.parse().ok());
+    number("cpu.weight").or_else(|| number("cpu.shares"))
+}
+
+fn share<'p>(
+    cgroup: &'p PlannedCgroup<'p>,
+    cpus: BigRational,
+    limited_by: String,
+    at: Option<String>,
+) -> Share<'p> {
+    let Owner::Container { pod, class, name, .. } = cgroup.owner else {
+        // A pod without containers was refused when it was read.
+        return sibling_share(&cgroup.path, cpus, limited_by, at);
+    };
+    let requested = request_of(pod, name).filter(|milli_cpu| *milli_cpu > 0);
+    let enough = |milli_cpu: i64| cpus >= BigRational::new(milli_cpu.into(), 1000.into());
+    Share {
+        namespace: Some(&pod.metadata.namespace),
+        pod: Some(display_name(pod)),
+        container: Some(name),
+        sibling: None,
+        qos_class: Some(class),
+        cgroup: Some(&cgroup.path),
+        request_milli_cpu: requested,
+        decimal: decimal(&cpus),
+        meets_request: requested.map(enough),
+        cpus,
+        limited_by,
+        at,
+    }
+}
+
+fn sibling_share<'p>(
+    name: &str,
+    cpus: BigRational,
+    limited_by: String,
+    at: Option<String>,
+) -> Share<'p> {
+    Share {
+        namespace: None,
+        pod: None,
+        container: None,
+        sibling: Some(name.to_owned()),
+        qos_class: None,
+        cgroup: None,
+        request_milli_cpu: None,
+        decimal: decimal(&cpus),
+        meets_request: None,
+        cpus,
+        limited_by,
+        at,
+    }
+}
+
+fn decimal(cpus: &BigRational) -> String {
+    format!("{:.6}", cpus.to_f64().unwrap_or_default())
+}
+
+fn request_of(pod: &Pod, name: &str) -> Option<i64> {
+    let spec = &pod.spec;
+    let mut all =
+        spec.containers.iter().chain(&spec.init_containers).chain(&spec.ephemeral_containers);
+    let container: &Container = all.find(|container| container.name == name)?;
+    container.resources.requests.get(&ResourceName::Cpu).map(Quantity::milli_value)
+}
+
+/// Returns why a container gets no more, and the cgroup at which that is decided.
+fn reason(reason: &Reason) -> (String, Option<String>) {
+    let quota = |Quota { quota_us, period_us }: &Quota| format!("quota {quota_us} {period_us}");
+    let weight = |Division { weight, competing_weights, .. }: &Division| {
+        format!("weight {weight} of {competing_weights}")
+    };
+    match reason {
+        Reason::Idle => ("idle".to_owned(), None),
+        Reason::OwnQuota(own) => (format!("its {}", quota(own)), None),
+        Reason::Threads(threads) => (format!("its {threads} threads"), None),
+        Reason::AncestorQuota { path, quota: above, divided } => {
+            let divided = divided.as_ref().map_or_else(String::new, |d| format!(", {}", weight(d)));
+            (format!("{}{divided}", quota(above)), Some(path.clone()))
+        }
+        Reason::Weight(division) => (weight(division), Some(division.path.clone())),
+        Reason::WholeNode => ("the node's CPUs".to_owned(), None),
+    }
+}
+
+/// Returns the shares as a table with a bar for each: filled is what it gets, `|` is what it asked
+/// for. `wide` adds the cgroups.
+pub fn table(shares: &CpuShares<'_>, wide: bool) -> Table {
+    const WIDTH: usize = 24;
+    let requested = |share: &Share<'_>| share.request_milli_cpu.unwrap_or(0) as f64 / 1000.0;
+    let gets = |share: &Share<'_>| share.cpus.to_f64().unwrap_or_default();
+    let most =
+        shares.items.iter().map(|share| gets(share).max(requested(share))).fold(0.0, f64::max);
+    let mut headings = vec![
+        "POD",
+        "CONTAINER",
+        "QOS",
+        "REQUEST",
+        "GETS",
+        "MEETS REQUEST",
+        "CPU TIME",
+        "LIMITED BY",
+    ];
+    if wide {
+        headings.extend(["AT", "CGROUP"]);
+    }
+    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
+    for share in &shares.items {
+        let pod = match (&share.pod, share.namespace, &share.sibling) {
+            (Some(pod), Some(namespace), _) => format!("{namespace}/{pod}"),
+            (_, _, Some(sibling)) => format!("({sibling})"),
+            _ => "-".to_owned(),
+        };
+        let of_request = share.request_milli_cpu.map_or_else(
+            || "-".to_owned(),
+            |milli_cpu| {
+                let percent = percent_down(&share.cpus, milli_cpu);
+                let verdict = if share.meets_request == Some(true) { "yes" } else { "no" };
+                format!("{verdict}, {percent}%")
+            },
+        );
+        let mut drawn = bar(gets(share), most, WIDTH);
+        if share.request_milli_cpu.is_some() && most > 0.0 {
+            let at = ((requested(share) / most) * WIDTH as f64).round() as usize;
+            let length = drawn.chars().count();
+            drawn.push_str(&" ".repeat(at.saturating_sub(length)));
+            drawn.push_str(if at >= length { "|" } else { "" });
+        }
+        let mut cells = vec![
+            pod,
+            share.container.unwrap_or("-").to_owned(),
+            share.qos_class.map_or_else(|| "-".to_owned(), |class| class.to_string()),
+            share.request_milli_cpu.map_or_else(|| "-".to_owned(), |milli| format!("{milli}m")),
+            share.decimal.clone(),
+            of_request,
+            drawn,
+            share.limited_by.clone(),
+        ];
+        if wide {
+            let or_dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
+            cells.extend([or_dash(share.at.as_deref()), or_dash(share.cgroup)]);
+        }
+        table.add(cells);
+    }
+    table
+}
+
+/// Returns the tenths of a percent that a request is met by, cut, so that 100% is never claimed of
+/// what is a little less.
+fn percent_down(cpus: &BigRational, milli_cpu: i64) -> String {
+    let request = BigRational::new(milli_cpu.into(), 1000.into());
+    if request.is_zero() {
+        return "-".to_owned();
+    }
+    let tenths = (cpus / request * BigRational::from_integer(1000.into())).floor().to_integer();
+    let (whole, tenth) = (&tenths / 10, &tenths % 10);
+    format!("{whole}.{tenth}")
+}

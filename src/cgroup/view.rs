@@ -1,0 +1,220 @@
+//! The plan for people: a tree in which the nesting of cgroups is the picture.
+
+use crate::cgroup::because::{Step, join};
+use crate::cgroup::container::ContainerKind;
+use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
+use crate::cgroup::resource_config::Property;
+use crate::facts::missing::MissingFact;
+use crate::k8s::cpuset::CpuSet;
+use crate::k8s::quantity::{Format, Quantity};
+use crate::output::table::Table;
+use crate::output::tree::{Entry, branches};
+
+/// The files that a glance needs, in the order of the columns. A column without any value, or with
+/// the same nothing everywhere, is left out.
+const COLUMNS: &[&str] = &[
+    "cpu.shares",
+    "cpu.weight",
+    "cpu.max",
+    "cpu.cfs_quota_us",
+    "memory.max",
+    "memory.limit_in_bytes",
+    "memory.min",
+    "memory.low",
+    "memory.high",
+    "memory.swap.max",
+    "pids.max",
+    "oom_score_adj",
+];
+
+/// Returns the tree with the files that a glance needs as columns.
+pub fn table(plan: &Plan<'_>) -> Table {
+    let rows = rows(plan);
+    let mut columns: Vec<String> = COLUMNS.iter().map(|file| (*file).to_owned()).collect();
+    columns.extend(hugepage_columns(&rows));
+    columns.retain(|file| rows.iter().any(|row| is_telling(row.cgroup, file)));
+    let mut headings = vec!["CGROUP".to_owned(), "QOS".to_owned()];
+    headings.extend(columns.iter().map(|file| file.to_uppercase()));
+    let mut table = Table::new(headings);
+    for row in &rows {
+        let mut cells = vec![format!("{}{}", row.branch, label(row.cgroup)), qos(row.cgroup)];
+        cells.extend(columns.iter().map(|file| cell(row.cgroup, file)));
+        table.add(cells);
+    }
+    table
+}
+
+/// Returns the tree with every value on a line of its own, and its derivation.
+pub fn wide(plan: &Plan<'_>) -> Table {
+    let headings = ["CGROUP", "FILE", "VALUE", "WRITER", "BECAUSE"];
+    let mut table = Table::new(headings.map(str::to_owned).to_vec());
+    for row in rows(plan) {
+        let name = match row.cgroup.owner {
+            Owner::Node { .. } | Owner::Qos(_) => row.cgroup.path.clone(),
+            Owner::Pod(..) | Owner::Container { .. } => {
+                format!("{} {}", label(row.cgroup), last_element(&row.cgroup.path))
+            }
+        };
+        let mut first = format!("{}{name}", row.branch);
+        for [file, value, because] in values(row.cgroup) {
+            let branch = std::mem::replace(&mut first, row.below.clone());
+            table.add(vec![branch, file, value, row.cgroup.owner.writer().to_owned(), because]);
+        }
+    }
+    table
+}
+
+/// Returns file, value and derivation of everything about a cgroup.
+fn values(cgroup: &PlannedCgroup<'_>) -> Vec<[String; 3]> {
+    let written = cgroup
+        .files
+        .iter()
+        .map(|file| [file.file.to_string(), file.value.clone(), join(&file.because)]);
+    let missing = cgroup.missing.iter().map(|(file, fact)| {
+        [(*file).to_owned(), "?".to_owned(), format!("{fact}: {}", fact.flag())]
+    });
+    let unit = cgroup.unit.iter().map(|unit| {
+        let asked = format!("{}: {}", unit.unit, properties(unit));
+        ["(systemd)".to_owned(), "-".to_owned(), asked]
+    });
+    let mut values: Vec<_> = written.chain(missing).chain(unit).collect();
+    if values.is_empty() {
+        values.push(["-", "-", "nothing is written"].map(str::to_owned));
+    }
+    values
+}
+
+/// Returns the properties by their names on systemd's bus, CPU sets as lists.
+fn properties(unit: &SystemdUnit) -> String {
+    let text = |property: &Property| match property {
+        Property::Number(u64::MAX) => "infinity".to_owned(),
+        Property::Number(number) => number.to_string(),
+        Property::Bits(bits) => cpus_of(bits).to_string(),
+    };
+    let pairs = unit.properties.iter().map(|(name, value)| format!("{name}={}", text(value)));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the CPUs of a bit set: bit 0 of byte 0 is CPU 0.
+fn cpus_of(bits: &[u8]) -> CpuSet {
+    let is_set = |cpu: &usize| bits[cpu / 8] & (1 << (cpu % 8)) != 0;
+    (0..bits.len() * 8).filter(is_set).filter_map(|cpu| i64::try_from(cpu).ok()).collect()
+}
+
+/// Returns the paths, top down.
+pub fn names(plan: &Plan<'_>) -> Vec<String> {
+    rows(plan)
+        .into_iter()
+        .map(|row| row.cgroup.path.clone())
+        .filter(|path| !path.is_empty())
+        .collect()
+}
+
+/// Returns each fact that some file waits for, once, with the flag that supplies it.
+pub fn unknown_facts(plan: &Plan<'_>) -> Vec<String> {
+    let mut facts: Vec<MissingFact> =
+        rows(plan).iter().flat_map(|row| &row.cgroup.missing).map(|(_, fact)| *fact).collect();
+    facts.sort_unstable();
+    facts.dedup();
+    facts.iter().map(|fact| format!("{fact} ({})", fact.flag())).collect()
+}
+
+/// A cgroup and the lines that connect it with its parent.
+struct Row<'a, 'p> {
+    cgroup: &'a PlannedCgroup<'p>,
+    branch: String,
+    below: String,
+}
+
+fn rows<'a, 'p>(plan: &'a Plan<'p>) -> Vec<Row<'a, 'p>> {
+    let mut found = Vec::new();
+    fn collect<'a, 'p>(
+        cgroup: &'a PlannedCgroup<'p>,
+        depth: usize,
+        found: &mut Vec<(usize, &'a PlannedCgroup<'p>)>,
+    ) {
+        found.push((depth, cgroup));
+        for child in &cgroup.children {
+            collect(child, depth + 1, found);
+        }
+    }
+    for root in &plan.roots {
+        collect(root, 0, &mut found);
+    }
+    let depths: Vec<usize> = found.iter().map(|(depth, _)| *depth).collect();
+    let connected = branches(&depths).into_iter().zip(found);
+    connected.map(|(Entry { branch, below }, (_, cgroup))| Row { cgroup, branch, below }).collect()
+}
+
+fn label(cgroup: &PlannedCgroup<'_>) -> String {
+    match cgroup.owner {
+        Owner::Node { part: "kubepods" } | Owner::Qos(_) => last_element(&cgroup.path).to_owned(),
+        Owner::Node { part } => format!("{} ({part})", last_element(&cgroup.path)),
+        Owner::Pod(pod, _) => qualified_name(pod),
+        Owner::Container { kind, name, .. } => match kind {
+            ContainerKind::Container => name.to_owned(),
+            ContainerKind::InitContainer => format!("{name} (init)"),
+            ContainerKind::Sidecar => format!("{name} (sidecar)"),
+            ContainerKind::EphemeralContainer => format!("{name} (ephemeral)"),
+        },
+    }
+}
+
+fn qos(cgroup: &PlannedCgroup<'_>) -> String {
+    match cgroup.owner {
+        Owner::Qos(class) | Owner::Pod(_, class) => class.to_string(),
+        Owner::Node { .. } | Owner::Container { .. } => String::new(),
+    }
+}
+
+/// Returns the text of a file, in units that a person reads; `?` is unknown, `-` is not written.
+fn cell(cgroup: &PlannedCgroup<'_>, file: &str) -> String {
+    let written = cgroup.files.iter().find(|written| written.file == file);
+    match written {
+        Some(written) if is_bytes(file) => bytes(&written.value),
+        Some(written) => match written.because.last() {
+            Some(Step::SystemdQuota { asked_us, .. }) => {
+                format!("{} (asked {asked_us})", written.value)
+            }
+            _ => written.value.clone(),
+        },
+        None if cgroup.missing.iter().any(|(missing, _)| *missing == file) => "?".to_owned(),
+        None => "-".to_owned(),
+    }
+}
+
+/// Tells whether a cell would tell more than that nothing is special.
+fn is_telling(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
+    match cgroup.text(file) {
+        Some("0") if file == "memory.swap.max" => false,
+        Some(text) => !file.starts_with("hugetlb.") || !matches!(text, "0" | UNBOUNDED),
+        None => cgroup.missing.iter().any(|(missing, _)| *missing == file),
+    }
+}
+
+/// What the QoS level writes to leave huge pages unbounded.
+const UNBOUNDED: &str = "4611686018427387904";
+
+fn hugepage_columns(rows: &[Row<'_, '_>]) -> Vec<String> {
+    let mut columns = Vec::new();
+    for file in rows.iter().flat_map(|row| &row.cgroup.files) {
+        let limits = file.file.starts_with("hugetlb.") && !file.file.contains(".rsvd.");
+        if limits && !columns.iter().any(|column| *column == file.file) {
+            columns.push(file.file.to_string());
+        }
+    }
+    columns
+}
+
+fn is_bytes(file: &str) -> bool {
+    file.starts_with("memory.") || file.starts_with("hugetlb.")
+}
+
+/// Returns a number of bytes as Kubernetes would write it, which is exact.
+fn bytes(text: &str) -> String {
+    match text.parse() {
+        _ if text == UNBOUNDED => "unbounded".to_owned(),
+        Ok(units) => Quantity::from_units(units, Format::BinarySi).to_string(),
+        Err(_) => text.to_owned(),
+    }
+}
