@@ -17,6 +17,7 @@
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
 
 pub mod cgroup;
+pub mod edge;
 pub mod facts;
 pub mod k8s;
 pub mod output;

@@ -1,0 +1,209 @@
+//! Reading the kubelet's configuration, its drop-ins, and Node objects from files.
+
+use crate::edge::input::{InputError, plain, read_input, shown};
+use crate::facts::describe::ConfigSource;
+use crate::facts::kubelet_config::{MergeError, Source, drop_in_order, merge};
+use crate::facts::node_object::NodeObject;
+use crate::facts::origin::Origin;
+use crate::k8s::yaml::{self, YamlError};
+use serde_json::Value;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Why a file of the kubelet could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KubeletFileError {
+    /// It could not be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A folder could not be read.
+    #[error("cannot read folder {path}: {}", plain(error))]
+    Folder {
+        /// The folder.
+        path: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// It is not text.
+    #[error("{path}: not text in UTF-8, which a YAML or JSON file is")]
+    NotText {
+        /// The file.
+        path: String,
+    },
+    /// It is neither YAML nor JSON.
+    #[error("{path}: {message}")]
+    Syntax {
+        /// The file.
+        path: String,
+        /// What is wrong, with its line and column.
+        message: String,
+    },
+    /// It does not hold one object.
+    #[error("{path}: holds {count} documents, expected one")]
+    Documents {
+        /// The file.
+        path: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// A drop-in cannot be merged.
+    #[error("{folder}")]
+    Merge {
+        /// The folder.
+        folder: String,
+        /// What is wrong.
+        #[source]
+        error: MergeError,
+    },
+    /// It is no Node.
+    #[error("{path}: {message}")]
+    NoNode {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Reads a kubelet's configuration and the drop-ins beside it; what is odd becomes a note.
+///
+/// # Errors
+///
+/// Fails for what cannot be read; the fields are judged later, when the version is known.
+pub fn read_kubelet_config(
+    file: Option<&str>,
+    folder: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<ConfigSource, KubeletFileError> {
+    let mut config = ConfigSource::default();
+    if let Some(file) = file {
+        let mut value = read_document(file, notes)?;
+        config.source = Some(Source::File);
+        if value.get("kubeletconfig").is_some_and(Value::is_object) {
+            // The answer of `/configz`.
+            value = value["kubeletconfig"].take();
+            config.source = Some(Source::Configz);
+        }
+        set_origins(&mut config, &value, file);
+        config.value = value;
+    }
+    if let Some(folder) = folder {
+        add_drop_ins(&mut config, folder, notes)?;
+    }
+    Ok(config)
+}
+
+fn add_drop_ins(
+    config: &mut ConfigSource,
+    folder: &str,
+    notes: &mut Vec<String>,
+) -> Result<(), KubeletFileError> {
+    let mut paths = Vec::new();
+    collect_files(Path::new(folder), &mut paths)
+        .map_err(|error| KubeletFileError::Folder { path: folder.to_owned(), error })?;
+    let found = drop_in_order(paths.iter().map(String::as_str));
+    for path in &found.skipped {
+        notes.push(format!("{path}: left out, drop-ins end in .conf"));
+    }
+    let mut drop_ins = Vec::new();
+    for path in found.read {
+        let value = read_document(&path, notes)?;
+        set_origins(config, &value, &path);
+        drop_ins.push((path, value));
+    }
+    let base = match config.value.take() {
+        Value::Null => Value::Object(serde_json::Map::new()),
+        value => value,
+    };
+    config.value = merge(base, drop_ins)
+        .map_err(|error| KubeletFileError::Merge { folder: folder.to_owned(), error })?;
+    Ok(())
+}
+
+/// Remembers who set each field last.
+fn set_origins(config: &mut ConfigSource, value: &Value, path: &str) {
+    for (field, value) in value.as_object().into_iter().flatten() {
+        if value.is_null() {
+            config.origins.remove(field);
+        } else {
+            config.origins.insert(field.clone(), Origin::File(shown(path).to_owned()));
+        }
+    }
+}
+
+fn collect_files(folder: &Path, paths: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        // A linked folder is not entered, as the kubelet does not either: links can lead in circles.
+        if entry.file_type()?.is_dir() {
+            collect_files(&path, paths)?;
+        } else if !path.is_dir() {
+            paths.push(path.to_string_lossy().into_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Reads a Node object: `kubectl get node NAME -o json`, or a list of one.
+///
+/// # Errors
+///
+/// Fails for what cannot be read and for what is no Node.
+pub fn read_node_object(
+    path: &str,
+    notes: &mut Vec<String>,
+) -> Result<NodeObject, KubeletFileError> {
+    let mut value = read_document(path, notes)?;
+    let no_node =
+        |message: String| KubeletFileError::NoNode { path: shown(path).to_owned(), message };
+    if let Some(items) = value.get_mut("items").and_then(Value::as_array_mut) {
+        if items.len() != 1 {
+            return Err(no_node(format!("a list of {} nodes, expected one node", items.len())));
+        }
+        value = items.remove(0);
+    }
+    match value.get("kind").and_then(Value::as_str) {
+        Some("Node") => {}
+        Some(kind) => return Err(no_node(format!("kind {kind:?}, expected Node"))),
+        None => return Err(no_node("kind is not set, expected Node".to_owned())),
+    }
+    serde_path_to_error::deserialize(value)
+        .map_err(|error| no_node(format!("{}: {}", error.path(), error.inner())))
+}
+
+/// Reads the one document of a file.
+fn read_document(path: &str, notes: &mut Vec<String>) -> Result<Value, KubeletFileError> {
+    let name = || shown(path).to_owned();
+    let text = String::from_utf8(read_input(path)?)
+        .map_err(|_| KubeletFileError::NotText { path: name() })?;
+    let documents: Vec<_> =
+        yaml::documents(&text).into_iter().filter(|document| !document.is_empty()).collect();
+    let [document] = documents.as_slice() else {
+        return Err(KubeletFileError::Documents { path: name(), count: documents.len() });
+    };
+    let read = yaml::read(document.body()).map_err(|error| KubeletFileError::Syntax {
+        path: name(),
+        message: located(error, document.lines_before),
+    })?;
+    if let Some(duplicate) = read.duplicate {
+        let key = duplicate.key.unwrap_or_default();
+        notes.push(format!(
+            "{}: line {}: key {key:?} came before; the last one counts",
+            name(),
+            duplicate.line + document.lines_before
+        ));
+    }
+    Ok(read.value)
+}
+
+/// Returns the words of an error with the line in the file.
+fn located(error: YamlError, lines_before: u64) -> String {
+    match error {
+        YamlError::Syntax { line, column, message } => {
+            format!("line {}, column {column}: {message}", line + lines_before)
+        }
+        too_large @ YamlError::TooLarge { .. } => too_large.to_string(),
+    }
+}

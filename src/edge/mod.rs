@@ -1,0 +1,6 @@
+//! The edge of the world: the only folder that reads files, connects or asks the time.
+
+#![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
+
+pub mod input;
+pub mod kubelet_files;
