@@ -6,5 +6,9 @@
     reason = "tests read their own files and say what failed"
 )]
 
+/// The command line as an operator sees it: answers, notes, exit codes.
+mod cli;
+/// No file of this suite is left out.
+mod complete;
 /// kq agrees with answers recorded from the kubelet's own functions.
 mod vectors;

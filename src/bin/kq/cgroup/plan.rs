@@ -1,0 +1,57 @@
+//! `kq cgroup plan`
+
+use super::question::{Question, write_basis};
+use crate::exit::{Code, Failure, note};
+use crate::write::{self, Output};
+use kq::cgroup::report::CgroupPlan;
+use kq::cgroup::view;
+
+/// Show every cgroup value that pods get on a node, with its arithmetic
+///
+/// Nothing is connected to and nothing is changed: the pods come from files, the node from flags and
+/// from the kubelet's configuration. What is not given takes the kubelet's default for its version
+/// and is listed as assumed.
+///
+/// Examples:
+///
+///   kq cgroup plan pod.yaml
+///   kq cgroup plan pod.yaml -o wide --capacity cpu=3,memory=8Gi --cgroup-driver systemd
+///   kubectl get pods -A -o json | kq cgroup plan - --on-node n1 --node-file n1.json
+///
+///   $ kq cgroup plan examples/web.yaml --capacity cpu=3,memory=8Gi,pid=32768
+///   CGROUP              QOS          CPU.WEIGHT   CPU.MAX        MEMORY.MAX   PIDS.MAX   ...
+///   kubepods                         118          -              8Gi          32768
+///   ├─ burstable        Burstable    10           -              -            -
+///   │  └─ default/web   Burstable    10           50000 100000   128Mi        -
+///   │     └─ web                     35           50000 100000   128Mi        -
+///   └─ besteffort       BestEffort   1            -              -            -
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(flatten)]
+    question: Question,
+}
+
+impl Args {
+    /// Gathers, plans and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let gathered = self.question.gather()?;
+        let plan = gathered.plan()?;
+        let basis = gathered.basis(&plan);
+        match self.question.output {
+            output @ (Output::Json | Output::Yaml) => {
+                write::value(output, &CgroupPlan::new(&gathered.node, &plan, basis))?;
+                gathered.write_problems();
+                return Ok(gathered.code());
+            }
+            Output::Table => write::text(view::table(&plan))?,
+            Output::Wide => write::text(view::wide(&plan))?,
+            Output::Name => write::lines(view::names(&plan))?,
+        }
+        write_basis(&basis.assumptions, &basis.warnings);
+        for fact in view::unknown_facts(&plan) {
+            note("unknown", &fact);
+        }
+        Ok(gathered.code())
+    }
+}

@@ -1,0 +1,207 @@
+//! What the cgroup commands have in common: pods, a node, and the plan that follows.
+
+use crate::exit::{Code, Failure, note, warn};
+use crate::node_args::NodeArgs;
+use crate::write::Output;
+use anyhow::anyhow;
+use kq::cgroup::plan::{Plan, RuntimeFormula, plan};
+use kq::cgroup::report::{Assumption, Basis};
+use kq::edge::input::{read_input, shown};
+use kq::facts::node::Node;
+use kq::facts::origin::Origin;
+use kq::k8s::defaults::{apply_api_defaults, apply_priority};
+use kq::k8s::manifest::{Loaded, NoteKind, load};
+use kq::k8s::priority::mark_static;
+use std::collections::BTreeMap;
+
+/// The arguments that every cgroup question about pods takes.
+#[derive(Debug, clap::Args)]
+pub struct Question {
+    /// Manifests in YAML or JSON, lists, workloads with a pod template; - is standard input. Without
+    /// any, the node is planned without pods
+    #[arg(value_name = "FILE")]
+    files: Vec<String>,
+
+    /// The pods are read from the kubelet's folder of static pods, not from the API server
+    #[arg(long = "static")]
+    are_static: bool,
+
+    /// Only the pods that are bound to this node, or to none yet; else the name in --node-file
+    #[arg(long, value_name = "NAME")]
+    on_node: Option<String>,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub output: Output,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+/// Everything that was gathered for an answer.
+pub struct Gathered {
+    /// The node.
+    pub node: Node,
+    formula: RuntimeFormula,
+    loaded: Loaded,
+    notes: Vec<String>,
+}
+
+impl Question {
+    /// Reads the files that are named.
+    pub fn gather(&self) -> Result<Gathered, Failure> {
+        self.check_standard_input()?;
+        let described = self.node.gather()?;
+        let (node, formula, mut notes) = (described.node, described.formula, described.notes);
+        let mut loaded = self.load()?;
+        if self.files.is_empty() {
+            notes
+                .push("no FILE is given: planned without pods (- reads standard input)".to_owned());
+        }
+        notes.extend(loaded.notes.iter().map(ToString::to_string));
+        self.choose(&mut loaded, &node, &mut notes);
+        for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
+            apply_api_defaults(pod, &node.rules);
+            apply_priority(pod);
+            if self.are_static {
+                mark_static(pod);
+            }
+        }
+        notes.extend(given_twice(&loaded));
+        notes.extend(loaded.problems.iter().map(|problem| format!("left out: {problem}")));
+        if !loaded.problems.is_empty() {
+            let sums = "the node and QoS levels are computed without what was left out";
+            notes.push(sums.to_owned());
+        }
+        Ok(Gathered { node, formula, loaded, notes })
+    }
+
+    /// Reads the pods; fails when there is nothing to plan.
+    fn load(&self) -> Result<Loaded, Failure> {
+        let mut loaded = Loaded::default();
+        for file in &self.files {
+            let content = read_input(file).map_err(Failure::missing)?;
+            loaded.append(load(shown(file), &content));
+        }
+        if !loaded.pods.is_empty() || self.files.is_empty() {
+            return Ok(loaded);
+        }
+        if let Some(problem) = loaded.problems.first() {
+            let failure = Failure::usage(anyhow!("{problem}"));
+            return Err(match loaded.problems.len() - 1 {
+                0 => failure,
+                1 => failure.hint("1 more problem was found"),
+                more => failure.hint(format!("{more} more problems were found")),
+            });
+        }
+        // A list without items is an answer: no pods.
+        if loaded.notes.iter().any(|note| matches!(note.kind, NoteKind::EmptyList { .. })) {
+            return Ok(loaded);
+        }
+        let names: Vec<&str> = self.files.iter().map(|file| shown(file)).collect();
+        let failure = Failure::usage(anyhow!("{}: no pods", names.join(", ")));
+        let notes = loaded.notes.iter().take(SHOWN_NOTES);
+        Err(notes
+            .fold(failure, |failure, note| failure.hint(note.to_string()))
+            .hint("a Pod, a list of pods, or a workload with a pod template is expected"))
+    }
+
+    /// Refuses to read standard input twice: the second time it is empty.
+    fn check_standard_input(&self) -> Result<(), Failure> {
+        let files = self.files.iter().chain(self.node.files());
+        match files.filter(|file| *file == "-").count() {
+            0 | 1 => Ok(()),
+            times => Err(Failure::usage(anyhow!("standard input cannot be read {times} times"))
+                .hint("only one of FILE, --kubelet-config and --node-file can be -")),
+        }
+    }
+
+    /// Keeps the pods of the node.
+    fn choose(&self, loaded: &mut Loaded, node: &Node, notes: &mut Vec<String>) {
+        let bound_to = |loaded: &Loaded| {
+            let names = loaded.pods.iter().map(|loaded| loaded.pod.spec.node_name.clone());
+            let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        };
+        if let Some(name) = self.on_node.as_ref().or(node.name.as_ref()) {
+            let before = loaded.pods.len();
+            loaded.pods.retain(|loaded| {
+                let bound = &loaded.pod.spec.node_name;
+                bound.is_empty() || bound == name
+            });
+            let elsewhere = before - loaded.pods.len();
+            if elsewhere > 0 {
+                notes.push(format!(
+                    "{elsewhere} of {before} pods left out: not bound to node {name}"
+                ));
+            }
+        } else if let [first, second, ..] = bound_to(loaded).as_slice() {
+            notes.push(format!(
+                "the pods are bound to several nodes ({first}, {second}, ...): the sums are of all of \
+                 them; choose one with --on-node"
+            ));
+        }
+    }
+}
+
+/// How many of the things that were there instead of pods are named.
+const SHOWN_NOTES: usize = 3;
+
+/// Returns a warning for pods that came more than once, for example from two files: an API server has
+/// only one of that name, but the sums are of all that were read.
+fn given_twice(loaded: &Loaded) -> Option<String> {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for pod in loaded.pods.iter().map(|loaded| &loaded.pod.metadata) {
+        *counts.entry((&pod.namespace, &pod.name)).or_default() += 1;
+    }
+    // Pods of a workload have no name yet.
+    let mut twice = counts.iter().filter(|((_, name), count)| **count > 1 && !name.is_empty());
+    let ((namespace, name), count) = twice.next()?;
+    let others = match twice.count() {
+        0 => String::new(),
+        others => format!(", and {others} others more than once"),
+    };
+    Some(format!("pod {namespace}/{name} was given {count} times{others}: each one counts"))
+}
+
+impl Gathered {
+    /// Plans the cgroups.
+    pub fn plan(&self) -> Result<Plan<'_>, Failure> {
+        plan(&self.loaded.pods, &self.node, self.formula).map_err(Failure::usage)
+    }
+
+    /// Returns what a plan rests on.
+    pub fn basis(&self, plan: &Plan<'_>) -> Basis {
+        Basis::of(&self.node, plan, &self.loaded.pods, self.formula, self.notes.clone())
+    }
+
+    /// Writes what was left out, for answers that carry everything else themselves.
+    pub fn write_problems(&self) {
+        for problem in &self.loaded.problems {
+            warn(&format!("left out: {problem}"));
+        }
+    }
+
+    /// Returns the exit code of an answer.
+    pub fn code(&self) -> Code {
+        if self.loaded.problems.is_empty() { Code::Answered } else { Code::Missing }
+    }
+}
+
+/// Writes assumptions and warnings beside an answer for people: first what kq had to choose, then what
+/// the kubelet does by default.
+pub fn write_basis(assumptions: &[Assumption], warnings: &[String]) {
+    for (kind, origin) in [("assumed", Origin::Assumed), ("default", Origin::Default)] {
+        let of_kind = assumptions.iter().filter(|assumption| assumption.origin == origin);
+        let texts: Vec<String> =
+            of_kind.map(|Assumption { fact, value, .. }| format!("{fact} {value}")).collect();
+        if !texts.is_empty() {
+            note(kind, &texts.join(", "));
+        }
+    }
+    for warning in warnings {
+        warn(warning);
+    }
+}

@@ -1,0 +1,83 @@
+//! `kq cgroup shares`
+
+use super::question::{Question, write_basis};
+use crate::exit::{Code, Failure};
+use crate::write::{self, Output};
+use anyhow::anyhow;
+use kq::cgroup::shares::{Sibling, shares, table};
+use kq::k8s::pod::ResourceName;
+use kq::k8s::quantity::Quantity;
+
+/// Show who gets how much CPU when every container is busy
+///
+/// CPU time is divided from the top: each level by weight, up to the quotas; what a quota cuts off goes
+/// to the others. A bar shows what a container gets, a | what it requests.
+///
+/// Examples:
+///
+///   kq cgroup shares examples/classic.yaml --capacity cpu=3,memory=8Gi
+///   kq cgroup shares pods.json --cpus 4 --sibling system.slice=100 -o json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(flatten)]
+    question: Question,
+
+    /// How many CPUs are divided; else those of --capacity or --node-file
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    cpus: Option<u64>,
+
+    /// A busy cgroup beside kubepods and its weight (shares on cgroup v1), such as system.slice=100
+    /// (can be repeated)
+    #[arg(long, value_name = "NAME=WEIGHT", value_parser = parse_sibling)]
+    sibling: Vec<Sibling>,
+}
+
+impl Args {
+    /// Gathers, plans, divides and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let gathered = self.question.gather()?;
+        let capacity = gathered.node.capacity.get(&ResourceName::Cpu).and_then(Quantity::as_units);
+        let cpus = self
+            .cpus
+            .or_else(|| capacity.and_then(|cpus| u64::try_from(cpus).ok()))
+            .ok_or_else(|| {
+                Failure::missing(anyhow!("the number of the node's CPUs is not known"))
+                    .hint("say it with --cpus N, or with --capacity cpu=N or --node-file FILE")
+            })?;
+        if !self.sibling.is_empty() && capacity.is_none() {
+            return Err(Failure::missing(anyhow!(
+                "the weight of kubepods is not known, so nothing can be compared with it"
+            ))
+            .hint("it follows from --capacity cpu=N or --node-file FILE"));
+        }
+        let plan = gathered.plan()?;
+        let divided = shares(&plan, cpus, &self.sibling, gathered.basis(&plan));
+        match self.question.output {
+            output @ (Output::Json | Output::Yaml) => {
+                write::value(output, &divided)?;
+                gathered.write_problems();
+                return Ok(gathered.code());
+            }
+            Output::Table => write::text(table(&divided, false))?,
+            Output::Wide => write::text(table(&divided, true))?,
+            Output::Name => {
+                let paths = divided.items.iter().filter_map(|share| share.cgroup);
+                write::lines(paths.map(str::to_owned))?;
+            }
+        }
+        write_basis(&divided.assumptions, &divided.warnings);
+        Ok(gathered.code())
+    }
+}
+
+/// Reads `system.slice=100`.
+fn parse_sibling(text: &str) -> Result<Sibling, String> {
+    let (name, weight) = text.split_once('=').ok_or("expected NAME=WEIGHT")?;
+    let weight =
+        weight.parse().map_err(|_| format!("{weight:?} is not a weight: expected a number"))?;
+    if name.is_empty() || !(1..=262_144).contains(&weight) {
+        return Err("expected a name and a weight of at least 1 and at most 262144".to_owned());
+    }
+    Ok(Sibling { name: name.to_owned(), weight })
+}

@@ -1,0 +1,38 @@
+//! The commands.
+
+use crate::exit::{Code, Failure};
+use crate::{cgroup, generate};
+use clap::{Parser, Subcommand};
+
+/// Answer what the kubelet on one node will do, why, and what if
+///
+/// Each answer says which facts it rests on and what was assumed. The answer goes to standard output;
+/// notes, assumptions and warnings go to standard error, and into the value with -o json or yaml.
+///
+/// Exit codes: 0 answered, 1 answered "no", 2 a mistake in what was given, 3 a fact could not be had,
+/// 4 refused to change anything, 5 stopped part-way.
+#[derive(Debug, Parser)]
+#[command(name = "kq", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Cgroup(Box<cgroup::Args>),
+    Completion(generate::CompletionArgs),
+    #[command(hide = true)]
+    Man(generate::ManArgs),
+}
+
+impl Cli {
+    /// Runs the command.
+    pub fn run(self) -> Result<Code, Failure> {
+        match self.command {
+            Command::Cgroup(args) => args.run(),
+            Command::Completion(args) => args.run(),
+            Command::Man(args) => args.run(),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! How kq ends: exit codes are an interface, messages name the way out.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The exit codes. `docs/exit-codes.md` is their contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// The question was answered.
+    Answered = 0,
+    /// The command line, or a file that it names, cannot be understood.
+    Usage = 2,
+    /// A fact could not be had: a file that cannot be read, a pod that had to be left out.
+    Missing = 3,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub struct Failure {
+    code: Code,
+    error: anyhow::Error,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// A mistake in what was given.
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self { code: Code::Usage, error: error.into(), hints: Vec::new() }
+    }
+
+    /// A fact that could not be had.
+    pub fn missing(error: impl Into<anyhow::Error>) -> Self {
+        Self { code: Code::Missing, error: error.into(), hints: Vec::new() }
+    }
+
+    /// Adds a way out.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Writes the error, its causes and the hints, and returns the exit code.
+    pub fn report(self) -> ExitCode {
+        // A reader that has seen enough, such as `head`, is no error.
+        let closed = self.error.downcast_ref::<std::io::Error>();
+        if closed.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {
+            return Code::Answered.into();
+        }
+        to_stderr("kq", &brief(&format!("{:#}", self.error)));
+        for hint in &self.hints {
+            to_stderr("hint", hint);
+        }
+        self.code.into()
+    }
+}
+
+/// Returns a text that is safe on a terminal; line ends stay.
+pub fn safe(text: &str) -> String {
+    let lines: Vec<String> =
+        text.lines().map(|line| kq::output::terminal::plain(line.to_owned())).collect();
+    lines.join("\n")
+}
+
+/// Cuts a message that repeats a very long value, which would bury everything else.
+fn brief(text: &str) -> Cow<'_, str> {
+    const SHOWN: usize = 2_000;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => {
+            let more = text[end..].chars().count();
+            format!("{}... ({more} more characters)", &text[..end]).into()
+        }
+        None => text.into(),
+    }
+}
+
+/// Writes something that an operator should know.
+pub fn note(kind: &str, text: &str) {
+    to_stderr(kind, text);
+}
+
+/// Writes a warning.
+pub fn warn(text: &str) {
+    note("warning", &brief(text));
+}
+
+/// Writes a line to standard error; one that nobody reads any more is no failure.
+fn to_stderr(kind: &str, text: &str) {
+    let _ = writeln!(std::io::stderr(), "{kind}: {}", safe(text));
+}

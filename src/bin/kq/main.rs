@@ -1,0 +1,18 @@
+//! The command line of kq: gather facts, ask the library, write the answer.
+
+mod cgroup;
+mod cli;
+mod exit;
+mod generate;
+mod node_args;
+mod write;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match cli::Cli::parse().run() {
+        Ok(code) => code.into(),
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,303 @@
+//! The flags that describe a node, and what they mean together with the files that they name.
+
+use crate::exit::Failure;
+use anyhow::{Context, anyhow};
+use clap::Args;
+use kq::cgroup::cpu::WeightFormula;
+use kq::cgroup::plan::RuntimeFormula;
+use kq::edge::input::shown;
+use kq::edge::kubelet_files::{KubeletFileError, read_kubelet_config, read_node_object};
+use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq::facts::describe::{ConfigSource, DescribeError, NodeSources, describe};
+use kq::facts::kubelet_config::ConfigError;
+use kq::facts::node::Node;
+use kq::facts::origin::Origin;
+use kq::facts::settings::{assign, assign_gates, assign_list};
+use kq::k8s::cpuset::CpuSet;
+use kq::k8s::feature_gates::parse_flag;
+use kq::k8s::pod::{ResourceList, ResourceName};
+use kq::k8s::quantity::Quantity;
+use kq::k8s::version::KubeletVersion;
+
+/// The flags that describe a node. They win over the kubelet's configuration, which wins over the
+/// Node object.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "The node")]
+pub struct NodeArgs {
+    /// The KubeletConfiguration, or the answer of /configz
+    #[arg(long, value_name = "FILE")]
+    kubelet_config: Option<String>,
+
+    /// A folder with drop-ins, merged as the kubelet merges them
+    #[arg(long, value_name = "DIR")]
+    kubelet_config_dir: Option<String>,
+
+    /// A Node object (kubectl get node NAME -o json): capacity, versions
+    #[arg(long, value_name = "FILE")]
+    node_file: Option<String>,
+
+    /// What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768
+    #[arg(long, value_name = "RESOURCES", value_parser = parse_capacity)]
+    capacity: Option<ResourceList>,
+
+    /// Whose rules to follow, such as 1.36
+    #[arg(long, value_name = "VERSION")]
+    kubelet_version: Option<KubeletVersion>,
+
+    /// The kernel's cgroup interface: 1 or 2
+    #[arg(long, value_name = "VERSION")]
+    cgroup_version: Option<CgroupVersion>,
+
+    /// Who creates cgroups: cgroupfs or systemd
+    #[arg(long, value_name = "DRIVER")]
+    cgroup_driver: Option<CgroupDriver>,
+
+    /// The cgroup above kubepods
+    #[arg(long, value_name = "PATH")]
+    cgroup_root: Option<String>,
+
+    /// Feature gates, such as MemoryQoS=true,PodLevelResources=false
+    #[arg(long, value_name = "GATES")]
+    feature_gates: Option<String>,
+
+    /// What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)
+    #[arg(long, value_name = "RESOURCES")]
+    qos_reserved: Option<String>,
+
+    /// What Kubernetes itself needs, such as cpu=100m,memory=256Mi
+    #[arg(long, value_name = "RESOURCES")]
+    kube_reserved: Option<String>,
+
+    /// What the system needs, such as cpu=100m,memory=256Mi
+    #[arg(long, value_name = "RESOURCES")]
+    system_reserved: Option<String>,
+
+    /// Any other field of the KubeletConfiguration, such as podPidsLimit=100,
+    /// memorySwap.swapBehavior=LimitedSwap or 'enforceNodeAllocatable=[pods, kube-reserved]' (can be
+    /// repeated)
+    #[arg(long, value_name = "FIELD=VALUE")]
+    set: Vec<String>,
+
+    /// How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic
+    #[arg(long, value_name = "FORMULA", conflicts_with = "runtime")]
+    runtime_weight_formula: Option<WeightFormula>,
+
+    /// The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows
+    #[arg(long, value_name = "NAME=VERSION")]
+    runtime: Option<String>,
+
+    /// The machine's swap
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_bytes)]
+    swap_capacity: Option<i64>,
+
+    /// Whether the kernel can limit swap per cgroup
+    #[arg(long, value_name = "BOOL")]
+    swap_controller: Option<bool>,
+
+    /// The size of a page of memory
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_page_size)]
+    page_size: Option<i64>,
+}
+
+/// A node, and how its runtime computes weights.
+pub struct Described {
+    /// The node.
+    pub node: Node,
+    /// The runtime's formula.
+    pub formula: RuntimeFormula,
+    /// What was odd in the files.
+    pub notes: Vec<String>,
+}
+
+impl NodeArgs {
+    /// Returns the files that are read; not those of the drop-ins.
+    pub fn files(&self) -> impl Iterator<Item = &String> {
+        self.kubelet_config.iter().chain(&self.node_file)
+    }
+
+    /// Reads the files that are named and describes the node.
+    pub fn gather(&self) -> Result<Described, Failure> {
+        let mut notes = Vec::new();
+        let mut config = read_kubelet_config(
+            self.kubelet_config.as_deref(),
+            self.kubelet_config_dir.as_deref(),
+            &mut notes,
+        )
+        .map_err(of_file)?;
+        self.set_fields(&mut config)?;
+        let object = match &self.node_file {
+            Some(file) => {
+                Some((file.clone(), read_node_object(file, &mut notes).map_err(of_file)?))
+            }
+            None => None,
+        };
+        let sources = NodeSources {
+            config,
+            object,
+            kubelet_version: self.kubelet_version,
+            cgroup_version: self.cgroup_version,
+            capacity: self.capacity.clone().unwrap_or_default(),
+            swap_capacity: self.swap_capacity,
+            swap_controller: self.swap_controller,
+            page_size: self.page_size,
+        };
+        let node = describe(&sources).map_err(|error| self.of_description(error))?;
+        let formula = self.formula(node.kubelet_version)?;
+        Ok(Described { node, formula, notes })
+    }
+
+    /// Puts the flags that speak of fields of the configuration over it.
+    fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
+        let driver = self.cgroup_driver.map(|driver| driver.to_string());
+        let not_yaml = |flag: &str, text: &str| format!("{flag} {text}: the value is no YAML");
+        for (flag, field, value) in [
+            ("--cgroup-driver", "cgroupDriver", driver.as_ref()),
+            ("--cgroup-root", "cgroupRoot", self.cgroup_root.as_ref()),
+        ] {
+            if let Some(value) = value {
+                assign(config, field, value, Origin::Flag(flag))
+                    .with_context(|| not_yaml(flag, value))
+                    .map_err(Failure::usage)?;
+            }
+        }
+        for (flag, field, value) in [
+            ("--qos-reserved", "qosReserved", &self.qos_reserved),
+            ("--kube-reserved", "kubeReserved", &self.kube_reserved),
+            ("--system-reserved", "systemReserved", &self.system_reserved),
+        ] {
+            if let Some(value) = value {
+                assign_list(config, field, value, Origin::Flag(flag))
+                    .map_err(|problem| Failure::usage(anyhow!("{flag} {value}: {problem}")))?;
+            }
+        }
+        for assignment in &self.set {
+            let named = assignment.split_once('=').filter(|(field, _)| !field.is_empty());
+            let (field, value) = named.ok_or_else(|| {
+                Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
+            })?;
+            assign(config, field, value, Origin::Flag("--set"))
+                .with_context(|| not_yaml("--set", assignment))
+                .map_err(Failure::usage)?;
+        }
+        if let Some(text) = &self.feature_gates {
+            let gates = parse_flag(text)
+                .with_context(|| format!("--feature-gates {text}"))
+                .map_err(Failure::usage)?;
+            assign_gates(config, gates, &Origin::Flag("--feature-gates"));
+        }
+        Ok(())
+    }
+
+    /// Decides the runtime's formula; one that nobody gave is that of the runtimes of the kubelet's
+    /// days: runc has computed the curve since 1.3.2, which came out between kubelet 1.34 and 1.35.
+    fn formula(&self, version: KubeletVersion) -> Result<RuntimeFormula, Failure> {
+        if let Some(formula) = self.runtime_weight_formula {
+            return Ok(RuntimeFormula { formula, assumed: false });
+        }
+        if let Some(runtime) = &self.runtime {
+            let formula = runtime
+                .split_once('=')
+                .and_then(|(name, version)| WeightFormula::of_runtime(name, version));
+            return match formula {
+                Some(formula) => Ok(RuntimeFormula { formula, assumed: false }),
+                None => Err(Failure::usage(anyhow!(
+                    "--runtime {runtime}: expected runc=VERSION or crun=VERSION"
+                ))
+                .hint("for another runtime, say --runtime-weight-formula linear or quadratic")),
+            };
+        }
+        let formula =
+            if version.at_least(35) { WeightFormula::Quadratic } else { WeightFormula::Linear };
+        Ok(RuntimeFormula { formula, assumed: true })
+    }
+
+    /// Adds what the error cannot know: which file it is about, and what to do.
+    fn of_description(&self, error: DescribeError) -> Failure {
+        let mut hints = Vec::new();
+        match &error {
+            DescribeError::Config {
+                error: ConfigError::UnknownField { nearest: Some(nearest), .. },
+                ..
+            } => hints.push(format!("did you mean {nearest}?")),
+            DescribeError::Gates { error, .. } => {
+                hints.extend(error.problems.iter().filter_map(|problem| problem.hint()));
+            }
+            DescribeError::OverReserved(over) => {
+                hints.extend(over.log_line().map(|line| format!("the kubelet logs it as: {line}")));
+            }
+            _ => {}
+        }
+        let is_whole_file = matches!(&error, DescribeError::Config { origin: None, .. });
+        let file = self.kubelet_config.as_ref().filter(|_| is_whole_file);
+        let failure = Failure::usage(match file {
+            Some(file) => anyhow::Error::new(error).context(shown(file).to_owned()),
+            None => error.into(),
+        });
+        hints.into_iter().fold(failure, Failure::hint)
+    }
+}
+
+fn of_file(error: KubeletFileError) -> Failure {
+    match error {
+        KubeletFileError::Input(_) | KubeletFileError::Folder { .. } => Failure::missing(error),
+        _ => Failure::usage(error),
+    }
+}
+
+/// Reads `cpu=3,memory=8Gi`.
+fn parse_capacity(text: &str) -> Result<ResourceList, String> {
+    let mut list = ResourceList::default();
+    for entry in text.split(',').filter(|entry| !entry.trim().is_empty()) {
+        let (name, amount) =
+            entry.split_once('=').ok_or_else(|| format!("{entry:?}: expected RESOURCE=AMOUNT"))?;
+        let name = ResourceName::from(name.trim());
+        let known = matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage" | "pid");
+        if !known && name.hugepage_size().is_none() {
+            return Err(format!(
+                "{:?} is not a resource of a machine: expected cpu, memory, hugepages-SIZE, pid or \
+                 ephemeral-storage",
+                name.as_str()
+            ));
+        }
+        if let Some(size) = name.hugepage_size()
+            && size.parse::<Quantity>().is_err()
+        {
+            return Err(format!("{:?}: {size:?} is not a page size such as 2Mi", name.as_str()));
+        }
+        let parsed: Quantity =
+            amount.trim().parse().map_err(|error| format!("{name}: {amount:?}: {error}"))?;
+        if parsed.sign() < 0 {
+            return Err(format!("{name}: {amount:?} is negative"));
+        }
+        if parsed.as_units().is_none() {
+            return Err(format!("{name}: {amount:?} is no whole number of units within 64 bits"));
+        }
+        // Half a CPU, or none, would silently leave what depends on their number unknown.
+        let is_number_of_cpus = |units: i64| units > 0 && CpuSet::first(units).is_some();
+        if name == ResourceName::Cpu && !parsed.as_units().is_some_and(is_number_of_cpus) {
+            let most = CpuSet::MOST;
+            return Err(format!(
+                "{name}: {amount:?} is not a number of CPUs: expected 1 to {most}"
+            ));
+        }
+        list.insert(name, parsed);
+    }
+    Ok(list)
+}
+
+/// Reads an amount of bytes.
+fn parse_bytes(text: &str) -> Result<i64, String> {
+    let amount: Quantity = text.parse().map_err(|error| format!("{error}"))?;
+    amount
+        .as_units()
+        .filter(|bytes| *bytes >= 0)
+        .ok_or_else(|| "expected a whole number of bytes that is not negative".to_owned())
+}
+
+/// Reads the size of a page, by which amounts are divided.
+fn parse_page_size(text: &str) -> Result<i64, String> {
+    match parse_bytes(text)? {
+        bytes if u64::try_from(bytes).is_ok_and(u64::is_power_of_two) => Ok(bytes),
+        bytes => Err(format!("{bytes} bytes: a page has a power of two of them")),
+    }
+}

@@ -1,0 +1,48 @@
+//! Writing an answer in the form that was asked for.
+
+use crate::exit::Failure;
+use clap::ValueEnum;
+use kq::output::terminal::plain;
+use kq::output::value::{write_json, write_yaml};
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, BufWriter, Write};
+
+/// The forms of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// A picture at a glance
+    Table,
+    /// Every value with its derivation
+    Wide,
+    /// The whole answer as JSON
+    Json,
+    /// The whole answer as YAML
+    Yaml,
+    /// Cgroup paths only
+    Name,
+}
+
+/// Writes a value in a structured form.
+pub fn value<T: Serialize>(output: Output, value: &T) -> Result<(), Failure> {
+    to_stdout(|out| match output {
+        Output::Yaml => write_yaml(out, value),
+        _ => write_json(out, value),
+    })
+}
+
+/// Writes a text.
+pub fn text(text: impl Display) -> Result<(), Failure> {
+    to_stdout(|out| write!(out, "{text}"))
+}
+
+/// Writes lines; a text from outside cannot add one, or play with the terminal.
+pub fn lines(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    let mut lines = lines.into_iter();
+    to_stdout(|out| lines.try_for_each(|line| writeln!(out, "{}", plain(line))))
+}
+
+fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    write(&mut out).and_then(|()| out.flush()).map_err(Failure::missing)
+}

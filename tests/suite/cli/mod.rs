@@ -1,0 +1,191 @@
+//! The harness of the command line: runs the real binary and shows everything that it said.
+//!
+//! A run has no environment but a width, no input unless one is given, and the repository as its
+//! folder, so that what it prints is the same everywhere. What is printed on both streams and the
+//! exit code become one text, which is compared with a snapshot beside the test or in a file;
+//! `SNAPSHOTS=overwrite cargo test` writes what is there now.
+
+use snapbox::IntoData;
+use snapbox::assert::DEFAULT_ACTION_ENV;
+use snapbox::cmd::Command;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What cannot be understood is refused by name, and nothing breaks kq.
+mod bad_input;
+/// The shape of JSON answers is what programs were promised.
+mod contract;
+/// `kq cgroup explain`
+mod explain;
+/// What is generated from the command line is fresh, and every command is documented.
+pub mod generate;
+/// `kq cgroup plan`: the flags and files that describe a node.
+mod node_args;
+/// `kq cgroup plan`: what pods get.
+mod plan;
+/// The README's sessions.
+mod readme;
+/// `kq cgroup shares`
+mod shares;
+/// What is said beside an answer that rests on something odd.
+mod warnings;
+
+/// The width of a terminal, as the programs see it.
+const WIDTH: &str = "100";
+
+/// No run takes that long; one that does is stuck.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A run of kq that is being prepared.
+pub struct Run {
+    line: String,
+    arguments: Vec<String>,
+    stdin: Vec<u8>,
+    folder: PathBuf,
+}
+
+/// What a run left behind.
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Prepares `kq LINE`; arguments are apart by blanks, and 'quotes' keep one together.
+pub fn kq(line: &str) -> Run {
+    Run { line: line.to_owned(), arguments: split(line), stdin: Vec::new(), folder: repository() }
+}
+
+/// Returns the root of the repository.
+pub fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns a new folder with files in it.
+pub fn folder_with<C: AsRef<[u8]>>(files: &[(&str, C)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        let parent = path.parent().expect("a file is in a folder");
+        std::fs::create_dir_all(parent).expect("a folder can be made");
+        std::fs::write(path, content).expect("a file can be written");
+    }
+    folder
+}
+
+/// Compares a text with a snapshot, byte for byte.
+#[track_caller]
+pub fn matches(actual: impl Into<String>, expected: impl IntoData) {
+    snapbox::Assert::new()
+        .action_env(DEFAULT_ACTION_ENV)
+        .normalize_paths(false)
+        .eq(actual.into(), expected.raw());
+}
+
+impl Run {
+    /// Gives it something on standard input.
+    pub fn stdin(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.stdin = input.into();
+        self
+    }
+
+    /// Runs it in another folder.
+    pub fn within(mut self, folder: impl AsRef<Path>) -> Self {
+        self.folder = folder.as_ref().to_owned();
+        self
+    }
+
+    /// Adds an argument as it is.
+    pub fn arg(mut self, argument: impl Into<String>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Runs it.
+    #[track_caller]
+    pub fn run(self) -> Ran {
+        let output = Command::new(env!("CARGO_BIN_EXE_kq"))
+            .args(&self.arguments)
+            .env_clear()
+            .env("COLUMNS", WIDTH)
+            .current_dir(&self.folder)
+            .stdin(self.stdin)
+            .timeout(PATIENCE)
+            .output()
+            .unwrap_or_else(|error| panic!("kq {}: {error}", self.line));
+        let text = |bytes| String::from_utf8(bytes).expect("kq writes UTF-8");
+        let ran = Ran {
+            code: output.status.code().unwrap_or_else(|| {
+                panic!("kq {} was ended by a signal: {}", self.line, output.status)
+            }),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        };
+        assert!(!ran.stderr.contains("panicked"), "kq {}: {}", self.line, ran.stderr);
+        ran
+    }
+
+    /// Runs it and compares all that it said with a snapshot.
+    #[track_caller]
+    pub fn shows(self, expected: impl IntoData) {
+        matches(self.run().text(), expected);
+    }
+
+    /// Runs it and returns its answer, which must be JSON without problems.
+    #[track_caller]
+    pub fn json(self) -> serde_json::Value {
+        let line = self.line.clone();
+        let ran = self.arg("-ojson").run();
+        assert_eq!(ran.code, 0, "kq {line}: {}", ran.stderr);
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("kq {line}: {error}"))
+    }
+}
+
+impl Ran {
+    /// Returns both streams and the exit code as one text.
+    pub fn text(&self) -> String {
+        let mut text = self.stdout.clone();
+        if !self.stderr.is_empty() {
+            text.push_str("--- stderr\n");
+            text.push_str(&self.stderr);
+        }
+        text.push_str(&format!("--- exit {}\n", self.code));
+        text
+    }
+}
+
+fn split(line: &str) -> Vec<String> {
+    let mut arguments = vec![String::new()];
+    let (mut quoted, mut begun) = (false, false);
+    for c in line.chars() {
+        match c {
+            '\'' => (quoted, begun) = (!quoted, true),
+            c if c.is_whitespace() && !quoted => {
+                if begun {
+                    arguments.push(String::new());
+                }
+                begun = false;
+            }
+            c => {
+                arguments.last_mut().expect("there is one").push(c);
+                begun = true;
+            }
+        }
+    }
+    if !begun {
+        arguments.pop();
+    }
+    arguments
+}
+
+#[test]
+fn lines_are_split_like_a_shell_does() {
+    for (line, expected) in [
+        ("", &[] as &[&str]),
+        ("a  b", &["a", "b"]),
+        ("a 'b c' ''", &["a", "b c", ""]),
+        ("a='b c' ", &["a=b c"]),
+    ] {
+        assert_eq!(split(line), expected, "{line:?}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The README's sessions are real: every command that it shows with an answer gives that answer.
+
+use super::kq;
+
+#[test]
+fn every_session_of_the_readme_is_real() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
+        .expect("the README is there");
+    let mut sessions = 0;
+    let mut lines = readme.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(command) = line.strip_prefix("    $ kq ") else { continue };
+        let mut command = command.to_owned();
+        while let Some(begun) = command.strip_suffix('\\') {
+            let rest = lines.next().expect("a command goes on in the next line");
+            command = format!("{begun}{}", rest.trim());
+        }
+        let is_answer = |line: &&str| line.starts_with("    ");
+        let shown: Vec<&str> =
+            std::iter::from_fn(|| lines.next_if(is_answer)).map(|line| &line[4..]).collect();
+        let ran = kq(&command).run();
+        // Notes are cut short in the README.
+        let is_note = |line: &&&str| line.starts_with("assumed: ") || line.starts_with("default: ");
+        for note in shown.iter().filter(is_note) {
+            let begun = note.strip_suffix(", ...").unwrap_or(note);
+            assert!(ran.stderr.contains(begun), "kq {command}: {note}\n{}", ran.stderr);
+        }
+        let answer: Vec<&str> = shown.iter().filter(|line| !is_note(line)).copied().collect();
+        assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), answer, "kq {command}");
+        sessions += 1;
+    }
+    assert!(sessions >= 4, "{sessions} sessions");
+}

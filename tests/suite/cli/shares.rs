@@ -1,0 +1,239 @@
+//! `kq cgroup shares`
+
+use super::{folder_with, kq};
+use serde_json::{Value, json};
+use snapbox::str;
+
+/// The classic pods on a machine with three CPUs.
+const CLASSIC: &str = "cgroup shares examples/classic.yaml --capacity cpu=3,memory=8Gi";
+
+#[test]
+fn the_classic_example() {
+    kq(CLASSIC).shows(str![[r#"
+POD                  CONTAINER   QOS          REQUEST   GETS       MEETS REQUEST   CPU TIME                    LIMITED BY
+default/guaranteed   app         Guaranteed   1000m     0.983193   no, 98.3%       ███████████████████████▋|   weight 39 of 119
+default/burstable    one         Burstable    1000m     0.995798   no, 99.5%       ███████████████████████▉|   weight 100 of 200
+default/burstable    two         Burstable    1000m     0.995798   no, 99.5%       ███████████████████████▉|   weight 100 of 200
+default/besteffort   app         BestEffort   -         0.025210   -               ▋                           weight 1 of 119
+--- stderr
+assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
+default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
+--- exit 0
+
+"#]]);
+    kq(&format!("{CLASSIC} --cgroup-version 1 --set failCgroupV1=false")).shows(str![[r#"
+POD                  CONTAINER   QOS          REQUEST   GETS       MEETS REQUEST   CPU TIME                    LIMITED BY
+default/guaranteed   app         Guaranteed   1000m     0.999349   no, 99.9%       ████████████████████████|   weight 1024 of 3074
+default/burstable    one         Burstable    1000m     0.999349   no, 99.9%       ████████████████████████|   weight 1024 of 2048
+default/burstable    two         Burstable    1000m     0.999349   no, 99.9%       ████████████████████████|   weight 1024 of 2048
+default/besteffort   app         BestEffort   -         0.001952   -                                           weight 2 of 3074
+--- stderr
+assumed: kubeletVersion 1.36, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096
+default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill true, systemReserved none
+--- exit 0
+
+"#]]);
+    kq(&format!("{CLASSIC} -o wide")).shows(str![[r#"
+POD                  CONTAINER   QOS          REQUEST   GETS       MEETS REQUEST   CPU TIME                    LIMITED BY          AT                                                                  CGROUP
+default/guaranteed   app         Guaranteed   1000m     0.983193   no, 98.3%       ███████████████████████▋|   weight 39 of 119    /kubepods/pod22222222-2222-4222-8222-222222222222                   /kubepods/pod22222222-2222-4222-8222-222222222222/<app>
+default/burstable    one         Burstable    1000m     0.995798   no, 99.5%       ███████████████████████▉|   weight 100 of 200   /kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<one>   /kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<one>
+default/burstable    two         Burstable    1000m     0.995798   no, 99.5%       ███████████████████████▉|   weight 100 of 200   /kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<two>   /kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<two>
+default/besteffort   app         BestEffort   -         0.025210   -               ▋                           weight 1 of 119     /kubepods/besteffort                                                /kubepods/besteffort/pod33333333-3333-4333-8333-333333333333/<app>
+--- stderr
+assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
+default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
+--- exit 0
+
+"#]]);
+    kq(&format!("{CLASSIC} -o name")).shows(str![[r#"
+/kubepods/pod22222222-2222-4222-8222-222222222222/<app>
+/kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<one>
+/kubepods/burstable/pod11111111-1111-4111-8111-111111111111/<two>
+/kubepods/besteffort/pod33333333-3333-4333-8333-333333333333/<app>
+--- stderr
+assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
+default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
+--- exit 0
+
+"#]]);
+}
+
+/// Returns `POD/CONTAINER` or the sibling, and what it gets.
+fn gets(answer: &Value) -> Vec<(String, String)> {
+    let items = answer["items"].as_array().expect("an answer has items");
+    items
+        .iter()
+        .map(|item| {
+            let name = match item["sibling"].as_str() {
+                Some(sibling) => sibling.to_owned(),
+                None => [&item["pod"], &item["container"]]
+                    .map(|part| part.as_str().unwrap_or_default())
+                    .join("/"),
+            };
+            (name, item["cpus"].as_str().unwrap_or_default().to_owned())
+        })
+        .collect()
+}
+
+fn expect(line: &str, expected: &[(&str, &str)]) {
+    let answer = kq(line).json();
+    let got = gets(&answer);
+    let got: Vec<(&str, &str)> = got.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(got, expected, "kq {line}");
+}
+
+#[test]
+fn shares_are_exact_fractions_of_the_cpus() {
+    // Of 3074 shares Guaranteed and Burstable have 1024 and 2048 on cgroup v1.
+    expect(
+        &format!("{CLASSIC} --cgroup-version 1"),
+        &[
+            ("guaranteed/app", "1536/1537"),
+            ("burstable/one", "1536/1537"),
+            ("burstable/two", "1536/1537"),
+            ("besteffort/app", "3/1537"),
+        ],
+    );
+    expect(
+        CLASSIC,
+        &[
+            ("guaranteed/app", "117/119"),
+            ("burstable/one", "237/238"),
+            ("burstable/two", "237/238"),
+            ("besteffort/app", "3/119"),
+        ],
+    );
+}
+
+#[test]
+fn all_cpus_are_given_away_unless_quotas_forbid() {
+    for (cpus, given) in [("3", 3.0), ("2", 2.0), ("64", 64.0)] {
+        let answer = kq(&format!("{CLASSIC} --cpus {cpus}")).json();
+        assert_eq!(answer["cpus"], json!(given as u64));
+        let items = answer["items"].as_array().expect("items");
+        let sum: f64 =
+            items.iter().filter_map(|item| item["decimal"].as_str()?.parse::<f64>().ok()).sum();
+        // The besteffort pod has no quota and takes what the others cannot use.
+        assert!((sum - given).abs() < 0.000_01, "{cpus}: {sum}");
+    }
+}
+
+#[test]
+fn siblings_compete_with_kubepods() {
+    // kubepods has weight 118 on three CPUs, and 39 on one.
+    kq(&format!("{CLASSIC} --sibling system.slice=100 --sibling user.slice=18")).shows(str![[r#"
+POD                  CONTAINER   QOS          REQUEST   GETS       MEETS REQUEST   CPU TIME                   LIMITED BY
+default/guaranteed   app         Guaranteed   1000m     0.491597   no, 49.1%       █████████▎         |       weight 39 of 119
+default/burstable    one         Burstable    1000m     0.497899   no, 49.7%       █████████▍         |       weight 100 of 200
+default/burstable    two         Burstable    1000m     0.497899   no, 49.7%       █████████▍         |       weight 100 of 200
+default/besteffort   app         BestEffort   -         0.012605   -               ▎                          weight 1 of 119
+(system.slice)       -           -            -         1.271186   -               ████████████████████████   weight 100 of 236
+(user.slice)         -           -            -         0.228814   -               ████▍                      weight 18 of 236
+--- stderr
+assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
+default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
+--- exit 0
+
+"#]]);
+    expect(
+        "cgroup shares examples/web.yaml --capacity cpu=1 --sibling system.slice=40",
+        &[("web/web", "39/79"), ("system.slice", "40/79")],
+    );
+}
+
+#[test]
+fn the_cpus_are_needed() {
+    kq("cgroup shares examples/classic.yaml").shows(str![[r#"
+--- stderr
+kq: the number of the node's CPUs is not known
+hint: say it with --cpus N, or with --capacity cpu=N or --node-file FILE
+--- exit 3
+
+"#]]);
+    kq("cgroup shares examples/classic.yaml --cpus 3 --sibling system.slice=100").shows(str![[
+        r#"
+--- stderr
+kq: the weight of kubepods is not known, so nothing can be compared with it
+hint: it follows from --capacity cpu=N or --node-file FILE
+--- exit 3
+
+"#
+    ]]);
+    let ran = kq("cgroup shares examples/classic.yaml --cpus 3").run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn nobody_is_there() {
+    kq("cgroup shares --capacity cpu=3").shows(str![[r#"
+POD   CONTAINER   QOS   REQUEST   GETS   MEETS REQUEST   CPU TIME   LIMITED BY
+--- stderr
+assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
+default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
+warning: no FILE is given: planned without pods (- reads standard input)
+--- exit 0
+
+"#]]);
+    kq("cgroup shares --capacity cpu=3 -o name").shows(str![[r#"
+--- stderr
+assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
+default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
+warning: no FILE is given: planned without pods (- reads standard input)
+--- exit 0
+
+"#]]);
+}
+
+#[test]
+fn what_does_not_run_gets_nothing() {
+    let pods = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: steps, uid: u1}
+spec:
+  initContainers:
+  - {name: first, image: i, resources: {requests: {cpu: '1'}}}
+  - {name: side, image: i, restartPolicy: Always, resources: {requests: {cpu: 100m}}}
+  containers:
+  - {name: main, image: i, resources: {requests: {cpu: 100m}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: done, uid: u2}
+spec:
+  containers:
+  - {name: main, image: i}
+status: {phase: Succeeded}
+";
+    let folder = folder_with(&[("pods.yaml", pods)]);
+    let answer = kq("cgroup shares pods.yaml --capacity cpu=2").within(&folder).json();
+    let names: Vec<String> = gets(&answer).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["steps/side", "steps/main"]);
+}
+
+#[test]
+fn yaml_is_the_same_value() {
+    let json = kq(CLASSIC).json();
+    let yaml = kq(&format!("{CLASSIC} -o yaml")).run().stdout;
+    let read = kq::k8s::yaml::read(&yaml).expect("kq reads its own YAML");
+    assert_eq!(read.value, json);
+}
+
+#[test]
+fn bad_numbers_are_refused() {
+    for arguments in [
+        "--cpus 0",
+        "--cpus -1",
+        "--cpus 1.5",
+        "--cpus 18446744073709551616",
+        "--sibling system.slice",
+        "--sibling =5",
+        "--sibling a=0",
+        "--sibling a=262145",
+        "--sibling a=x",
+        "--capacity cpu=0",
+    ] {
+        let ran = kq(&format!("cgroup shares examples/classic.yaml {arguments}")).run();
+        assert!(matches!(ran.code, 2 | 3) && ran.stdout.is_empty(), "{arguments}: {}", ran.text());
+    }
+}

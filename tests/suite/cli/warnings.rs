@@ -1,0 +1,140 @@
+//! What is said beside an answer that rests on something odd: one row for each kind of warning.
+
+use super::{folder_with, kq};
+
+const PLAIN: &str = "spec: {containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]}";
+
+#[test]
+fn what_is_odd_is_said() {
+    let node = r#"{"kind": "Node", "metadata": {"name": "n1"}, "status": {
+        "capacity": {"cpu": "4", "memory": "8Gi"},
+        "allocatable": {"cpu": "3500m", "memory": "6Gi"}}}"#;
+    for (name, spec, flags, warned) in [
+        ("nothing odd", PLAIN, "--capacity cpu=4,memory=8Gi", None),
+        (
+            "a node that reserves more than was given",
+            PLAIN,
+            "--node-file node.json",
+            Some("says that 6Gi of memory are allocatable"),
+        ),
+        (
+            "more requested than there is",
+            "spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}]}",
+            "--capacity cpu=4,memory=8Gi",
+            Some("the pods request 5 of cpu and the node has 4"),
+        ),
+        (
+            "an amount that the kubelet loses",
+            "spec: {containers: [{name: c, resources: {limits: {cpu: 1, memory: 10E}}}]}",
+            "",
+            Some("limits.memory 10E does not fit 64 bits"),
+        ),
+        (
+            "a status that disagrees with the spec",
+            "spec: {containers: [{name: c}]}\nstatus: {qosClass: Burstable}",
+            "",
+            Some("status.qosClass Burstable counts, though the spec is BestEffort"),
+        ),
+        (
+            "pod-level resources without the gate",
+            "spec: {resources: {requests: {cpu: 1}}, containers: [{name: c}]}",
+            "--kubelet-version 1.33",
+            Some("spec.resources has no effect"),
+        ),
+        (
+            "huge pages of a node that was not described",
+            "spec: {containers: [{name: c, resources: {limits: {cpu: 1, hugepages-2Mi: 2Mi}}}]}",
+            "",
+            Some("which the node has is not known"),
+        ),
+        (
+            "huge pages that the node lacks",
+            "spec: {containers: [{name: c, resources: {limits: {cpu: 1, hugepages-2Mi: 2Mi}}}]}",
+            "--capacity hugepages-1Gi=0",
+            Some("the node has no huge pages of 2MB"),
+        ),
+        (
+            "a resize",
+            "spec: {containers: [{name: c, resources: {limits: {cpu: 2, memory: 4Gi}}}]}\n\
+             status: {containerStatuses: [{name: c, resources: {limits: {cpu: 2, memory: 2Gi}}}]}",
+            "",
+            Some("it is being resized"),
+        ),
+        (
+            "a reservation that leaves nothing",
+            "spec: {containers: [{name: c, resources: {limits: {cpu: 1, memory: 8Gi}}}]}",
+            "--capacity memory=8Gi --qos-reserved memory=100% --feature-gates QOSReserved=true",
+            Some("qosReserved leaves 0 bytes for burstable"),
+        ),
+        (
+            "a gate that is off",
+            PLAIN,
+            "--qos-reserved memory=5%",
+            Some("QOSReserved, which is off"),
+        ),
+        (
+            "a gate that is not planned",
+            PLAIN,
+            "--feature-gates PodLevelResourceManagers=true",
+            Some("PodLevelResourceManagers is not planned"),
+        ),
+        (
+            "a static CPU manager without CPUs of its own",
+            PLAIN,
+            "--set cpuManagerPolicy=static",
+            Some("the static CPU manager policy needs CPUs"),
+        ),
+        ("an unknown CPU manager", PLAIN, "--set cpuManagerPolicy=statc", Some("\"statc\"")),
+        ("swap", PLAIN, "--swap-capacity 1Gi", Some("failSwapOn is true")),
+        ("an old interface", PLAIN, "--cgroup-version 1", Some("does not start on cgroup v1")),
+        ("an old kubelet", PLAIN, "--kubelet-version 1.28", Some("1.32 to 1.36")),
+        (
+            "a reserved cgroup whose parents systemd does not see",
+            PLAIN,
+            "--cgroup-driver systemd --system-reserved cpu=1 --set systemReservedCgroup=/a.slice/b.slice \
+             --set 'enforceNodeAllocatable=[pods, system-reserved]'",
+            Some("is /b.slice to the systemd driver"),
+        ),
+        (
+            "reserved CPUs",
+            PLAIN,
+            "--set reservedSystemCPUs=0 --capacity cpu=4",
+            Some("reservedSystemCPUs sets the cpu of systemReserved"),
+        ),
+        (
+            "a misspelt field",
+            "spec: {containers: [{name: c, resource: {}}]}",
+            "",
+            Some("did you mean resources?"),
+        ),
+    ] {
+        let pod = format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p, uid: u}}\n{spec}\n");
+        let folder = folder_with(&[("pod.yaml", pod.as_str()), ("node.json", node)]);
+        let ran = kq(&format!("cgroup plan pod.yaml {flags}")).within(&folder).run();
+        assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
+        let warnings: Vec<&str> =
+            ran.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+        match warned {
+            None => assert!(warnings.is_empty(), "{name}: {warnings:?}"),
+            Some(text) => {
+                assert!(warnings.iter().any(|line| line.contains(text)), "{name}: {}", ran.stderr);
+            }
+        }
+    }
+}
+
+#[test]
+fn exclusive_cpus_are_shared_with_nobody() {
+    let pod = |name: &str, resources: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, uid: {name}}}\n\
+             spec: {{containers: [{{name: c, resources: {resources}}}]}}\n---\n"
+        )
+    };
+    let pods = pod("pinned", "{limits: {cpu: 2, memory: 1Gi}}") + &pod("other", "{}");
+    let folder = folder_with(&[("pods.yaml", pods)]);
+    let flags = "--capacity cpu=4,memory=8Gi --system-reserved cpu=1 --set cpuManagerPolicy=static";
+    let answer = kq(&format!("cgroup shares pods.yaml {flags}")).within(&folder).json();
+    let cpus = |at: usize| answer["items"][at]["cpus"].clone();
+    assert_eq!((cpus(0), cpus(1)), ("2/1".into(), "2/1".into()), "{answer}");
+}
