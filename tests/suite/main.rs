@@ -10,5 +10,7 @@
 mod cli;
 /// No file of this suite is left out.
 mod complete;
+/// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
+mod nodes;
 /// kq agrees with answers recorded from the kubelet's own functions.
 mod vectors;
