@@ -4,8 +4,8 @@ use crate::cli::Cli;
 use crate::exit::{Code, Failure};
 use clap::CommandFactory;
 use clap_complete::Shell;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Print the completions for a shell
 ///
@@ -47,8 +47,37 @@ pub struct ManArgs {
 impl ManArgs {
     /// Writes one page for every command.
     pub fn run(self) -> Result<Code, Failure> {
-        clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), &self.folder)
-            .map_err(Failure::missing)?;
+        let mut root = Cli::command().disable_help_subcommand(true);
+        root.build();
+        write_pages(&root, "kq", &self.folder).map_err(Failure::missing)?;
         Ok(Code::Answered)
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "man pages are files, made while kq is built")]
+fn write_pages(command: &clap::Command, name: &str, folder: &Path) -> io::Result<()> {
+    let mut page = Vec::new();
+    let source = concat!("kq ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command.clone()).title(name).source(source).render(&mut page)?;
+    let page = String::from_utf8_lossy(&page);
+    std::fs::write(folder.join(format!("{name}.1")), with_literal_examples(&page))?;
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_pages(below, &format!("{name}-{}", below.get_name()), folder)?;
+    }
+    Ok(())
+}
+
+/// Keeps the lines of examples, which are indented, as they are: a man page would fill them.
+fn with_literal_examples(page: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    let mut literal = false;
+    for line in page.lines() {
+        let indented = line.starts_with("  ");
+        if indented != literal {
+            lines.push(if indented { ".nf" } else { ".fi" });
+            literal = indented;
+        }
+        lines.push(line);
+    }
+    lines.join("\n") + "\n"
 }
