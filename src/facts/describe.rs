@@ -163,7 +163,7 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
     })?;
     let allocatable =
         node_allocatable(&capacity, &reserved).map_err(DescribeError::OverReserved)?;
-    warnings.extend(effect_warnings(&config, &reserved, gates));
+    warnings.extend(effect_warnings(&config, &reserved, gates, cgroup_version));
     let mut origins = sources.config.origins.clone();
     if let Some(origin) = origins.get("reservedSystemCPUs").cloned() {
         origins.insert("systemReserved".to_owned(), origin);

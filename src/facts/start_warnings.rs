@@ -2,6 +2,7 @@
 //! senseless: said, and computed all the same.
 
 use crate::facts::allocatable::{NodeAllocatable, Reservations};
+use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::kubelet_config::EffectiveConfiguration;
 use crate::facts::node_object::NodeObject;
 use crate::k8s::feature_gates::{FeatureGates, Gate};
@@ -41,8 +42,17 @@ pub fn effect_warnings(
     config: &EffectiveConfiguration,
     reservations: &Reservations,
     gates: FeatureGates,
+    cgroup_version: CgroupVersion,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
+    if cgroup_version == CgroupVersion::V1 {
+        if gates.enabled(Gate::MemoryQos) {
+            warnings.push("memory QoS has no effect on cgroup v1".to_owned());
+        }
+        if config.swap_behavior == "LimitedSwap" {
+            warnings.push("LimitedSwap has no effect on cgroup v1: nobody swaps".to_owned());
+        }
+    }
     if reservations.qos_memory_percent.is_some() && !gates.enabled(Gate::QosReserved) {
         warnings.push(
             "qosReserved has no effect without the feature gate QOSReserved, which is off \

@@ -125,6 +125,11 @@ impl Question {
             names.dedup();
             names
         };
+        if let (Some(asked), Some(described)) = (&self.on_node, &node.name)
+            && asked != described
+        {
+            notes.push(format!("--on-node {asked}, but --node-file describes {described}"));
+        }
         if let Some(name) = self.on_node.as_ref().or(node.name.as_ref()) {
             let before = loaded.pods.len();
             loaded.pods.retain(|loaded| {
