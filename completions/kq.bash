@@ -239,11 +239,11 @@ _kq() {
                     return 0
                     ;;
                 --cgroup-version)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
                     return 0
                     ;;
                 --cgroup-driver)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
                     return 0
                     ;;
                 --cgroup-root)
@@ -271,7 +271,7 @@ _kq() {
                     return 0
                     ;;
                 --runtime-weight-formula)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "linear quadratic" -- "${cur}"))
                     return 0
                     ;;
                 --runtime)
@@ -337,11 +337,11 @@ _kq() {
                     return 0
                     ;;
                 --cgroup-version)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
                     return 0
                     ;;
                 --cgroup-driver)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
                     return 0
                     ;;
                 --cgroup-root)
@@ -369,7 +369,7 @@ _kq() {
                     return 0
                     ;;
                 --runtime-weight-formula)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "linear quadratic" -- "${cur}"))
                     return 0
                     ;;
                 --runtime)

@@ -47,15 +47,18 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-root -d 'The cgroup above kubepods' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l swap-capacity -d 'The machine\'s swap' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
@@ -75,15 +78,18 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-root -d 'The cgroup above kubepods' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l swap-capacity -d 'The machine\'s swap' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''

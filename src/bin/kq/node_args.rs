@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::cgroup::cpu::WeightFormula;
 use kq::cgroup::plan::RuntimeFormula;
 use kq::edge::input::shown;
@@ -18,6 +19,8 @@ use kq::k8s::feature_gates::parse_flag;
 use kq::k8s::pod::{ResourceList, ResourceName};
 use kq::k8s::quantity::Quantity;
 use kq::k8s::version::KubeletVersion;
+use std::error::Error;
+use std::str::FromStr;
 
 /// The flags that describe a node. They win over the kubelet's configuration, which wins over the
 /// Node object.
@@ -45,11 +48,11 @@ pub struct NodeArgs {
     kubelet_version: Option<KubeletVersion>,
 
     /// The kernel's cgroup interface: 1 or 2
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = one_of::<CgroupVersion>(["1", "2"]))]
     cgroup_version: Option<CgroupVersion>,
 
     /// Who creates cgroups: cgroupfs or systemd
-    #[arg(long, value_name = "DRIVER")]
+    #[arg(long, value_name = "DRIVER", value_parser = one_of::<CgroupDriver>(["cgroupfs", "systemd"]))]
     cgroup_driver: Option<CgroupDriver>,
 
     /// The cgroup above kubepods
@@ -79,7 +82,8 @@ pub struct NodeArgs {
     set: Vec<String>,
 
     /// How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic
-    #[arg(long, value_name = "FORMULA", conflicts_with = "runtime")]
+    #[arg(long, value_name = "FORMULA", conflicts_with = "runtime",
+          value_parser = one_of::<WeightFormula>(["linear", "quadratic"]))]
     runtime_weight_formula: Option<WeightFormula>,
 
     /// The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows
@@ -242,6 +246,14 @@ fn of_file(error: KubeletFileError) -> Failure {
         KubeletFileError::Input(_) | KubeletFileError::Folder { .. } => Failure::missing(error),
         _ => Failure::usage(error),
     }
+}
+
+/// Reads one of two texts, which completions know then too.
+fn one_of<T>(texts: [&'static str; 2]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: Error + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(texts).try_map(|text| text.parse())
 }
 
 /// Reads `cpu=3,memory=8Gi`.
