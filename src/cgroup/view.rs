@@ -9,6 +9,7 @@ use crate::k8s::cpuset::CpuSet;
 use crate::k8s::quantity::{Format, Quantity};
 use crate::output::table::Table;
 use crate::output::tree::{Entry, branches};
+use std::collections::BTreeSet;
 
 /// The files that a glance needs, in the order of the columns. A column without any value, or with
 /// the same nothing everywhere, is left out.
@@ -112,10 +113,10 @@ pub fn names(plan: &Plan<'_>) -> Vec<String> {
 
 /// Returns each fact that some file waits for, once, with the flag that supplies it.
 pub fn unknown_facts(plan: &Plan<'_>) -> Vec<String> {
-    let mut facts: Vec<MissingFact> =
-        rows(plan).iter().flat_map(|row| &row.cgroup.missing).map(|(_, fact)| *fact).collect();
-    facts.sort_unstable();
-    facts.dedup();
+    let mut facts = BTreeSet::<MissingFact>::new();
+    for root in &plan.roots {
+        root.walk(0, &mut |cgroup, _| facts.extend(cgroup.missing.iter().map(|(_, fact)| *fact)));
+    }
     facts.iter().map(|fact| format!("{fact} ({})", fact.flag())).collect()
 }
 

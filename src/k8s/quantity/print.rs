@@ -102,14 +102,21 @@ impl Quantity {
 
 /// Divides by 1024 while that is exact. A count without a suffix prints none, as in Kubernetes.
 fn binary_text(mut units: BigInt) -> String {
+    if let Some(small) = units.to_i64() {
+        let count = small.trailing_zeros() / 10;
+        return format!("{}{}", small >> (10 * count), binary_suffix(count as usize));
+    }
     let step = BigInt::from(1024);
     let mut count = 0;
     while (&units % &step).is_zero() {
         units /= &step;
         count += 1;
     }
-    let suffix = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].get(count).unwrap_or(&"");
-    format!("{units}{suffix}")
+    format!("{units}{}", binary_suffix(count))
+}
+
+fn binary_suffix(count: usize) -> &'static str {
+    ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].get(count).unwrap_or(&"")
 }
 
 /// Returns the suffix of a power of ten; nothing for one that has none, as in Kubernetes.

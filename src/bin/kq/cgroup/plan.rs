@@ -52,6 +52,10 @@ impl Args {
         for fact in view::unknown_facts(&plan) {
             note("unknown", &fact);
         }
-        Ok(gathered.code())
+        let code = gathered.code();
+        // The process ends here: giving back the memory of a large node piece by piece is wasted.
+        std::mem::forget(plan);
+        std::mem::forget(gathered);
+        Ok(code)
     }
 }
