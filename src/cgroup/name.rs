@@ -46,10 +46,6 @@ impl CgroupName {
     }
 
     /// Returns the name of the cgroup above all pods.
-    ///
-    /// # Errors
-    ///
-    /// Cannot fail in practice: `kubepods` is a valid part.
     pub fn node_allocatable_root(cgroup_root: &str, cgroups_per_qos: bool) -> Self {
         let mut name = Self::from_root(cgroup_root);
         if cgroups_per_qos {

@@ -475,21 +475,18 @@ mod tests {
             ("driver", "cgroupDriver", "foo", "unknown cgroup driver"),
             ("gate", "featureGates", "{NodeSwap: false}", "locked to true"),
             ("rule", "maxPods", "-1", "must not be a negative number"),
-            ("list", "kubeReserved", "{gpu: 1}", "cannot reserve"),
+            ("list", "kubeReserved", "{gpu: '1'}", "cannot reserve"),
             ("unknown", "podPidLimit", "1", "unknown field podPidLimit"),
         ] {
             let mut sources = NodeSources::default();
             assign(&mut sources.config, field, text, Origin::Flag("--set")).expect("YAML");
-            if name == "list" {
-                sources.config.value = json!({ "kubeReserved": { "gpu": "1" } });
-            }
-            let error = anyhow_like(&describe(&sources).expect_err(name));
+            let error = with_causes(&describe(&sources).expect_err(name));
             assert!(error.contains(expected), "{name}: {error}");
         }
     }
 
     /// Joins an error with its causes, as the binary shows it.
-    fn anyhow_like(error: &dyn std::error::Error) -> String {
+    fn with_causes(error: &dyn std::error::Error) -> String {
         let causes = std::iter::successors(Some(error), |error| error.source());
         causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
     }
