@@ -1,6 +1,7 @@
 //! What is known about a node, and where each fact came from. Pure.
 
 pub mod allocatable;
+pub mod cgroup_layout;
 pub mod cgroup_mode;
 pub mod describe;
 pub mod kubelet_config;
@@ -8,5 +9,7 @@ pub mod missing;
 pub mod node;
 pub mod node_object;
 pub mod origin;
+pub mod runtime;
 pub mod settings;
+pub mod sought;
 mod start_warnings;

@@ -1,0 +1,153 @@
+//! What a container runtime said over the CRI.
+
+use crate::facts::cgroup_mode::CgroupDriver;
+use crate::facts::sought::Sought;
+use serde::{Deserialize, Serialize};
+
+/// Everything that was asked of a runtime. Lists are in the runtime's order made stable: by name
+/// and id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeFacts {
+    /// The endpoint that answered: `unix:///run/containerd/containerd.sock`.
+    pub endpoint: String,
+    /// `Version`
+    pub version: RuntimeVersion,
+    /// `RuntimeConfig`, else `Status` with its information.
+    pub cgroup_driver: Sought<CgroupDriver>,
+    /// The program that creates containers, by default: `runc`, `crun`.
+    pub low_level: Sought<LowLevelRuntime>,
+    /// `ListPodSandbox`
+    pub sandboxes: Sought<Vec<Sandbox>>,
+    /// `ListContainers`
+    pub containers: Sought<Vec<Container>>,
+    /// `ListImages`
+    pub images: Sought<Vec<Image>>,
+    /// `ImageFsInfo`
+    pub image_filesystems: Sought<ImageFilesystems>,
+}
+
+/// `VersionResponse`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeVersion {
+    /// `containerd`
+    pub runtime_name: String,
+    /// `1.6.20`
+    pub runtime_version: String,
+    /// `v1`
+    pub runtime_api_version: String,
+}
+
+/// The program that creates containers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LowLevelRuntime {
+    /// `runc`, `crun`: what the program calls itself.
+    pub name: String,
+    /// `1.1.5`
+    pub version: String,
+    /// The program on the node.
+    pub path: String,
+}
+
+/// A pod's sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sandbox {
+    /// The runtime's id of it.
+    pub id: String,
+    /// The pod's name.
+    pub name: String,
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod's UID.
+    pub uid: String,
+    /// How often the kubelet made one before.
+    pub attempt: u32,
+    /// It runs.
+    pub ready: bool,
+    /// In nanoseconds since 1970.
+    pub created_at: i64,
+    /// The class of runtime; empty is the default.
+    pub runtime_handler: String,
+}
+
+/// A container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Container {
+    /// The runtime's id of it.
+    pub id: String,
+    /// The id of its sandbox.
+    pub sandbox_id: String,
+    /// Its name in the pod.
+    pub name: String,
+    /// The UID of its pod: the label `io.kubernetes.pod.uid`.
+    pub pod_uid: String,
+    /// How often it was started before.
+    pub attempt: u32,
+    /// What it does.
+    pub state: ContainerState,
+    /// The image as it was asked for.
+    pub image: String,
+    /// The image as the runtime names it.
+    pub image_ref: String,
+    /// In nanoseconds since 1970.
+    pub created_at: i64,
+}
+
+/// What a container does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ContainerState {
+    /// Not started yet.
+    Created,
+    /// Runs.
+    Running,
+    /// Ended.
+    Exited,
+    /// The runtime does not know.
+    #[default]
+    Unknown,
+}
+
+/// An image.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// Its id.
+    pub id: String,
+    /// `NAME:TAG`
+    pub repo_tags: Vec<String>,
+    /// `NAME@DIGEST`
+    pub repo_digests: Vec<String>,
+    /// In bytes.
+    pub size: u64,
+    /// It must not be removed.
+    pub pinned: bool,
+}
+
+/// Where the runtime keeps images and containers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageFilesystems {
+    /// For images.
+    pub image: Vec<FilesystemUsage>,
+    /// For containers; containerd 1.6 names none.
+    pub container: Vec<FilesystemUsage>,
+}
+
+/// `FilesystemUsage`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FilesystemUsage {
+    /// The folder.
+    pub mountpoint: String,
+    /// In bytes.
+    pub used_bytes: u64,
+    /// Files and folders.
+    pub inodes_used: u64,
+    /// When the runtime counted, in nanoseconds since 1970.
+    pub timestamp: i64,
+}

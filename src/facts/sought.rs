@@ -1,0 +1,61 @@
+//! A fact that was looked for: what a source said, or why none did.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of looking for a fact. Sources are asked in order until one answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sought<T> {
+    /// What the first source that answered said; `None`: none did.
+    pub found: Option<Found<T>>,
+    /// The sources that did not answer, in the order in which they were asked.
+    pub tried: Vec<Tried>,
+}
+
+/// What a source said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found<T> {
+    /// The source, as it is shown: a path, a URL, an endpoint.
+    pub source: String,
+    /// What it said.
+    pub value: T,
+}
+
+/// A source that did not answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Tried {
+    /// The source, as it is shown.
+    pub source: String,
+    /// Why there is no answer: a lowercase fragment.
+    pub reason: String,
+}
+
+impl<T> Default for Sought<T> {
+    fn default() -> Self {
+        Self { found: None, tried: Vec::new() }
+    }
+}
+
+impl<T> Sought<T> {
+    /// Returns a fact that a source knew.
+    pub fn found(source: impl Into<String>, value: T) -> Self {
+        Self { found: Some(Found { source: source.into(), value }), tried: Vec::new() }
+    }
+
+    /// Returns a fact that a source could not tell.
+    pub fn failed(source: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { found: None, tried: vec![Tried { source: source.into(), reason: reason.into() }] }
+    }
+
+    /// Returns what was said.
+    pub fn value(&self) -> Option<&T> {
+        self.found.as_ref().map(|found| &found.value)
+    }
+
+    /// Returns why nothing was said, in one line: `SOURCE: REASON; SOURCE: REASON`.
+    pub fn reason(&self) -> String {
+        let tried: Vec<String> =
+            self.tried.iter().map(|tried| format!("{}: {}", tried.source, tried.reason)).collect();
+        if tried.is_empty() { "not looked for".to_owned() } else { tried.join("; ") }
+    }
+}
