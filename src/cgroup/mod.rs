@@ -17,6 +17,7 @@ pub mod cpu_share;
 pub mod exclusive_cpus;
 pub mod explain;
 pub mod files;
+pub mod live;
 pub mod memory_qos;
 pub mod name;
 pub mod node;

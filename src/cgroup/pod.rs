@@ -28,10 +28,7 @@ pub struct PodCgroup {
     pub config: ResourceConfig,
 }
 
-/// Returns the UID under which the kubelet runs a pod: of a mirror pod, that of the static pod.
-pub fn effective_uid(pod: &Pod) -> &str {
-    pod.metadata.annotations.config_mirror.as_deref().unwrap_or(&pod.metadata.uid)
-}
+pub use crate::facts::workloads::effective_uid;
 
 /// Returns the name of a pod's cgroup.
 ///

@@ -127,7 +127,7 @@ fn set_origins(config: &mut ConfigSource, value: &Value, path: &str) {
         if value.is_null() {
             config.origins.remove(field);
         } else {
-            config.origins.insert(field.clone(), Origin::File(shown(path).to_owned()));
+            config.origins.insert(field.clone(), Origin::Source(shown(path).to_owned()));
         }
     }
 }

@@ -2,5 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
+pub mod cgroup_tree;
 pub mod input;
 pub mod kubelet_files;
+pub mod replace;
+pub mod snapshot_file;

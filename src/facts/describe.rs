@@ -174,7 +174,7 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
     let swap_capacity =
         sources.swap_capacity.map(|bytes| (bytes, flag("--swap-capacity"))).or_else(|| {
             let (file, object) = object?;
-            Some((object.status.node_info.swap.capacity?, Origin::File(file.clone())))
+            Some((object.status.node_info.swap.capacity?, Origin::Source(file.clone())))
         });
     let swap_capacity = facts.add("swapCapacity", swap_capacity, || None, "--swap-capacity");
     warnings.extend(start_warnings(&config, &reserved, swap_capacity));
@@ -241,7 +241,7 @@ fn kubelet_version(
                     object.status.node_info.kubelet_version.parse().map_err(|error| {
                         DescribeError::NodeVersion { file: file.clone(), error }
                     })?;
-                Some((version, Origin::File(file.clone())))
+                Some((version, Origin::Source(file.clone())))
             }
             (flag, _) => flag,
         };
@@ -325,7 +325,7 @@ fn capacity(sources: &NodeSources, facts: &mut Facts) -> ResourceList {
     if let Some((file, object)) = &sources.object {
         for (name, amount) in object.status.capacity.iter().filter(|(name, _)| is_machine(name)) {
             capacity.insert(name.clone(), amount.clone());
-            origins.insert(name.clone(), Origin::File(file.clone()));
+            origins.insert(name.clone(), Origin::Source(file.clone()));
         }
     }
     for (name, amount) in sources.capacity.iter() {
@@ -348,7 +348,7 @@ fn capacity(sources: &NodeSources, facts: &mut Facts) -> ResourceList {
     let given = given.or_else(|| {
         // A Node object that names none has none.
         let (file, _) = sources.object.as_ref()?;
-        Some((json!({}), Origin::File(file.clone())))
+        Some((json!({}), Origin::Source(file.clone())))
     });
     facts.add("capacity.hugepages", given, || Some(json!({})), "--capacity hugepages-2Mi=AMOUNT");
     capacity
@@ -435,7 +435,7 @@ mod tests {
         let mut sources = NodeSources { object: object(), ..NodeSources::default() };
         sources.config.value = json!({ "podPidsLimit": 7, "cgroupDriver": "systemd" });
         for field in ["podPidsLimit", "cgroupDriver"] {
-            let file = Origin::File("kubelet.yaml".to_owned());
+            let file = Origin::Source("kubelet.yaml".to_owned());
             sources.config.origins.insert(field.to_owned(), file);
         }
         let flag = Origin::Flag("--cgroup-driver");

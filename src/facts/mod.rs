@@ -3,6 +3,7 @@
 pub mod allocatable;
 pub mod cgroup_layout;
 pub mod cgroup_mode;
+pub mod cgroup_tree;
 pub mod describe;
 pub mod kubelet_config;
 pub mod missing;
@@ -11,5 +12,7 @@ pub mod node_object;
 pub mod origin;
 pub mod runtime;
 pub mod settings;
+pub mod snapshot;
 pub mod sought;
 mod start_warnings;
+pub mod workloads;

@@ -3,7 +3,7 @@
 use crate::k8s::pod::ResourceList;
 
 /// A Node as the API server has it.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeObject {
     /// `Node`
@@ -15,7 +15,7 @@ pub struct NodeObject {
 }
 
 /// The identity of a node.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default)]
 pub struct NodeMeta {
     /// The name.
@@ -23,7 +23,7 @@ pub struct NodeMeta {
 }
 
 /// What the kubelet reported.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeStatus {
     /// All there is.
@@ -35,7 +35,7 @@ pub struct NodeStatus {
 }
 
 /// Versions of what runs on a node.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeInfo {
     /// `v1.36.2`
@@ -45,7 +45,7 @@ pub struct NodeInfo {
 }
 
 /// The swap of a machine.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default)]
 pub struct NodeSwap {
     /// In bytes.

@@ -8,8 +8,8 @@ use std::fmt;
 pub enum Origin {
     /// The command line.
     Flag(&'static str),
-    /// A file.
-    File(String),
+    /// A file, or another source by its name: a path, a URL, an endpoint.
+    Source(String),
     /// The kubelet's default; nobody said otherwise.
     Default,
     /// What kq takes for granted because nobody said anything and the kubelet reads it from the host.
@@ -19,7 +19,7 @@ pub enum Origin {
 impl Origin {
     /// Tells whether somebody said so.
     pub fn is_given(&self) -> bool {
-        matches!(self, Self::Flag(_) | Self::File(_))
+        matches!(self, Self::Flag(_) | Self::Source(_))
     }
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) => f.write_str(name),
-            Self::File(path) => f.write_str(path),
+            Self::Source(name) => f.write_str(name),
             Self::Default => f.write_str("default"),
             Self::Assumed => f.write_str("assumed"),
         }

@@ -1,7 +1,8 @@
 //! The part of a pod that kq reads: metadata, resources and the status of resources.
 //!
 //! Field names are those of the Kubernetes API, `k8s.io/api/core/v1/types.go`. Everything else in a
-//! pod, its environment and secrets above all, is skipped while parsing and never held.
+//! pod, its environment and secrets above all, is skipped while parsing and never held. So what is
+//! written of a [`Pod`] is an allow-list, and reading it again gives the same pod.
 
 mod read;
 mod resource_list;
@@ -11,10 +12,11 @@ pub use resource_list::{ResourceList, ResourceName};
 
 use read::{AnyText, null_as_default, objects, objects_where};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 use std::fmt;
 
 /// A pod as the kubelet sees it.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Pod {
     /// Name, namespace, UID and the annotations that the kubelet acts on.
@@ -29,7 +31,7 @@ pub struct Pod {
 }
 
 /// The identity of a pod.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ObjectMeta {
     /// The name; empty when the API server is to make one up from `generate_name`.
@@ -66,12 +68,17 @@ pub struct Annotations {
     pub config_mirror: Option<String>,
 }
 
+/// The names of the annotations.
+const SOURCE: &str = "kubernetes.io/config.source";
+const HASH: &str = "kubernetes.io/config.hash";
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
 /// Labels, of which kq needs none; a value that is no text is refused while reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Labels;
 
 /// What was asked for.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSpec {
     /// The regular containers.
@@ -99,7 +106,7 @@ pub struct PodSpec {
 }
 
 /// A container of any kind.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Container {
     /// The name, unique in its pod.
@@ -132,7 +139,7 @@ pub struct ResourceRequirements {
 }
 
 /// What the node reported.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStatus {
     /// `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`; empty when never reported.
@@ -164,7 +171,7 @@ pub struct PodStatus {
 }
 
 /// A condition of a pod.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodCondition {
     /// The type, such as `PodResizePending`.
@@ -176,7 +183,7 @@ pub struct PodCondition {
 }
 
 /// What the node reported about a container.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {
     /// The container's name.
@@ -185,6 +192,9 @@ pub struct ContainerStatus {
     /// `<runtime>://<id>`; empty before the container was created.
     #[serde(rename = "containerID", deserialize_with = "null_as_default")]
     pub container_id: String,
+    /// What the container did when the kubelet looked last.
+    #[serde(deserialize_with = "object")]
+    pub state: ContainerState,
     /// Requests and limits in effect.
     #[serde(deserialize_with = "optional_object")]
     pub resources: Option<ResourceRequirements>,
@@ -192,8 +202,24 @@ pub struct ContainerStatus {
     pub allocated_resources: Option<ResourceList>,
 }
 
+/// What a container did.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ContainerState {
+    /// Present while it runs.
+    #[serde(deserialize_with = "optional_object")]
+    pub running: Option<Details>,
+    /// Present once it ended.
+    #[serde(deserialize_with = "optional_object")]
+    pub terminated: Option<Details>,
+}
+
+/// Details that kq does not need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+pub struct Details {}
+
 /// What one claim accounts to the node's own resources.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeAllocatableResourceClaimStatus {
     /// The amounts.
@@ -219,9 +245,6 @@ impl<'de> Deserialize<'de> for Annotations {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
-                const SOURCE: &str = "kubernetes.io/config.source";
-                const HASH: &str = "kubernetes.io/config.hash";
-                const MIRROR: &str = "kubernetes.io/config.mirror";
                 let mut kept = Annotations::default();
                 while let Some(key) = map.next_key::<Text<'_>>()? {
                     let (slot, name) = match &*key {
@@ -243,6 +266,24 @@ impl<'de> Deserialize<'de> for Annotations {
             }
         }
         deserializer.deserialize_map(Entries)
+    }
+}
+
+impl Serialize for Annotations {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let kept = [
+            (SOURCE, &self.config_source),
+            (HASH, &self.config_hash),
+            (MIRROR, &self.config_mirror),
+        ];
+        let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        serializer.collect_map(kept)
+    }
+}
+
+impl Serialize for Labels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(std::iter::empty::<(&str, &str)>())
     }
 }
 

@@ -4,4 +4,5 @@ pub mod bar;
 pub mod table;
 pub mod terminal;
 pub mod tree;
+pub mod units;
 pub mod value;

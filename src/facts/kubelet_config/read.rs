@@ -74,7 +74,8 @@ pub struct MemorySwap {
 }
 
 /// Where the configuration comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Source {
     /// A file: `apiVersion` and `kind` are required.
     File,

@@ -27,7 +27,7 @@ impl Loaded {
 }
 
 /// A pod and where it is from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LoadedPod {
     /// The pod. Its namespace is never empty.
     pub pod: Pod,
@@ -36,7 +36,8 @@ pub struct LoadedPod {
 }
 
 /// Where a pod is from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Source {
     /// The file, as the caller named it.
     pub file: Arc<str>,
@@ -54,7 +55,8 @@ pub struct Source {
 }
 
 /// The workload that a template is from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Workload {
     /// The kind, such as `Deployment`.
     pub kind: String,

@@ -1,0 +1,580 @@
+//! Plan against kernel, value by value.
+
+use crate::cgroup::because::Step;
+use crate::cgroup::live::compare::{Kept, Rounding, compare, is_unlimited, untouched};
+use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, Part};
+use crate::cgroup::live::selection::Selection;
+use crate::cgroup::plan::{Owner, Plan, PlannedCgroup};
+use crate::cgroup::report::Place;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
+use crate::facts::runtime::ContainerState;
+use crate::facts::workloads::{Workloads, effective_uid};
+use crate::k8s::pod::Pod;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING-KEBAB-CASE")]
+pub enum Verdict {
+    /// The kernel has what is planned.
+    Match,
+    /// The kernel has what it, or systemd, makes of what is planned.
+    Rounded,
+    /// The kernel has something else.
+    Drift,
+    /// The kernel does not have what is planned.
+    Missing,
+    /// The kernel has something that nobody planned.
+    Extra,
+    /// A resize of the pod is not finished, and the kernel has what was allocated or in effect before.
+    ResizePending,
+    /// One side is not known.
+    Unknown,
+}
+
+impl Verdict {
+    /// All verdicts, in the order in which they are counted.
+    pub const ALL: [Self; 7] = [
+        Self::Match,
+        Self::Rounded,
+        Self::Drift,
+        Self::Missing,
+        Self::Extra,
+        Self::ResizePending,
+        Self::Unknown,
+    ];
+
+    /// Tells whether the kernel differs from the plan for no known reason.
+    pub fn is_drift(self) -> bool {
+        matches!(self, Self::Drift | Self::Missing | Self::Extra)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Match => "MATCH",
+            Self::Rounded => "ROUNDED",
+            Self::Drift => "DRIFT",
+            Self::Missing => "MISSING",
+            Self::Extra => "EXTRA",
+            Self::ResizePending => "RESIZE-PENDING",
+            Self::Unknown => "UNKNOWN",
+        })
+    }
+}
+
+/// One value, or one cgroup as a whole.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Difference<'a> {
+    /// `node`, `qos`, `pod`, `container` or `other`.
+    pub level: &'static str,
+    /// The pod's namespace.
+    pub namespace: Option<String>,
+    /// The pod.
+    pub pod: Option<String>,
+    /// The container.
+    pub container: Option<String>,
+    /// The path below the root of the hierarchy.
+    pub cgroup: String,
+    /// The file; null: the cgroup as a whole.
+    pub file: Option<String>,
+    /// What is planned.
+    pub planned: Option<String>,
+    /// What the kernel has.
+    pub actual: Option<String>,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// Why, where the two texts do not say it.
+    pub reason: Option<String>,
+    /// `kubelet` or `runtime`.
+    pub writer: Option<&'static str>,
+    /// The steps to what is planned.
+    #[serde(skip)]
+    pub because: &'a [Step],
+}
+
+/// What is compared beside the plan and the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The names.
+    pub workloads: &'a Workloads,
+    /// How the kernel and systemd round.
+    pub rounding: Rounding,
+    /// Every pod of the node is in the plan; else the reason why that is not known.
+    pub incomplete: Option<&'a str>,
+    /// The runtime said which containers there are.
+    pub runtime_known: bool,
+    /// The runtime does not lower `oom_score_adj` below its own.
+    pub restricts_oom_score: bool,
+    /// The pods that are asked about.
+    pub selection: &'a Selection,
+    /// Plans for what was allocated and what is in effect, with their names, where they differ.
+    pub resizing: &'a [(&'static str, &'a Plan<'a>)],
+}
+
+/// Compares a plan with the tree. The order is that of the plan, then what nobody planned.
+pub fn diff<'a>(
+    plan: &'a Plan<'a>,
+    tree: &'a CgroupTree,
+    live: &[LiveCgroup<'a>],
+    context: Context<'a>,
+) -> Vec<Difference<'a>> {
+    let resizing =
+        context.resizing.iter().map(|(name, plan)| (*name, by_path(plan))).collect::<Vec<_>>();
+    let mut comparison = Comparison {
+        static_cpus: plan.settings.static_cpu_manager,
+        tree,
+        context,
+        resizing,
+        absent_controllers: absent_controllers(plan, tree),
+        found: Vec::new(),
+        planned_paths: BTreeSet::new(),
+    };
+    for root in &plan.roots {
+        root.walk(0, &mut |cgroup, _| comparison.planned(cgroup));
+    }
+    comparison.unplanned(live, &plan.ended);
+    comparison.found
+}
+
+/// Returns the controllers whose files are planned and of which the machine has none at all.
+pub fn absent_controllers(plan: &Plan<'_>, tree: &CgroupTree) -> BTreeSet<String> {
+    let mut planned = BTreeSet::new();
+    for root in &plan.roots {
+        root.walk(0, &mut |cgroup, _| {
+            planned.extend(cgroup.files.iter().map(|file| controller(&file.file).to_owned()));
+        });
+    }
+    planned.remove("oom_score_adj");
+    for name in tree.cgroups.values().flat_map(|texts| texts.0.keys()) {
+        if planned.is_empty() {
+            break;
+        }
+        planned.remove(controller(name));
+    }
+    planned
+}
+
+fn controller(file: &str) -> &str {
+    file.split('.').next().unwrap_or(file)
+}
+
+fn by_path<'a>(plan: &'a Plan<'a>) -> BTreeMap<&'a str, &'a PlannedCgroup<'a>> {
+    fn add<'a>(cgroup: &'a PlannedCgroup<'a>, all: &mut BTreeMap<&'a str, &'a PlannedCgroup<'a>>) {
+        all.insert(&cgroup.path, cgroup);
+        for child in &cgroup.children {
+            add(child, all);
+        }
+    }
+    let mut all = BTreeMap::new();
+    for root in &plan.roots {
+        add(root, &mut all);
+    }
+    all
+}
+
+struct Comparison<'a> {
+    static_cpus: bool,
+    tree: &'a CgroupTree,
+    context: Context<'a>,
+    resizing: Vec<(&'static str, BTreeMap<&'a str, &'a PlannedCgroup<'a>>)>,
+    absent_controllers: BTreeSet<String>,
+    found: Vec<Difference<'a>>,
+    planned_paths: BTreeSet<CgroupPath>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Compares one planned cgroup.
+    fn planned(&mut self, cgroup: &'a PlannedCgroup<'a>) {
+        let path = CgroupPath::new(&cgroup.path);
+        self.planned_paths.insert(path.clone());
+        if !self.is_selected(cgroup) || cgroup.path.is_empty() {
+            return;
+        }
+        let Some(texts) = self.tree.get(&path) else {
+            return self.absent(cgroup);
+        };
+        for file in &cgroup.files {
+            if self.absent_controllers.contains(controller(&file.file)) {
+                continue;
+            }
+            let actual = match file.file.as_ref() {
+                "oom_score_adj" => self.score(&path),
+                name => texts.text(name).map(str::to_owned),
+            };
+            let found = self.value(cgroup, &file.file, &file.value, actual, &file.because);
+            self.found.push(found);
+        }
+        for (file, fact) in &cgroup.missing {
+            let actual = match *file {
+                "oom_score_adj" => self.score(&path),
+                name => texts.text(name).map(str::to_owned),
+            };
+            let reason = format!("{fact} ({})", fact.flag());
+            let found = Difference {
+                actual,
+                reason: Some(reason),
+                ..Difference::of(cgroup, Some(file), Verdict::Unknown)
+            };
+            self.found.push(found);
+        }
+        self.unplanned_values(cgroup, &path);
+    }
+
+    fn is_selected(&self, cgroup: &PlannedCgroup<'_>) -> bool {
+        match cgroup.owner {
+            Owner::Node { .. } | Owner::Qos(_) => self.context.selection.is_all(),
+            Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
+                let metadata = &pod.metadata;
+                let uid = effective_uid(pod);
+                self.context.selection.has(&metadata.namespace, &metadata.name, uid)
+            }
+        }
+    }
+
+    /// Judges one value.
+    fn value(
+        &self,
+        cgroup: &'a PlannedCgroup<'a>,
+        file: &str,
+        planned: &str,
+        actual: Option<String>,
+        because: &'a [Step],
+    ) -> Difference<'a> {
+        let mut found = Difference {
+            planned: Some(planned.to_owned()),
+            because,
+            ..Difference::of(cgroup, Some(file), Verdict::Match)
+        };
+        let Some(actual) = actual else {
+            (found.verdict, found.reason) = self.no_text(cgroup, file);
+            return found;
+        };
+        match compare(file, planned, &actual, self.context.rounding) {
+            Kept::Same => {}
+            Kept::Rounded(reason) => {
+                (found.verdict, found.reason) = (Verdict::Rounded, Some(reason));
+            }
+            Kept::Other => {
+                (found.verdict, found.reason) = self.other_text(cgroup, file, planned, &actual);
+            }
+        }
+        found.actual = Some(actual);
+        found
+    }
+
+    /// Says why the kernel has no text where one is planned.
+    fn no_text(&self, cgroup: &PlannedCgroup<'_>, file: &str) -> (Verdict, Option<String>) {
+        if file == "oom_score_adj" {
+            let reason = "no process was found in the container";
+            return (Verdict::Unknown, Some(reason.to_owned()));
+        }
+        let at = format!("{}/{file}", cgroup.path);
+        if let Some(problem) =
+            self.tree.problems.iter().find(|problem| problem.source.ends_with(&at))
+        {
+            return (Verdict::Unknown, Some(format!("cannot be read: {}", problem.reason)));
+        }
+        let reason =
+            format!("the cgroup has no such file: is the controller {} on here?", controller(file));
+        (Verdict::Missing, Some(reason))
+    }
+
+    /// Says why the kernel may have another text than the one that is planned.
+    fn other_text(
+        &self,
+        cgroup: &PlannedCgroup<'_>,
+        file: &str,
+        planned: &str,
+        actual: &str,
+    ) -> (Verdict, Option<String>) {
+        for (name, plan) in &self.resizing {
+            let earlier = plan.get(cgroup.path.as_str()).and_then(|other| other.text(file));
+            let is_kept = |text: &str| {
+                !matches!(compare(file, text, actual, self.context.rounding), Kept::Other)
+            };
+            if let Some(earlier) = earlier.filter(|text| *text != planned && is_kept(text)) {
+                let reason = format!("desired {planned}; {name} and in the kernel {earlier}");
+                return (Verdict::ResizePending, Some(reason));
+            }
+        }
+        if matches!(cgroup.owner, Owner::Qos(_))
+            && let Some(reason) = self.context.incomplete
+        {
+            return (Verdict::Unknown, Some(reason.to_owned()));
+        }
+        if file == "oom_score_adj" && self.context.restricts_oom_score {
+            let lower = planned.parse::<i64>().ok().zip(actual.parse::<i64>().ok());
+            if lower.is_some_and(|(planned, actual)| planned < actual) {
+                let reason = "the runtime may not go below its own (restrict_oom_score_adj)";
+                return (Verdict::Rounded, Some(reason.to_owned()));
+            }
+        }
+        let reason = match cgroup.owner {
+            Owner::Qos(_) => Some("the kubelet writes this level anew once a minute".to_owned()),
+            _ => None,
+        };
+        (Verdict::Drift, reason)
+    }
+
+    /// Judges a planned cgroup that the kernel does not have.
+    fn absent(&mut self, cgroup: &'a PlannedCgroup<'a>) {
+        let (verdict, reason) = match cgroup.owner {
+            Owner::Node { .. } | Owner::Qos(_) => (Verdict::Missing, "no such cgroup".to_owned()),
+            Owner::Pod(pod, _) => self.absent_pod(pod),
+            Owner::Container { pod, name, .. } => match self.absent_container(cgroup, pod, name) {
+                Some(judged) => judged,
+                None => return,
+            },
+        };
+        let reason = Some(reason);
+        self.found.push(Difference { reason, ..Difference::of(cgroup, None, verdict) });
+    }
+
+    fn absent_pod(&self, pod: &Pod) -> (Verdict, String) {
+        let uid = effective_uid(pod);
+        if uid.is_empty() {
+            let reason = "the manifest has no UID, and no pod of this name is on the node";
+            return (Verdict::Unknown, reason.to_owned());
+        }
+        let alive = self.context.workloads.pod(uid).is_some_and(|pod| pod.alive);
+        match (self.context.runtime_known, alive) {
+            (true, true) if pod.status.phase != "Pending" => {
+                (Verdict::Missing, "the pod runs and has no cgroup".to_owned())
+            }
+            (true, _) => (Verdict::Unknown, "the pod has not been started here".to_owned()),
+            (false, _) => {
+                let reason = "no such cgroup, and no runtime says whether the pod runs";
+                (Verdict::Unknown, reason.to_owned())
+            }
+        }
+    }
+
+    fn absent_container(
+        &self,
+        cgroup: &PlannedCgroup<'_>,
+        pod: &Pod,
+        name: &str,
+    ) -> Option<(Verdict, String)> {
+        let parent = CgroupPath::new(&cgroup.path).parent();
+        if parent.is_none_or(|parent| self.tree.get(&parent).is_none()) {
+            // Said of the pod already.
+            return None;
+        }
+        let status = &pod.status;
+        let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let mut statuses = statuses.chain(&status.ephemeral_container_statuses);
+        let id = statuses.find(|status| status.name == name).map(|status| &status.container_id);
+        let id = id.and_then(|id| id.split_once("://")).map(|(_, id)| id);
+        match id.and_then(|id| self.context.workloads.container(id)).map(|known| known.state) {
+            Some(ContainerState::Running) => {
+                Some((Verdict::Missing, "the container runs and has no cgroup".to_owned()))
+            }
+            Some(ContainerState::Exited | ContainerState::Created) => None,
+            // What the runtime does not have does not run.
+            _ if self.context.runtime_known => None,
+            _ => Some((Verdict::Unknown, "no runtime says whether the container runs".to_owned())),
+        }
+    }
+
+    /// Returns `oom_score_adj` of the first process of a container.
+    fn score(&self, path: &CgroupPath) -> Option<String> {
+        let within = self.tree.within(path);
+        let pid = within.flat_map(|(_, texts)| texts.pids()).min()?;
+        self.tree.oom_score_adj.get(&pid).cloned()
+    }
+
+    /// Finds what is set in a planned cgroup and was not planned.
+    fn unplanned_values(&mut self, cgroup: &'a PlannedCgroup<'a>, path: &CgroupPath) {
+        let version = self.context.rounding.version;
+        let Some(texts) = self.tree.get(path) else { return };
+        for name in texts.0.keys() {
+            let is_setting =
+                known_file(version, name).is_some_and(|file| file.used_for == FileUse::Setting);
+            let planned = cgroup.text(name).is_some()
+                || cgroup.missing.iter().any(|(missing, _)| missing == name);
+            let Some(actual) = texts.text(name).filter(|_| is_setting && !planned) else {
+                continue;
+            };
+            let Some(default) = untouched(name) else {
+                self.unplanned_cpus(cgroup, path, name, actual);
+                continue;
+            };
+            let is_default = actual == default
+                || (is_unlimited(name, default) && is_unlimited(name, actual))
+                || is_of_systemd(cgroup, name);
+            if is_default {
+                continue;
+            }
+            let reason = format!("nobody plans this; untouched it would be {default}");
+            self.found.push(Difference {
+                planned: None,
+                actual: Some(actual.to_owned()),
+                reason: Some(reason),
+                ..Difference::of(cgroup, Some(name), Verdict::Extra)
+            });
+        }
+    }
+
+    /// Judges a set of CPUs or memory nodes that was not planned: it is that of the cgroup above, or
+    /// none, unless the CPU manager hands out CPUs.
+    fn unplanned_cpus(
+        &mut self,
+        cgroup: &'a PlannedCgroup<'a>,
+        path: &CgroupPath,
+        name: &str,
+        actual: &str,
+    ) {
+        let above = path.parent().and_then(|parent| self.tree.get(&parent)?.text(name));
+        if actual.is_empty() || self.static_cpus || above.is_none_or(|above| above == actual) {
+            return;
+        }
+        let reason =
+            format!("nobody plans this; the cgroup above has {}", above.unwrap_or_default());
+        self.found.push(Difference {
+            actual: Some(actual.to_owned()),
+            reason: Some(reason),
+            ..Difference::of(cgroup, Some(name), Verdict::Extra)
+        });
+    }
+
+    /// Finds the cgroups that nobody planned.
+    fn unplanned(&mut self, live: &[LiveCgroup<'a>], ended: &[&Pod]) {
+        for cgroup in live {
+            if self.planned_paths.contains(cgroup.path) {
+                continue;
+            }
+            let selected = match cgroup.owner.pod() {
+                None => self.context.selection.is_all(),
+                Some(pod) => {
+                    let name = pod.name.map(|pod| (pod.namespace.as_str(), pod.name.as_str()));
+                    let (namespace, name) = name.unwrap_or_default();
+                    self.context.selection.has(namespace, name, &pod.uid)
+                }
+            };
+            if !selected {
+                continue;
+            }
+            let judged = match &cgroup.owner {
+                LiveOwner::Pod(pod) => Some(self.unplanned_pod(&pod.uid, ended)),
+                LiveOwner::Container(container) => self.unplanned_container(cgroup, container.part),
+                LiveOwner::Stranger => {
+                    Some((Verdict::Extra, "no kubelet makes such a cgroup".to_owned()))
+                }
+                // The plan has these; they are on another path only under another driver.
+                LiveOwner::Kubepods | LiveOwner::Qos(_) => {
+                    Some((Verdict::Extra, "the plan has this level elsewhere".to_owned()))
+                }
+                LiveOwner::Inside(_) => None,
+            };
+            if let Some((verdict, reason)) = judged {
+                self.found.push(Difference::of_live(cgroup, verdict, reason));
+            }
+        }
+    }
+
+    fn unplanned_pod(&self, uid: &str, ended: &[&Pod]) -> (Verdict, String) {
+        let known = self.context.workloads.pod(uid);
+        if ended.iter().any(|pod| effective_uid(pod) == uid) {
+            return (Verdict::Extra, "the pod has ended; the kubelet removes this soon".to_owned());
+        }
+        match (self.context.incomplete, known) {
+            (Some(reason), Some(_)) => (Verdict::Unknown, reason.to_owned()),
+            (Some(reason), None) if !self.context.runtime_known => {
+                (Verdict::Unknown, reason.to_owned())
+            }
+            (_, None) => (Verdict::Extra, "orphan: nobody knows a pod of this UID".to_owned()),
+            (None, Some(pod)) if pod.known => {
+                (Verdict::Extra, "the pod's cgroup belongs to another QoS class".to_owned())
+            }
+            (None, Some(_)) => {
+                let reason = "orphan: the runtime has a sandbox of it, the node has no such pod";
+                (Verdict::Extra, reason.to_owned())
+            }
+        }
+    }
+
+    fn unplanned_container(
+        &self,
+        cgroup: &LiveCgroup<'_>,
+        part: Part<'_>,
+    ) -> Option<(Verdict, String)> {
+        let parent = cgroup.path.parent()?;
+        if !self.planned_paths.contains(&parent) {
+            // Said of the pod already.
+            return None;
+        }
+        match part {
+            Part::Sandbox | Part::Monitor => None,
+            Part::Container(_, ContainerState::Exited) => {
+                Some((Verdict::Extra, "the container has exited".to_owned()))
+            }
+            Part::Container(..) => {
+                Some((Verdict::Extra, "the pod has no such container any more".to_owned()))
+            }
+            Part::Unknown if self.context.runtime_known => {
+                Some((Verdict::Extra, "the runtime knows no container of this id".to_owned()))
+            }
+            Part::Unknown => {
+                Some((Verdict::Unknown, "no runtime says whose container this is".to_owned()))
+            }
+        }
+    }
+}
+
+/// systemd limits the tasks of every scope that it makes (`DefaultTasksMax`).
+fn is_of_systemd(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
+    file == "pids.max" && cgroup.path.ends_with(".scope")
+}
+
+impl<'a> Difference<'a> {
+    fn of(cgroup: &PlannedCgroup<'_>, file: Option<&str>, verdict: Verdict) -> Self {
+        let place = Place::of(cgroup);
+        Self {
+            level: place.level,
+            namespace: place.namespace.map(str::to_owned),
+            pod: place.pod.map(std::borrow::Cow::into_owned),
+            container: place.container.map(str::to_owned),
+            cgroup: place.cgroup,
+            file: file.map(str::to_owned),
+            planned: None,
+            actual: None,
+            verdict,
+            reason: None,
+            writer: Some(cgroup.owner.writer()),
+            because: &[],
+        }
+    }
+
+    fn of_live(cgroup: &LiveCgroup<'_>, verdict: Verdict, reason: String) -> Self {
+        let place = LivePlace::of(cgroup);
+        Self {
+            level: place.level,
+            namespace: place.namespace.map(str::to_owned),
+            pod: place.pod.map(str::to_owned),
+            container: place.container.map(str::to_owned),
+            cgroup: place.cgroup.to_owned(),
+            file: None,
+            planned: None,
+            actual: None,
+            verdict,
+            reason: Some(reason),
+            writer: None,
+            because: &[],
+        }
+    }
+}
+
+/// Counts the verdicts.
+pub fn summary(differences: &[Difference<'_>]) -> BTreeMap<String, usize> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for verdict in Verdict::ALL {
+        let count = differences.iter().filter(|found| found.verdict == verdict).count();
+        counts.insert(verdict.to_string(), count);
+    }
+    counts
+}

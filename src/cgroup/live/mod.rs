@@ -1,0 +1,16 @@
+//! The cgroups that the kernel has: whose they are, what is in them, and how they differ from a plan.
+//! Pure: the tree was read before.
+//!
+//! * [`place`]: from a path back to the pod and the container.
+//! * [`show`]: the tree with names; [`which`]: one cgroup by process, path or container.
+//! * [`diff`]: plan against kernel, value by value, with [`compare`] for what the kernel rounds.
+//! * [`repair`]: the steps that bring the kernel to the plan, and those that lead back.
+//! * [`checks`]: what is wrong with a node's cgroups.
+
+pub mod compare;
+pub mod diff;
+pub mod place;
+pub mod selection;
+pub mod show;
+pub mod show_view;
+pub mod which;

@@ -1,0 +1,199 @@
+//! The cgroups of a node as they are: what is set, what is used, and where it hurts.
+
+use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
+use crate::cgroup::live::selection::Selection;
+use crate::cgroup::report::API_VERSION;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, FileUse, known_file};
+use crate::facts::workloads::Workloads;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The cgroups of a node.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CgroupUsage<'t> {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `CgroupUsage`
+    pub kind: &'static str,
+    /// The kernel's interface.
+    pub cgroup_version: CgroupVersion,
+    /// Who made the tree, judging by its names.
+    pub cgroup_driver: CgroupDriver,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+    /// The cgroups, parents first.
+    pub items: Vec<UsedCgroup<'t>>,
+}
+
+/// One cgroup.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsedCgroup<'t> {
+    /// Whose it is.
+    #[serde(flatten)]
+    pub place: LivePlace<'t>,
+    /// The files in which limits and weights are set, with their texts.
+    pub settings: BTreeMap<&'t str, &'t str>,
+    /// What the kernel counted.
+    pub usage: Usage,
+    /// How deep it is in what is shown.
+    #[serde(skip)]
+    pub depth: usize,
+    /// Its name in the tree.
+    #[serde(skip)]
+    pub label: String,
+}
+
+/// What the kernel counted in one cgroup. What it does not count here is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// CPU time in microseconds.
+    pub cpu_usec: Option<u64>,
+    /// Periods in which the quota was looked at.
+    pub periods: Option<u64>,
+    /// Periods in which it was used up.
+    pub throttled_periods: Option<u64>,
+    /// How long tasks waited for the next period, in microseconds.
+    pub throttled_usec: Option<u64>,
+    /// Memory in bytes, the page cache with it.
+    pub memory_bytes: Option<u64>,
+    /// Swap in bytes.
+    pub swap_bytes: Option<u64>,
+    /// Processes and threads.
+    pub pids: Option<u64>,
+    /// Processes killed for want of memory.
+    pub oom_kills: Option<u64>,
+    /// The share of the last ten seconds in which some task waited for CPU, in percent.
+    pub cpu_pressure: Option<String>,
+    /// The same for memory.
+    pub memory_pressure: Option<String>,
+    /// The same for input and output.
+    pub io_pressure: Option<String>,
+}
+
+impl Usage {
+    /// Reads the kernel's files.
+    pub fn of(texts: &CgroupTexts) -> Self {
+        let stat = |key| texts.keyed("cpu.stat", key);
+        let nanoseconds = |text: Option<u64>| text.map(|nanoseconds| nanoseconds / 1000);
+        let pressure = |file| texts.pressure(file).map(str::to_owned);
+        Self {
+            cpu_usec: stat("usage_usec").or_else(|| nanoseconds(texts.number("cpuacct.usage"))),
+            periods: stat("nr_periods"),
+            throttled_periods: stat("nr_throttled"),
+            throttled_usec: stat("throttled_usec").or_else(|| nanoseconds(stat("throttled_time"))),
+            memory_bytes: texts
+                .number("memory.current")
+                .or_else(|| texts.number("memory.usage_in_bytes")),
+            swap_bytes: texts.number("memory.swap.current"),
+            pids: texts.number("pids.current"),
+            oom_kills: texts
+                .keyed("memory.events", "oom_kill")
+                .or_else(|| texts.keyed("memory.oom_control", "oom_kill")),
+            cpu_pressure: pressure("cpu.pressure"),
+            memory_pressure: pressure("memory.pressure"),
+            io_pressure: pressure("io.pressure"),
+        }
+    }
+}
+
+/// Describes the cgroups of the selected pods; of a whole node, the levels above them too.
+pub fn show<'t>(
+    tree: &'t CgroupTree,
+    roots: &'t [(CgroupDriver, CgroupPath)],
+    workloads: &'t Workloads,
+    selection: &Selection,
+    warnings: Vec<String>,
+) -> CgroupUsage<'t> {
+    let version = tree.layout.version().unwrap_or(CgroupVersion::V2);
+    let present: Vec<_> = roots.iter().filter(|(_, root)| tree.get(root).is_some()).collect();
+    let mut items = Vec::new();
+    for (driver, root) in &present {
+        for cgroup in live_cgroups(tree, root, *driver, workloads) {
+            if is_shown(&cgroup, selection) {
+                items.push(used(&cgroup, version, selection));
+            }
+        }
+    }
+    CgroupUsage {
+        api_version: API_VERSION,
+        kind: "CgroupUsage",
+        cgroup_version: version,
+        cgroup_driver: present.first().map_or(CgroupDriver::Cgroupfs, |(driver, _)| *driver),
+        warnings,
+        items,
+    }
+}
+
+/// What programs make in their containers is theirs.
+fn is_shown(cgroup: &LiveCgroup<'_>, selection: &Selection) -> bool {
+    match (&cgroup.owner, cgroup.owner.pod()) {
+        (LiveOwner::Inside(_), _) => false,
+        (_, None) => selection.is_all(),
+        (_, Some(pod)) => match pod.name {
+            Some(name) => selection.has(&name.namespace, &name.name, &pod.uid),
+            None => selection.has("", "", &pod.uid),
+        },
+    }
+}
+
+fn used<'t>(
+    cgroup: &LiveCgroup<'t>,
+    version: CgroupVersion,
+    selection: &Selection,
+) -> UsedCgroup<'t> {
+    let is_setting = |name: &str| {
+        known_file(version, name).is_some_and(|file| file.used_for == FileUse::Setting)
+    };
+    let names = cgroup.texts.0.keys().map(String::as_str).filter(|name| is_setting(name));
+    let settings = names.filter_map(|name| Some((name, cgroup.texts.text(name)?))).collect();
+    let label = match &cgroup.owner {
+        LiveOwner::Pod(pod) => pod.label(),
+        LiveOwner::Container(container) => container.label(),
+        LiveOwner::Kubepods => cgroup.path.as_str().to_owned(),
+        LiveOwner::Qos(_) | LiveOwner::Inside(_) | LiveOwner::Stranger => {
+            cgroup.path.name().to_owned()
+        }
+    };
+    let depth = match (&cgroup.owner, selection.is_all()) {
+        (_, true) => cgroup.depth,
+        (LiveOwner::Container(_), false) => 1,
+        (_, false) => 0,
+    };
+    let usage = Usage::of(cgroup.texts);
+    UsedCgroup { place: LivePlace::of(cgroup), settings, usage, depth, label }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(files: &[(&str, &str)]) -> CgroupTexts {
+        CgroupTexts(files.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned())).collect())
+    }
+
+    #[test]
+    fn both_versions_count_the_same() {
+        let v1 = Usage::of(&texts(&[
+            ("cpuacct.usage", "2000000\n"),
+            ("cpu.stat", "nr_periods 10\nnr_throttled 5\nthrottled_time 3000\n"),
+            ("memory.usage_in_bytes", "4096\n"),
+            ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"),
+            ("pids.current", "3\n"),
+        ]));
+        let v2 = Usage::of(&texts(&[
+            ("cpu.stat", "usage_usec 2000\nnr_periods 10\nnr_throttled 5\nthrottled_usec 3\n"),
+            ("memory.current", "4096\n"),
+            ("memory.events", "oom 2\noom_kill 2\n"),
+            ("pids.current", "3\n"),
+        ]));
+        assert_eq!(v1, v2);
+        assert_eq!(v1.cpu_usec, Some(2000));
+        assert_eq!(Usage::of(&texts(&[])), Usage::default(), "nothing counted is not zero");
+        let garbage = texts(&[("memory.current", "many\n"), ("cpu.stat", "usage_usec\n")]);
+        assert_eq!(Usage::of(&garbage), Usage::default(), "garbage is not zero");
+    }
+}

@@ -1,0 +1,132 @@
+//! Whose a process, a cgroup or a container is.
+
+use crate::cgroup::files::CgroupDriver;
+use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
+use crate::cgroup::report::API_VERSION;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::workloads::Workloads;
+use serde::Serialize;
+
+/// What is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The process of this id.
+    Pid(i32),
+    /// The cgroup at this path, below the root of the hierarchy.
+    Path(CgroupPath),
+    /// The container whose id begins like this.
+    Container(String),
+}
+
+/// Whose it is.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CgroupOwner<'t> {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `CgroupOwner`
+    pub kind: &'static str,
+    /// Where it is and whose.
+    #[serde(flatten)]
+    pub place: LivePlace<'t>,
+    /// The processes in it.
+    pub pids: Vec<i32>,
+}
+
+/// Why there is no owner.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WhichError {
+    /// The process is in no cgroup of a pod, or is not there at all.
+    #[error("process {0} is in no cgroup below {1}")]
+    NoProcess(i32, String),
+    /// There is no such cgroup.
+    #[error("no cgroup {0} below {1}")]
+    NoCgroup(String, String),
+    /// The cgroup is outside what the kubelet manages.
+    #[error("{0} is not below {1}, where the kubelet's cgroups are")]
+    Outside(String, String),
+    /// No container's id begins like this.
+    #[error("no container with an id that begins with {0:?} has a cgroup below {1}")]
+    NoContainer(String, String),
+    /// Several do.
+    #[error("the ids of {count} containers begin with {start:?}: {}", ids.join(", "))]
+    Ambiguous {
+        /// What they begin with.
+        start: String,
+        /// How many do.
+        count: usize,
+        /// The first of them.
+        ids: Vec<String>,
+    },
+}
+
+/// Finds the owner.
+///
+/// # Errors
+///
+/// Fails when nothing, or more than one thing, is meant.
+pub fn which<'t>(
+    asked: &Asked,
+    tree: &'t CgroupTree,
+    roots: &'t [(CgroupDriver, CgroupPath)],
+    workloads: &'t Workloads,
+) -> Result<CgroupOwner<'t>, WhichError> {
+    let present: Vec<_> = roots.iter().filter(|(_, root)| tree.get(root).is_some()).collect();
+    let cgroups: Vec<LiveCgroup<'t>> = present
+        .iter()
+        .flat_map(|(driver, root)| live_cgroups(tree, root, *driver, workloads))
+        .collect();
+    let names: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
+    let below = names.join(" or ");
+    match asked {
+        Asked::Pid(pid) => {
+            let found = cgroups.iter().find(|cgroup| cgroup.texts.pids().any(|own| own == *pid));
+            found.map(owner).ok_or(WhichError::NoProcess(*pid, below))
+        }
+        Asked::Path(path) => {
+            let is_within = roots.iter().any(|(_, root)| path.is_within(root));
+            let found = cgroups.iter().find(|cgroup| cgroup.path == path);
+            found.map(owner).ok_or_else(|| match is_within {
+                true => WhichError::NoCgroup(path.as_str().to_owned(), below),
+                false => WhichError::Outside(path.as_str().to_owned(), below),
+            })
+        }
+        Asked::Container(start) => of_container(start, &cgroups, below),
+    }
+}
+
+fn of_container<'t>(
+    start: &str,
+    cgroups: &[LiveCgroup<'t>],
+    below: String,
+) -> Result<CgroupOwner<'t>, WhichError> {
+    /// How many of several are named.
+    const NAMED: usize = 3;
+    let start = start.rsplit("://").next().unwrap_or_default();
+    let matching = cgroups.iter().filter_map(|cgroup| match &cgroup.owner {
+        LiveOwner::Container(container) if container.id.starts_with(start) => {
+            Some((cgroup, container.id.as_str()))
+        }
+        _ => None,
+    });
+    let matching: Vec<_> = matching.collect();
+    let exact = matching.iter().find(|(_, id)| *id == start);
+    match (exact, matching.as_slice()) {
+        (Some((cgroup, _)), _) | (None, [(cgroup, _)]) => Ok(owner(cgroup)),
+        (None, []) => Err(WhichError::NoContainer(start.to_owned(), below)),
+        (None, several) => Err(WhichError::Ambiguous {
+            start: start.to_owned(),
+            count: several.len(),
+            ids: several.iter().take(NAMED).map(|(_, id)| (*id).to_owned()).collect(),
+        }),
+    }
+}
+
+fn owner<'t>(cgroup: &LiveCgroup<'t>) -> CgroupOwner<'t> {
+    CgroupOwner {
+        api_version: API_VERSION,
+        kind: "CgroupOwner",
+        place: LivePlace::of(cgroup),
+        pids: cgroup.texts.pids().collect(),
+    }
+}

@@ -1,0 +1,336 @@
+//! The cgroups of a machine with the texts of their files, as the kernel gave them.
+
+use crate::facts::cgroup_layout::CgroupLayout;
+use crate::facts::cgroup_mode::CgroupVersion;
+use crate::facts::sought::Tried;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// The part of the cgroup tree that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CgroupTree {
+    /// Where the hierarchies are.
+    pub layout: CgroupLayout,
+    /// The cgroups by their path below the root, which is `/`; parents before what is in them.
+    pub cgroups: BTreeMap<CgroupPath, CgroupTexts>,
+    /// `oom_score_adj` of the processes in the containers, by pid.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub oom_score_adj: BTreeMap<i32, String>,
+    /// What was there and could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Tried>,
+}
+
+/// The texts of the files of one cgroup by name, line ends and all. On cgroup v1, the files of all
+/// hierarchies that have a cgroup of this path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CgroupTexts(pub BTreeMap<String, String>);
+
+/// The path of a cgroup below the root: `/kubepods/burstable`. Ordered part by part, so that a cgroup
+/// comes right before what is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CgroupPath(String);
+
+impl CgroupPath {
+    /// Returns the root.
+    pub fn root() -> Self {
+        Self("/".to_owned())
+    }
+
+    /// Returns the path for a text; what is not below the root by its text is put there.
+    pub fn new(text: &str) -> Self {
+        let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+        Self(format!("/{}", parts.join("/")))
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the path of a cgroup in this one.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        Self(if self.0 == "/" { format!("/{name}") } else { format!("{}/{name}", self.0) })
+    }
+
+    /// Returns the path of the cgroup that this one is in; `None` for the root.
+    pub fn parent(&self) -> Option<Self> {
+        let (parent, _) = self.0.rsplit_once('/')?;
+        match (parent, self.0.as_str()) {
+            (_, "/") => None,
+            ("", _) => Some(Self::root()),
+            (parent, _) => Some(Self(parent.to_owned())),
+        }
+    }
+
+    /// Returns the last part; empty for the root.
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Returns how many parts there are.
+    pub fn depth(&self) -> usize {
+        self.parts().count()
+    }
+
+    /// Tells whether this is the other cgroup or one in it.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let rest = self.0.strip_prefix(other.0.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/').filter(|part| !part.is_empty())
+    }
+}
+
+impl Ord for CgroupPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Between two different bytes of equal parts, `/` ends a part and so comes first.
+        let end_first = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
+        self.0.bytes().map(|b| end_first(&b)).cmp(other.0.bytes().map(|b| end_first(&b)))
+    }
+}
+
+impl PartialOrd for CgroupPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl CgroupTexts {
+    /// Returns the text of a file without its line end; `None` if there is no such file.
+    pub fn text(&self, file: &str) -> Option<&str> {
+        self.0.get(file).map(|text| text.trim_end_matches('\n'))
+    }
+
+    /// Returns the number in a file that holds one.
+    pub fn number(&self, file: &str) -> Option<u64> {
+        self.text(file)?.trim().parse().ok()
+    }
+
+    /// Returns the number after a key in a file of `KEY NUMBER` lines.
+    pub fn keyed(&self, file: &str, key: &str) -> Option<u64> {
+        self.text(file)?.lines().find_map(|line| {
+            let (name, number) = line.split_once(' ')?;
+            (name == key).then(|| number.trim().parse().ok())?
+        })
+    }
+
+    /// Returns the pids in `cgroup.procs`; processes of other pid namespaces are 0 there and left out.
+    pub fn pids(&self) -> impl Iterator<Item = i32> {
+        let lines = self.text("cgroup.procs").unwrap_or_default().lines();
+        lines.filter_map(|line| line.trim().parse().ok()).filter(|pid| *pid > 0)
+    }
+
+    /// Returns the share of time, in percent over the last ten seconds, in which something waited:
+    /// `avg10` of the line `some` of a pressure file.
+    pub fn pressure(&self, file: &str) -> Option<&str> {
+        let line = self.text(file)?.lines().find_map(|line| line.strip_prefix("some "))?;
+        line.split(' ').find_map(|pair| pair.strip_prefix("avg10="))
+    }
+}
+
+impl CgroupTree {
+    /// Returns a cgroup.
+    pub fn get(&self, path: &CgroupPath) -> Option<&CgroupTexts> {
+        self.cgroups.get(path)
+    }
+
+    /// Walks over a cgroup and all in it.
+    pub fn within<'t>(
+        &'t self,
+        root: &'t CgroupPath,
+    ) -> impl Iterator<Item = (&'t CgroupPath, &'t CgroupTexts)> {
+        self.cgroups.range(root..).take_while(|(path, _)| path.is_within(root))
+    }
+
+    /// Walks over the cgroups that are directly in one.
+    pub fn children<'t>(
+        &'t self,
+        parent: &'t CgroupPath,
+    ) -> impl Iterator<Item = (&'t CgroupPath, &'t CgroupTexts)> {
+        let depth = parent.depth() + 1;
+        self.within(parent).filter(move |(path, _)| path.depth() == depth)
+    }
+}
+
+/// What a file is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileUse {
+    /// Somebody sets it.
+    Setting,
+    /// The kernel counts in it.
+    Usage,
+    /// It names the processes.
+    Processes,
+}
+
+/// A file that kq reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownFile {
+    /// The controller; on cgroup v1 it has its own hierarchy.
+    pub controller: &'static str,
+    /// The name.
+    pub name: &'static str,
+    /// What it is good for.
+    pub used_for: FileUse,
+}
+
+const fn setting(controller: &'static str, name: &'static str) -> KnownFile {
+    KnownFile { controller, name, used_for: FileUse::Setting }
+}
+
+const fn usage(controller: &'static str, name: &'static str) -> KnownFile {
+    KnownFile { controller, name, used_for: FileUse::Usage }
+}
+
+/// The files of cgroup v1. Those of huge pages are named after the sizes: see [`known_file`].
+const V1: &[KnownFile] = &[
+    setting("cpu", "cpu.cfs_period_us"),
+    setting("cpu", "cpu.cfs_quota_us"),
+    setting("cpu", "cpu.shares"),
+    usage("cpu", "cpu.stat"),
+    usage("cpuacct", "cpuacct.usage"),
+    setting("cpuset", "cpuset.cpus"),
+    setting("cpuset", "cpuset.mems"),
+    setting("memory", "memory.limit_in_bytes"),
+    setting("memory", "memory.memsw.limit_in_bytes"),
+    usage("memory", "memory.oom_control"),
+    setting("memory", "memory.soft_limit_in_bytes"),
+    usage("memory", "memory.usage_in_bytes"),
+    usage("pids", "pids.current"),
+    setting("pids", "pids.max"),
+];
+
+/// The files of cgroup v2.
+const V2: &[KnownFile] = &[
+    setting("cpu", "cpu.max"),
+    usage("cpu", "cpu.pressure"),
+    usage("cpu", "cpu.stat"),
+    setting("cpu", "cpu.weight"),
+    setting("cpuset", "cpuset.cpus"),
+    setting("cpuset", "cpuset.mems"),
+    usage("io", "io.pressure"),
+    usage("memory", "memory.current"),
+    usage("memory", "memory.events"),
+    setting("memory", "memory.high"),
+    setting("memory", "memory.low"),
+    setting("memory", "memory.max"),
+    setting("memory", "memory.min"),
+    setting("memory", "memory.oom.group"),
+    usage("memory", "memory.pressure"),
+    usage("memory", "memory.swap.current"),
+    setting("memory", "memory.swap.max"),
+    usage("pids", "pids.current"),
+    setting("pids", "pids.max"),
+];
+
+/// The file that names the processes; every hierarchy has it.
+pub const PROCESSES: &str = "cgroup.procs";
+
+/// Returns what kq knows about a file; `None` if it does not read it. The name of the limit of huge
+/// pages begins with `hugetlb.` and ends as in [`is_hugepage_limit`].
+pub fn known_file(version: CgroupVersion, name: &str) -> Option<KnownFile> {
+    if name == PROCESSES {
+        return Some(KnownFile { controller: "", name: PROCESSES, used_for: FileUse::Processes });
+    }
+    if is_hugepage_limit(version, name) {
+        return Some(setting("hugetlb", ""));
+    }
+    let files = match version {
+        CgroupVersion::V1 => V1,
+        CgroupVersion::V2 => V2,
+    };
+    files.binary_search_by(|known| known.name.cmp(name)).ok().map(|at| files[at])
+}
+
+/// Returns the controllers whose hierarchies are read on cgroup v1.
+pub fn v1_controllers() -> [&'static str; 6] {
+    ["cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"]
+}
+
+/// Tells whether a file limits huge pages: `hugetlb.2MB.max`, `hugetlb.2MB.rsvd.limit_in_bytes`.
+pub fn is_hugepage_limit(version: CgroupVersion, name: &str) -> bool {
+    let end = match version {
+        CgroupVersion::V1 => ".limit_in_bytes",
+        CgroupVersion::V2 => ".max",
+    };
+    let size = name.strip_prefix("hugetlb.").and_then(|rest| rest.strip_suffix(end));
+    size.is_some_and(|size| !size.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_by_name() {
+        for (version, files) in [(CgroupVersion::V1, V1), (CgroupVersion::V2, V2)] {
+            for file in files {
+                assert_eq!(known_file(version, file.name), Some(*file), "{} sorted", file.name);
+            }
+        }
+        for (name, file, expected) in [
+            ("limit", "hugetlb.2MB.limit_in_bytes", true),
+            ("reservation", "hugetlb.1GB.rsvd.limit_in_bytes", true),
+            ("usage", "hugetlb.2MB.usage_in_bytes", false),
+            ("other version", "memory.max", false),
+            ("processes", "cgroup.procs", true),
+        ] {
+            assert_eq!(known_file(CgroupVersion::V1, file).is_some(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn parents_come_right_before_what_is_in_them() {
+        let mut paths =
+            ["/a/b", "/a-b", "/a", "/", "/a/b/c", "/a.slice", "/ab"].map(CgroupPath::new);
+        paths.sort();
+        let texts: Vec<&str> = paths.iter().map(CgroupPath::as_str).collect();
+        assert_eq!(texts, ["/", "/a", "/a/b", "/a/b/c", "/a-b", "/a.slice", "/ab"]);
+    }
+
+    #[test]
+    fn paths_have_parents_and_names() {
+        for (path, parent, name, depth) in
+            [("/", None, "", 0), ("/a", Some("/"), "a", 1), ("/a/b", Some("/a"), "b", 2)]
+        {
+            let path = CgroupPath::new(path);
+            assert_eq!(path.parent(), parent.map(CgroupPath::new), "{path:?}");
+            assert_eq!((path.name(), path.depth()), (name, depth), "{path:?}");
+        }
+        let pod = CgroupPath::new("/kubepods/pod1");
+        for (other, expected) in
+            [("/", true), ("/kubepods", true), ("/kubepods/pod1", true), ("/kube", false)]
+        {
+            assert_eq!(pod.is_within(&CgroupPath::new(other)), expected, "{other}");
+        }
+        assert_eq!(CgroupPath::root().child("a").child("b").as_str(), "/a/b");
+    }
+
+    #[test]
+    fn kernel_texts_are_read() {
+        let texts = [
+            ("memory.events", "low 0\noom 3\noom_kill 2\n"),
+            ("memory.current", "4096\n"),
+            ("cgroup.procs", "12\n0\n7\n"),
+            ("cpu.pressure", "some avg10=1.50 avg60=0.00 avg300=0.00 total=7\nfull avg10=0.00\n"),
+            ("pids.max", "max\n"),
+        ];
+        let texts = texts.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        let texts = CgroupTexts(texts.into_iter().collect());
+        assert_eq!(texts.keyed("memory.events", "oom_kill"), Some(2));
+        assert_eq!(texts.keyed("memory.events", "none"), None);
+        assert_eq!(texts.number("memory.current"), Some(4096));
+        assert_eq!((texts.number("pids.max"), texts.text("pids.max")), (None, Some("max")));
+        assert_eq!(texts.pids().collect::<Vec<_>>(), [12, 7]);
+        assert_eq!(texts.pressure("cpu.pressure"), Some("1.50"));
+        assert_eq!(texts.pressure("io.pressure"), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! Everything that was found out about a node, as one value that can be stored.
+//!
+//! A command answers from this value alone, whether it was gathered a moment ago or read from a file;
+//! so both answers are the same. What the kernel and the kubelet wrote is kept as it was read and
+//! parsed on use. Of pods only what [`crate::k8s::pod::Pod`] holds is kept: no environment, no
+//! secrets, none of the annotations but three.
+
+use crate::facts::cgroup_tree::CgroupTree;
+use crate::facts::kubelet_config::Source;
+use crate::facts::node_object::NodeObject;
+use crate::facts::runtime::RuntimeFacts;
+use crate::facts::sought::Sought;
+use crate::k8s::manifest::LoadedPod;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The version of the format.
+pub const API_VERSION: &str = "kq/v1";
+
+/// What the value calls itself.
+pub const KIND: &str = "NodeSnapshot";
+
+/// Everything that was found out about a node. What is not there was not looked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Snapshot {
+    /// `kq/v1`
+    pub api_version: String,
+    /// `NodeSnapshot`
+    pub kind: String,
+    /// When it was gathered: RFC 3339, UTC.
+    pub taken_at: String,
+    /// The program and its version: `kq 0.1.0`.
+    pub taken_by: String,
+    /// Where the node's root folder was, and why there.
+    pub host_root: HostRoot,
+    /// Its version: `v1.36.2`.
+    pub kubelet_version: Sought<String>,
+    /// Its configuration.
+    pub kubelet_config: Sought<RecordedConfig>,
+    /// The Node object.
+    pub node: Sought<NodeObject>,
+    /// The pods of the node.
+    pub pods: Sought<RecordedPods>,
+    /// What the container runtime says.
+    pub runtime: Sought<RuntimeFacts>,
+    /// The kernel's cgroups.
+    pub cgroups: Sought<CgroupTree>,
+}
+
+/// Where the node's root folder was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HostRoot {
+    /// The folder: `/`, `/host`.
+    pub path: String,
+    /// Why this one.
+    pub because: String,
+}
+
+/// A kubelet's configuration as one object.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RecordedConfig {
+    /// The object, with drop-ins merged and the fields that the command line sets.
+    pub value: Value,
+    /// How it is to be read.
+    pub read_as: Option<Source>,
+    /// Who set a field last, where it was not the source as a whole.
+    pub origins: BTreeMap<String, String>,
+    /// What was odd.
+    pub notes: Vec<String>,
+}
+
+/// Where a list of pods is from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PodSource {
+    /// Files that were named.
+    #[default]
+    Files,
+    /// The API server.
+    ApiServer,
+    /// The kubelet's `/pods`.
+    Kubelet,
+    /// The manifests of static pods on the host.
+    StaticManifests,
+    /// The sandboxes of the runtime: names, no specifications.
+    Runtime,
+}
+
+/// The pods of a node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RecordedPods {
+    /// Where they are from.
+    pub source: PodSource,
+    /// The pods.
+    pub pods: Vec<LoadedPod>,
+    /// Pods that could not be read, and why.
+    pub left_out: Vec<String>,
+    /// What was odd.
+    pub notes: Vec<String>,
+}
+
+impl PodSource {
+    /// Tells whether a list from here holds every pod of the node.
+    pub fn is_complete(self) -> bool {
+        match self {
+            Self::Files | Self::ApiServer | Self::Kubelet => true,
+            Self::StaticManifests | Self::Runtime => false,
+        }
+    }
+}
+
+impl fmt::Display for PodSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Files => "files",
+            Self::ApiServer => "the API server",
+            Self::Kubelet => "the kubelet",
+            Self::StaticManifests => "the static pod manifests",
+            Self::Runtime => "the container runtime",
+        })
+    }
+}
+
+/// Why a text is no snapshot.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// It is no JSON, or a field has another type.
+    #[error("{path}: {message}")]
+    Field {
+        /// The field; empty is the whole.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// It is something else.
+    #[error("kind {kind:?}, expected {KIND}")]
+    Kind {
+        /// What it calls itself.
+        kind: String,
+    },
+    /// It was written by another generation of kq.
+    #[error("apiVersion {version:?}, and this kq reads {API_VERSION}")]
+    Version {
+        /// The version.
+        version: String,
+    },
+}
+
+impl Snapshot {
+    /// Reads a stored snapshot. Unknown fields are passed over: a newer kq may have added them.
+    ///
+    /// # Errors
+    ///
+    /// Fails for other JSON, with the field that is wrong.
+    pub fn parse(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        #[derive(Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        #[derive(Default)]
+        struct Head {
+            api_version: String,
+            kind: String,
+        }
+        let head: Head = read(bytes)?;
+        if head.kind != KIND {
+            return Err(SnapshotError::Kind { kind: head.kind });
+        }
+        if head.api_version != API_VERSION {
+            return Err(SnapshotError::Version { version: head.api_version });
+        }
+        read(bytes)
+    }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T, SnapshotError> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = match error.path().to_string() {
+            path if path == "." => "the snapshot".to_owned(),
+            path => path,
+        };
+        SnapshotError::Field { path, message: error.into_inner().to_string() }
+    })?;
+    reader.end().map_err(|error| SnapshotError::Field {
+        path: "the snapshot".to_owned(),
+        message: error.to_string(),
+    })?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let snapshot = Snapshot {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            kubelet_version: Sought::failed("/usr/bin/kubelet", "permission denied"),
+            ..Snapshot::default()
+        };
+        let text = serde_json::to_vec(&snapshot).expect("it can be written");
+        assert_eq!(Snapshot::parse(&text).expect("it can be read"), snapshot);
+    }
+
+    #[test]
+    fn other_values_are_refused_by_name() {
+        for (name, text, expected) in [
+            ("no JSON", "kubelet", "the snapshot: expected value at line 1 column 1"),
+            ("a pod", r#"{"kind":"Pod"}"#, "kind \"Pod\", expected NodeSnapshot"),
+            (
+                "a later generation",
+                r#"{"kind":"NodeSnapshot","apiVersion":"kq/v9"}"#,
+                "apiVersion \"kq/v9\", and this kq reads kq/v1",
+            ),
+            (
+                "another type",
+                r#"{"kind":"NodeSnapshot","apiVersion":"kq/v1","hostRoot":{"path":7}}"#,
+                "hostRoot.path: invalid type: integer `7`, expected a string",
+            ),
+        ] {
+            let error = Snapshot::parse(text.as_bytes()).expect_err(name).to_string();
+            assert!(error.starts_with(expected), "{name}: {error}");
+        }
+        let newer = r#"{"kind":"NodeSnapshot","apiVersion":"kq/v1","later":1}"#;
+        assert!(Snapshot::parse(newer.as_bytes()).is_ok(), "an unknown field");
+    }
+}

@@ -1,0 +1,75 @@
+//! Amounts for people: short, and honest about the unit.
+
+/// Returns an amount of bytes with a binary unit, such as `11.8Mi`.
+pub fn bytes(amount: u64) -> String {
+    const UNITS: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    if amount < 1024 {
+        return amount.to_string();
+    }
+    // In tenths of the unit, rounded to the nearest; the next unit when that makes 1024 of it.
+    let mut unit = 0;
+    let tenths = |unit: usize| {
+        let size = 1_u128 << (10 * (unit + 1));
+        (u128::from(amount) * 10 + size / 2) / size
+    };
+    while unit + 1 < UNITS.len() && tenths(unit) >= 10_240 {
+        unit += 1;
+    }
+    let tenths = tenths(unit);
+    match (tenths / 10, tenths % 10) {
+        (whole, 0) => format!("{whole}{}", UNITS[unit]),
+        (whole, tenth) => format!("{whole}.{tenth}{}", UNITS[unit]),
+    }
+}
+
+/// Returns a part of a whole in percent with one digit after the point; `None` of nothing.
+pub fn percent(part: u64, whole: u64) -> Option<String> {
+    let whole = u128::from(whole);
+    let tenths = (u128::from(part) * 1000 + whole / 2).checked_div(whole)?;
+    Some(format!("{}.{}%", tenths / 10, tenths % 10))
+}
+
+/// Returns a time in microseconds as seconds, minutes or hours: `0.25s`, `12m5s`, `30h0m`.
+pub fn microseconds(amount: u64) -> String {
+    let seconds = amount / 1_000_000;
+    match seconds {
+        0..60 => format!("{seconds}.{:02}s", amount % 1_000_000 / 10_000),
+        60..3600 => format!("{}m{}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_short_and_near() {
+        for (amount, expected) in [
+            (0, "0"),
+            (1023, "1023"),
+            (1024, "1Ki"),
+            (1536, "1.5Ki"),
+            (1_048_575, "1Mi"),
+            (12_345_678, "11.8Mi"),
+            (u64::MAX, "16Ei"),
+        ] {
+            assert_eq!(bytes(amount), expected, "{amount}");
+        }
+    }
+
+    #[test]
+    fn percents_and_times() {
+        assert_eq!(percent(1, 3).as_deref(), Some("33.3%"));
+        assert_eq!(percent(7, 7).as_deref(), Some("100.0%"));
+        assert_eq!(percent(0, 0), None);
+        for (amount, expected) in [
+            (250_000, "0.25s"),
+            (59_999_999, "59.99s"),
+            (725_000_000, "12m5s"),
+            (108_000_000_000, "30h0m"),
+        ] {
+            assert_eq!(microseconds(amount), expected, "{amount}");
+        }
+    }
+}
