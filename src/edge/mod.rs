@@ -4,3 +4,4 @@
 
 pub mod input;
 pub mod kubelet_files;
+pub mod program_version;
