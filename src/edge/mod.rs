@@ -3,7 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
 pub mod cgroup_tree;
+pub mod cri;
 pub mod input;
 pub mod kubelet_files;
+pub mod program_version;
 pub mod replace;
 pub mod snapshot_file;

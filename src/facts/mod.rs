@@ -11,6 +11,7 @@ pub mod node;
 pub mod node_object;
 pub mod origin;
 pub mod runtime;
+pub mod runtime_endpoint;
 pub mod settings;
 pub mod snapshot;
 pub mod sought;
