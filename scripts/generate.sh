@@ -1,7 +1,9 @@
 #!/bin/sh
-# Writes the completions and man pages anew from the definition of the command line.
+# Writes anew what is generated: the client of the CRI from its .proto, completions and man pages
+# from the definition of the command line.
 set -eu
 cd "$(dirname "$0")/.."
+SNAPSHOTS=overwrite cargo test --quiet --test suite edges::cri::generated >/dev/null
 cargo build --quiet --bin kq
 kq=${CARGO_TARGET_DIR:-target}/debug/kq
 mkdir -p completions man

@@ -2,5 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
+pub mod cri;
 pub mod input;
 pub mod kubelet_files;
+pub mod program_version;

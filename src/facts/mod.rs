@@ -10,6 +10,7 @@ pub mod node;
 pub mod node_object;
 pub mod origin;
 pub mod runtime;
+pub mod runtime_endpoint;
 pub mod settings;
 pub mod sought;
 mod start_warnings;

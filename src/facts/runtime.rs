@@ -4,8 +4,9 @@ use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::sought::Sought;
 use serde::{Deserialize, Serialize};
 
-/// Everything that was asked of a runtime. Lists are in the runtime's order made stable: by name
-/// and id.
+/// Everything that was asked of a runtime. Lists have an order of their own, so that two readings of
+/// an unchanged node are equal: sandboxes by namespace, name, attempt and id; containers by pod UID,
+/// name, attempt and id; images by first tag and id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeFacts {
@@ -83,7 +84,9 @@ pub struct Container {
     pub sandbox_id: String,
     /// Its name in the pod.
     pub name: String,
-    /// The UID of its pod: the label `io.kubernetes.pod.uid`.
+    /// The UID of its pod: the label `io.kubernetes.pod.uid`, which the kubelet sets. A container
+    /// that something else made may have none; the UID of its sandbox stands in when sandboxes were
+    /// asked for as well, and otherwise this is empty.
     pub pod_uid: String,
     /// How often it was started before.
     pub attempt: u32,
@@ -93,6 +96,8 @@ pub struct Container {
     pub image: String,
     /// The image as the runtime names it.
     pub image_ref: String,
+    /// The [`Image::id`] of its image, from runtimes that tell it (the field is younger than the API).
+    pub image_id: Option<String>,
     /// In nanoseconds since 1970.
     pub created_at: i64,
 }
@@ -144,10 +149,10 @@ pub struct ImageFilesystems {
 pub struct FilesystemUsage {
     /// The folder.
     pub mountpoint: String,
-    /// In bytes.
-    pub used_bytes: u64,
-    /// Files and folders.
-    pub inodes_used: u64,
+    /// In bytes; `None`: the runtime did not count.
+    pub used_bytes: Option<u64>,
+    /// Files and folders; `None`: the runtime did not count.
+    pub inodes_used: Option<u64>,
     /// When the runtime counted, in nanoseconds since 1970.
     pub timestamp: i64,
 }

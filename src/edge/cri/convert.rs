@@ -1,0 +1,128 @@
+//! The messages of the CRI as facts, in an order of their own.
+
+use super::v1;
+use crate::facts::cgroup_mode::CgroupDriver;
+use crate::facts::runtime::{
+    Container, ContainerState, FilesystemUsage, Image, ImageFilesystems, RuntimeVersion, Sandbox,
+};
+use std::collections::BTreeMap;
+
+/// The label with which the kubelet marks the containers of a pod.
+const POD_UID_LABEL: &str = "io.kubernetes.pod.uid";
+
+pub(super) fn version(said: v1::VersionResponse) -> RuntimeVersion {
+    RuntimeVersion {
+        runtime_name: said.runtime_name,
+        runtime_version: said.runtime_version,
+        runtime_api_version: said.runtime_api_version,
+    }
+}
+
+/// Returns the cgroup driver. An absent message is not the first driver of the list.
+pub(super) fn cgroup_driver(said: v1::RuntimeConfigResponse) -> Result<CgroupDriver, String> {
+    let linux = said.linux.ok_or("says nothing about Linux")?;
+    match v1::CgroupDriver::try_from(linux.cgroup_driver) {
+        Ok(v1::CgroupDriver::Systemd) => Ok(CgroupDriver::Systemd),
+        Ok(v1::CgroupDriver::Cgroupfs) => Ok(CgroupDriver::Cgroupfs),
+        Err(_) => Err(format!("names cgroup driver {}, which is unknown", linux.cgroup_driver)),
+    }
+}
+
+pub(super) fn sandboxes(said: v1::ListPodSandboxResponse) -> Vec<Sandbox> {
+    let mut sandboxes: Vec<Sandbox> = said.items.into_iter().map(sandbox).collect();
+    sandboxes.sort_by(|a, b| {
+        (&a.namespace, &a.name, a.attempt, &a.id).cmp(&(&b.namespace, &b.name, b.attempt, &b.id))
+    });
+    sandboxes
+}
+
+fn sandbox(said: v1::PodSandbox) -> Sandbox {
+    let ready = said.state == v1::PodSandboxState::SandboxReady as i32;
+    let metadata = said.metadata.unwrap_or_default();
+    Sandbox {
+        id: said.id,
+        name: metadata.name,
+        namespace: metadata.namespace,
+        uid: metadata.uid,
+        attempt: metadata.attempt,
+        ready,
+        created_at: said.created_at,
+        runtime_handler: said.runtime_handler,
+    }
+}
+
+/// Returns the containers; a sandbox tells the pod of those that do not.
+pub(super) fn containers(
+    said: v1::ListContainersResponse,
+    sandboxes: Option<&[Sandbox]>,
+) -> Vec<Container> {
+    let pods: BTreeMap<&str, &str> = sandboxes
+        .into_iter()
+        .flatten()
+        .map(|sandbox| (sandbox.id.as_str(), sandbox.uid.as_str()))
+        .collect();
+    let mut containers: Vec<Container> =
+        said.containers.into_iter().map(|said| container(said, &pods)).collect();
+    containers.sort_by(|a, b| {
+        (&a.pod_uid, &a.name, a.attempt, &a.id).cmp(&(&b.pod_uid, &b.name, b.attempt, &b.id))
+    });
+    containers
+}
+
+fn container(mut said: v1::Container, pods: &BTreeMap<&str, &str>) -> Container {
+    let state = match v1::ContainerState::try_from(said.state) {
+        Ok(v1::ContainerState::ContainerCreated) => ContainerState::Created,
+        Ok(v1::ContainerState::ContainerRunning) => ContainerState::Running,
+        Ok(v1::ContainerState::ContainerExited) => ContainerState::Exited,
+        Ok(v1::ContainerState::ContainerUnknown) | Err(_) => ContainerState::Unknown,
+    };
+    let of_sandbox = || pods.get(said.pod_sandbox_id.as_str()).map(|uid| (*uid).to_owned());
+    let pod_uid = said.labels.remove(POD_UID_LABEL).filter(|uid| !uid.is_empty());
+    let pod_uid = pod_uid.or_else(of_sandbox).unwrap_or_default();
+    let metadata = said.metadata.unwrap_or_default();
+    Container {
+        id: said.id,
+        sandbox_id: said.pod_sandbox_id,
+        name: metadata.name,
+        pod_uid,
+        attempt: metadata.attempt,
+        state,
+        image: said.image.unwrap_or_default().image,
+        image_ref: said.image_ref,
+        image_id: Some(said.image_id).filter(|id| !id.is_empty()),
+        created_at: said.created_at,
+    }
+}
+
+pub(super) fn images(said: v1::ListImagesResponse) -> Vec<Image> {
+    let mut images: Vec<Image> = said.images.into_iter().map(image).collect();
+    images.sort_by(|a, b| (a.repo_tags.first(), &a.id).cmp(&(b.repo_tags.first(), &b.id)));
+    images
+}
+
+fn image(said: v1::Image) -> Image {
+    Image {
+        id: said.id,
+        repo_tags: said.repo_tags,
+        repo_digests: said.repo_digests,
+        size: said.size,
+        pinned: said.pinned,
+    }
+}
+
+pub(super) fn image_filesystems(said: v1::ImageFsInfoResponse) -> ImageFilesystems {
+    let usages = |said: Vec<v1::FilesystemUsage>| said.into_iter().map(usage).collect();
+    ImageFilesystems {
+        image: usages(said.image_filesystems),
+        container: usages(said.container_filesystems),
+    }
+}
+
+fn usage(said: v1::FilesystemUsage) -> FilesystemUsage {
+    FilesystemUsage {
+        mountpoint: said.fs_id.unwrap_or_default().mountpoint,
+        used_bytes: said.used_bytes.map(|bytes| bytes.value),
+        inodes_used: said.inodes_used.map(|inodes| inodes.value),
+        timestamp: said.timestamp,
+    }
+}

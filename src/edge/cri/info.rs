@@ -1,0 +1,258 @@
+//! What a runtime tells of its own configuration: `Status` with `verbose`, `info["config"]`.
+//!
+//! The CRI leaves the content to the runtime. Read here are containerd's (`PluginConfig` in
+//! `pkg/cri/config/config.go`; 1.6, 1.7 and 2.x agree in these fields):
+//!
+//! ```text
+//! {"containerd": {"defaultRuntimeName": "runc", "runtimes": {"runc":
+//!   {"runtimeType": "io.containerd.runc.v2", "options": {"BinaryName": "", "SystemdCgroup": true}}}}}
+//! ```
+//!
+//! and CRI-O's (`server/runtime_status.go`; older ones tell only the image of sandboxes):
+//!
+//! ```text
+//! {"crio": {"DefaultRuntime": "crun", "Runtimes": {"crun": {"RuntimePath": "/usr/bin/crun"}}}}
+//! ```
+
+use crate::facts::cgroup_mode::CgroupDriver;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A runtime's own configuration.
+#[derive(Debug)]
+pub(super) struct RuntimeInfo(Value);
+
+/// The program that creates containers, as the configuration names it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NamedProgram {
+    /// A name, or a path.
+    pub(super) program: String,
+    /// What was known before: who calls it.
+    pub(super) runtime: String,
+}
+
+/// A runtime of the configuration.
+struct Configured<'a> {
+    name: &'a str,
+    value: &'a Value,
+}
+
+impl RuntimeInfo {
+    /// Reads the `info` of a `StatusResponse`.
+    pub(super) fn read(info: &BTreeMap<String, String>) -> Result<Self, String> {
+        let config = info.get("config").ok_or("tells nothing of its configuration")?;
+        serde_json::from_str(config)
+            .map(Self)
+            .map_err(|error| format!("info[\"config\"] is not JSON: {error}"))
+    }
+
+    /// Returns the cgroup driver, and the field that says so.
+    pub(super) fn cgroup_driver(&self) -> Result<(CgroupDriver, String), String> {
+        let runtime = self.containerd()?;
+        let field = format!("config.containerd.runtimes.{}.options.SystemdCgroup", runtime.name);
+        match runtime.value.pointer("/options/SystemdCgroup") {
+            Some(Value::Bool(true)) => Ok((CgroupDriver::Systemd, field)),
+            Some(Value::Bool(false)) => Ok((CgroupDriver::Cgroupfs, field)),
+            // What is not set is false to containerd's own runtimes; others need not have it.
+            None | Some(Value::Null) if is_runc(runtime.kind()) => {
+                Ok((CgroupDriver::Cgroupfs, format!("{field} (not set, so false)")))
+            }
+            None | Some(Value::Null) => Err(format!(
+                "its default runtime {:?} is of type {:?}, which tells no cgroup driver",
+                runtime.name,
+                runtime.kind()
+            )),
+            Some(other) => Err(format!("{field} is {other}, expected true or false")),
+        }
+    }
+
+    /// Returns the program that creates containers by default.
+    pub(super) fn program(&self) -> Result<NamedProgram, String> {
+        if self.0.get("crio").is_some() {
+            return self.crio_program();
+        }
+        let runtime = self.containerd()?;
+        let kind = runtime.kind();
+        if !is_runc(kind) {
+            let what = match kind {
+                kind if kind.contains("kata") => " (Kata Containers: a virtual machine)",
+                kind if kind.contains("runsc") => " (gVisor: a kernel of its own)",
+                _ => "",
+            };
+            return Err(format!(
+                "the default runtime {:?} is of type {kind:?}{what}, which is not run like runc",
+                runtime.name
+            ));
+        }
+        let program = match runtime.value.pointer("/options/BinaryName") {
+            None | Some(Value::Null) => "runc",
+            Some(Value::String(name)) if name.is_empty() => "runc",
+            Some(Value::String(name)) => name,
+            Some(other) => return Err(format!("BinaryName is {other}, expected a string")),
+        };
+        Ok(NamedProgram { program: program.to_owned(), runtime: runtime.name.to_owned() })
+    }
+
+    /// Returns containerd's default runtime.
+    fn containerd(&self) -> Result<Configured<'_>, String> {
+        let containerd = self.0.get("containerd").ok_or(
+            "its configuration is not laid out as that of containerd, which names a default runtime",
+        )?;
+        let name = text(containerd, "defaultRuntimeName")
+            .ok_or("config.containerd.defaultRuntimeName is not set")?;
+        let value = containerd
+            .get("runtimes")
+            .and_then(|runtimes| runtimes.get(name))
+            .ok_or_else(|| format!("config.containerd.runtimes has no {name:?}, the default"))?;
+        Ok(Configured { name, value })
+    }
+
+    /// Returns the program that CRI-O runs; without a path it looks for one of the runtime's name.
+    fn crio_program(&self) -> Result<NamedProgram, String> {
+        let name = self.0.pointer("/crio").and_then(|crio| text(crio, "DefaultRuntime"));
+        let name = name.ok_or("config.crio.DefaultRuntime is not set")?;
+        let runtime = self
+            .0
+            .pointer("/crio/Runtimes")
+            .and_then(|runtimes| runtimes.get(name))
+            .ok_or_else(|| format!("config.crio.Runtimes has no {name:?}, the default"))?;
+        if let Some(kind @ ("vm" | "pod")) = text(runtime, "RuntimeType") {
+            return Err(format!(
+                "the default runtime {name:?} is of type {kind:?}, which is not run like runc"
+            ));
+        }
+        let program = text(runtime, "RuntimePath").unwrap_or(name);
+        Ok(NamedProgram { program: program.to_owned(), runtime: name.to_owned() })
+    }
+}
+
+impl Configured<'_> {
+    fn kind(&self) -> &str {
+        text(self.value, "runtimeType").unwrap_or_default()
+    }
+}
+
+fn is_runc(kind: &str) -> bool {
+    kind.starts_with("io.containerd.runc.")
+}
+
+/// Returns a field that is a text and not empty.
+fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+    value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(config: &str) -> Result<RuntimeInfo, String> {
+        let config = match config {
+            "-" => None,
+            text => Some(("config".to_owned(), text.to_owned())),
+        };
+        RuntimeInfo::read(&config.into_iter().collect())
+    }
+
+    /// containerd's configuration with one runtime of that content.
+    fn containerd(runtime: &str) -> String {
+        format!(r#"{{"containerd":{{"defaultRuntimeName":"r","runtimes":{{"r":{runtime}}}}}}}"#)
+    }
+
+    #[test]
+    fn tells_the_cgroup_driver() {
+        let runc = r#""runtimeType":"io.containerd.runc.v2""#;
+        let rows = [
+            ("set", containerd(r#"{"options":{"SystemdCgroup":true}}"#), "Systemd"),
+            ("unset", containerd(r#"{"options":{"SystemdCgroup":false}}"#), "Cgroupfs"),
+            ("runc's default", containerd(&format!("{{{runc},\"options\":{{}}}}")), "Cgroupfs"),
+            ("no options", containerd(&format!("{{{runc},\"options\":null}}")), "Cgroupfs"),
+            (
+                "another type",
+                containerd(r#"{"runtimeType":"io.containerd.kata.v2"}"#),
+                "its default runtime \"r\" is of type \"io.containerd.kata.v2\", which tells no",
+            ),
+            (
+                "a word",
+                containerd(&format!(r#"{{{runc},"options":{{"SystemdCgroup":"yes"}}}}"#)),
+                "config.containerd.runtimes.r.options.SystemdCgroup is \"yes\", expected true",
+            ),
+            ("no info", "-".to_owned(), "tells nothing of its configuration"),
+            ("no JSON", "{".to_owned(), "info[\"config\"] is not JSON: "),
+            ("a list", "[]".to_owned(), "its configuration is not laid out as that of containerd"),
+            ("empty", r#"{"containerd":{}}"#.to_owned(), "config.containerd.defaultRuntimeName is"),
+            (
+                "no such runtime",
+                r#"{"containerd":{"defaultRuntimeName":"a\u0007"}}"#.to_owned(),
+                "config.containerd.runtimes has no \"a\\u{7}\", the default",
+            ),
+        ];
+        for (name, config, expected) in rows {
+            let found = info(&config).and_then(|info| info.cgroup_driver());
+            let found = found.map_or_else(|reason| reason, |(driver, _)| format!("{driver:?}"));
+            assert!(found.starts_with(expected), "{name}: {found}");
+        }
+    }
+
+    #[test]
+    fn names_the_program_that_creates_containers() {
+        let of = |kind: &str, rest: &str| {
+            containerd(&format!(r#"{{"runtimeType":"io.containerd.{kind}","options":{{{rest}}}}}"#))
+        };
+        let crio = |runtime: &str| {
+            format!(r#"{{"crio":{{"DefaultRuntime":"crun","Runtimes":{{"crun":{runtime}}}}}}}"#)
+        };
+        let rows = [
+            ("the default", of("runc.v2", ""), "runc"),
+            ("an empty name", of("runc.v2", r#""BinaryName":"""#), "runc"),
+            ("a name", of("runc.v2", r#""BinaryName":"crun""#), "crun"),
+            ("a path", of("runc.v1", r#""BinaryName":"/usr/bin/crun""#), "/usr/bin/crun"),
+            (
+                "a number",
+                of("runc.v2", r#""BinaryName":1"#),
+                "error: BinaryName is 1, expected a string",
+            ),
+            (
+                "kata",
+                of("kata.v2", ""),
+                "error: the default runtime \"r\" is of type \"io.containerd.kata.v2\" (Kata",
+            ),
+            (
+                "gVisor",
+                of("runsc.v1", ""),
+                "error: the default runtime \"r\" is of type \"io.containerd.runsc.v1\" (gVisor",
+            ),
+            (
+                "no type",
+                containerd("{}"),
+                "error: the default runtime \"r\" is of type \"\", which",
+            ),
+            (
+                "CRI-O",
+                crio(r#"{"RuntimePath":"/usr/libexec/crio/crun"}"#),
+                "/usr/libexec/crio/crun",
+            ),
+            ("CRI-O without a path", crio(r#"{"RuntimePath":"","RuntimeType":"oci"}"#), "crun"),
+            (
+                "CRI-O with machines",
+                crio(r#"{"RuntimeType":"vm"}"#),
+                "error: the default runtime \"crun\" is of type \"vm\"",
+            ),
+            (
+                "CRI-O of old",
+                r#"{"sandboxImage":"p"}"#.to_owned(),
+                "error: its configuration is not",
+            ),
+            ("CRI-O, no name", r#"{"crio":[]}"#.to_owned(), "error: config.crio.DefaultRuntime is"),
+        ];
+        for (name, config, expected) in rows {
+            let found = info(&config).and_then(|info| info.program());
+            let found = found.map_or_else(|reason| format!("error: {reason}"), |p| p.program);
+            let is_same = if expected.starts_with("error") {
+                found.starts_with(expected)
+            } else {
+                found == expected
+            };
+            assert!(is_same, "{name}: {found}");
+        }
+    }
+}

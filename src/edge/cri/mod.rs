@@ -1,0 +1,42 @@
+//! The container runtime over the Container Runtime Interface, on its unix socket.
+//!
+//! [`read_runtime`] asks for facts. [`connect`] and [`v1`] are for what changes something, in code that
+//! is asynchronous already. With the feature `cri` off, [`read_runtime`] says that kq was built without.
+//! What each field of the answers means is in `api.proto` of `k8s.io/cri-api`.
+
+mod error;
+mod wants;
+
+pub use error::CriError;
+pub use wants::RuntimeWants;
+
+#[cfg(not(feature = "cri"))]
+mod disabled;
+#[cfg(not(feature = "cri"))]
+pub use disabled::read_runtime;
+
+#[cfg(feature = "cri")]
+mod beneath;
+#[cfg(feature = "cri")]
+mod connect;
+#[cfg(feature = "cri")]
+mod convert;
+#[cfg(feature = "cri")]
+mod info;
+#[cfg(feature = "cri")]
+mod low_level;
+#[cfg(feature = "cri")]
+mod read;
+#[cfg(feature = "cri")]
+mod reason;
+#[cfg(feature = "cri")]
+pub use connect::{MAX_MESSAGE_BYTES, connect};
+#[cfg(feature = "cri")]
+pub use read::read_runtime;
+#[cfg(feature = "cri")]
+pub use reason::status_reason;
+
+#[cfg(feature = "cri")]
+#[rustfmt::skip]
+#[allow(missing_docs, clippy::all, reason = "generated from v1.proto, where the words are")]
+pub mod v1;

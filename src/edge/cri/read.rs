@@ -1,0 +1,219 @@
+//! Asking a runtime for everything that is wanted, within one time.
+
+use super::connect::{connect, image_client, runtime_client, socket_path};
+use super::info::RuntimeInfo;
+use super::reason::{chain, status_reason};
+use super::{CriError, RuntimeWants, convert, low_level, v1};
+use crate::facts::cgroup_mode::CgroupDriver;
+use crate::facts::runtime::{LowLevelRuntime, RuntimeFacts};
+use crate::facts::sought::{Found, Sought, Tried};
+use std::path::Path;
+use std::time::Duration;
+use tokio::runtime::Builder;
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::{Instant, timeout_at};
+use tonic::transport::Channel;
+use tonic::{Response, Status};
+
+/// Any deadline beyond it means the same, and can be added to a time.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// What a call returned, or why not.
+type Answer<T> = Result<T, String>;
+
+/// Asks a container runtime for facts.
+///
+/// The endpoint is `unix:///PATH` or `/PATH`, beneath the node's root. Everything together ends at the
+/// deadline: a call that has no answer by then is a fact that failed, as is any other call that fails.
+/// What is not wanted is left as never looked for. It blocks, on a runtime of its own: not to be called
+/// where something is asynchronous already.
+///
+/// # Errors
+///
+/// Fails when nobody can be talked to, or `Version` is not answered.
+pub fn read_runtime(
+    endpoint: &str,
+    host_root: &Path,
+    wants: RuntimeWants,
+    deadline: Duration,
+) -> Result<RuntimeFacts, CriError> {
+    let socket = socket_path(endpoint)?;
+    let runtime =
+        Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
+            CriError::Connect { endpoint: endpoint.to_owned(), reason: chain(&error) }
+        })?;
+    let (mut facts, info, time) = runtime.block_on(async {
+        let time = Time { end: Instant::now() + deadline.min(LONGEST), deadline };
+        let (facts, info) = ask(endpoint, host_root, wants, time).await?;
+        Ok((facts, info, time))
+    })?;
+    // Closes the connection before a program is waited for.
+    drop(runtime);
+    if let Some(info) = info {
+        let left = time.end.saturating_duration_since(Instant::now());
+        facts.low_level = low_level_of(info, endpoint, socket, host_root, left);
+    }
+    Ok(facts)
+}
+
+/// When everything must be over.
+#[derive(Clone, Copy)]
+struct Time {
+    end: Instant,
+    /// As it was given, for messages.
+    deadline: Duration,
+}
+
+impl Time {
+    /// Waits for something, but not beyond the end.
+    async fn limit<T>(self, task: impl Future<Output = T>) -> Answer<T> {
+        timeout_at(self.end, task)
+            .await
+            .map_err(|_| format!("no answer within {:?}", self.deadline))
+    }
+
+    /// Waits for the answer to a call.
+    async fn call<T>(self, call: impl Future<Output = Result<Response<T>, Status>>) -> Answer<T> {
+        match self.limit(call).await? {
+            Ok(response) => Ok(response.into_inner()),
+            Err(status) => Err(status_reason(&status)),
+        }
+    }
+}
+
+/// Asks everything that the runtime itself answers. The second value is what it tells of its
+/// configuration, when the low-level runtime is wanted.
+async fn ask(
+    endpoint: &str,
+    host_root: &Path,
+    wants: RuntimeWants,
+    time: Time,
+) -> Result<(RuntimeFacts, Option<Answer<RuntimeInfo>>), CriError> {
+    let channel = time.limit(connect(endpoint, host_root)).await.unwrap_or_else(|reason| {
+        Err(CriError::Connect { endpoint: endpoint.to_owned(), reason })
+    })?;
+    let (mut runtime, mut images) = (runtime_client(&channel), image_client(&channel));
+    let version = time
+        .call(runtime.version(v1::VersionRequest::default()))
+        .await
+        .map_err(|reason| CriError::Version { endpoint: endpoint.to_owned(), reason })?;
+
+    // Each call is a task, so that they share the connection at the same time. Tasks that are left
+    // over end with the asynchronous runtime.
+    let mut client = runtime.clone();
+    let sandboxes = start(wants.sandboxes, async move {
+        time.call(client.list_pod_sandbox(v1::ListPodSandboxRequest {})).await
+    });
+    let containers = start(wants.containers, async move {
+        time.call(runtime.list_containers(v1::ListContainersRequest {})).await
+    });
+    let mut client = images.clone();
+    let image_list = start(wants.images, async move {
+        time.call(client.list_images(v1::ListImagesRequest {})).await
+    });
+    let filesystems = start(wants.image_filesystems, async move {
+        time.call(images.image_fs_info(v1::ImageFsInfoRequest {})).await
+    });
+    let status = start(wants.low_level, status(channel.clone(), time));
+    let driver = start(wants.cgroup_driver, driver(channel, endpoint.to_owned(), time));
+
+    let named = |method: &str| format!("{endpoint} {method}");
+    let mut facts = RuntimeFacts {
+        endpoint: endpoint.to_owned(),
+        version: convert::version(version),
+        sandboxes: sought(named("ListPodSandbox"), finish(sandboxes).await, convert::sandboxes),
+        images: sought(named("ListImages"), finish(image_list).await, convert::images),
+        image_filesystems: sought(
+            named("ImageFsInfo"),
+            finish(filesystems).await,
+            convert::image_filesystems,
+        ),
+        ..RuntimeFacts::default()
+    };
+    let known = facts.sandboxes.value().map(Vec::as_slice);
+    facts.containers = sought(named("ListContainers"), finish(containers).await, |said| {
+        convert::containers(said, known)
+    });
+    if let Some(driver) = driver {
+        facts.cgroup_driver = driver
+            .await
+            .unwrap_or_else(|error| Sought::failed(named("RuntimeConfig"), broken_off(&error)));
+    }
+    Ok((facts, finish(status).await))
+}
+
+/// Asks the runtime for its configuration.
+async fn status(channel: Channel, time: Time) -> Answer<RuntimeInfo> {
+    let mut client = runtime_client(&channel);
+    let status = time.call(client.status(v1::StatusRequest { verbose: true })).await?;
+    RuntimeInfo::read(&status.info)
+}
+
+/// Asks for the cgroup driver: `RuntimeConfig`, which containerd has from 2.0 on, else what the runtime
+/// tells of its configuration.
+async fn driver(channel: Channel, endpoint: String, time: Time) -> Sought<CgroupDriver> {
+    let mut client = runtime_client(&channel);
+    let source = format!("{endpoint} RuntimeConfig");
+    let answer = time.call(client.runtime_config(v1::RuntimeConfigRequest {})).await;
+    let reason = match answer.and_then(convert::cgroup_driver) {
+        Ok(driver) => return Sought::found(source, driver),
+        Err(reason) => reason,
+    };
+    let mut sought = Sought::failed(source, reason);
+    let source = format!("{endpoint} Status(verbose)");
+    match status(channel, time).await.and_then(|info| info.cgroup_driver()) {
+        Ok((value, field)) => {
+            sought.found = Some(Found { source: format!("{source} {field}"), value });
+        }
+        Err(reason) => sought.tried.push(Tried { source, reason }),
+    }
+    sought
+}
+
+/// Returns the low-level runtime: named by the configuration, asked itself.
+fn low_level_of(
+    info: Answer<RuntimeInfo>,
+    endpoint: &str,
+    socket: &Path,
+    host_root: &Path,
+    time: Duration,
+) -> Sought<LowLevelRuntime> {
+    let source = format!("{endpoint} Status(verbose)");
+    let named = match info.and_then(|info| info.program()) {
+        Ok(named) => named,
+        Err(reason) => return Sought::failed(source, reason),
+    };
+    match low_level::ask(&named, socket, host_root, time) {
+        Ok(said) => Sought::found(format!("{} --version", said.path), said),
+        Err(reason) => Sought::failed(source, reason),
+    }
+}
+
+fn start<T: Send + 'static>(
+    wanted: bool,
+    task: impl Future<Output = T> + Send + 'static,
+) -> Option<JoinHandle<T>> {
+    wanted.then(|| tokio::spawn(task))
+}
+
+/// Waits for a call that was started; `None`: it was not wanted.
+async fn finish<T>(task: Option<JoinHandle<Answer<T>>>) -> Option<Answer<T>> {
+    let done = task?.await;
+    Some(done.unwrap_or_else(|error| Err(broken_off(&error))))
+}
+
+fn broken_off(error: &JoinError) -> String {
+    format!("the call broke off: {error}")
+}
+
+fn sought<T, F>(
+    source: String,
+    answer: Option<Answer<T>>,
+    convert: impl FnOnce(T) -> F,
+) -> Sought<F> {
+    match answer {
+        None => Sought::default(),
+        Some(Ok(value)) => Sought::found(source, convert(value)),
+        Some(Err(reason)) => Sought::failed(source, reason),
+    }
+}
