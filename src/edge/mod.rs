@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
+pub mod cgroup_files;
 pub mod cgroup_tree;
 pub mod cri;
 pub mod input;

@@ -9,7 +9,7 @@ use crate::cgroup::files::{CgroupDriver, CgroupVersion, page_size_bytes};
 use crate::k8s::cpuset::CpuSet;
 
 /// What decides about rounding.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounding {
     /// The kernel's interface.
     pub version: CgroupVersion,

@@ -7,9 +7,11 @@
 //! * [`repair`]: the steps that bring the kernel to the plan, and those that lead back.
 //! * [`checks`]: what is wrong with a node's cgroups.
 
+pub mod apply;
 pub mod compare;
 pub mod diff;
 pub mod place;
+pub mod repair;
 pub mod selection;
 pub mod show;
 pub mod show_view;

@@ -1,0 +1,343 @@
+//! Doing what a plan of steps says, one after the other.
+
+use crate::cgroup::live::compare::{Kept, Rounding, compare};
+use crate::cgroup::live::repair::{Step, is_below, usage_beside};
+use crate::cgroup::report::API_VERSION;
+use serde::{Deserialize, Serialize};
+
+/// The kernel's files, for those who change them.
+pub trait CgroupFiles {
+    /// Returns the text of a file without its line end.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    fn read(&self, cgroup: &str, file: &str) -> Result<String, String>;
+
+    /// Writes a text to a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String>;
+}
+
+/// What happens to a step, told as it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The text is about to be written.
+    Begins,
+    /// It was written, and the kernel has it: this text.
+    Done(&'a str),
+    /// It was not necessary: the kernel has the text already.
+    Already(&'a str),
+    /// Nothing more is done, for this reason.
+    Stopped(&'a str),
+}
+
+/// What became of a list of steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// How many steps were done, or were not necessary.
+    pub done: usize,
+    /// Why the next one was not.
+    pub stopped: Option<String>,
+}
+
+/// Whether and how limits below what is in use are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caution {
+    /// They are meant.
+    pub allow_oom: bool,
+    /// How the kernel rounds.
+    pub rounding: Rounding,
+}
+
+/// Does the steps until one fails. Each is looked at again right before it is done.
+pub fn apply(
+    steps: &[Step],
+    files: &dyn CgroupFiles,
+    caution: Caution,
+    tell: &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    for (index, step) in steps.iter().enumerate() {
+        match one(index, step, files, caution, tell) {
+            Ok(()) => outcome.done += 1,
+            Err(reason) => {
+                // Whether anybody hears of it does not matter any more.
+                let _ = tell(index, step, Event::Stopped(&reason));
+                outcome.stopped = Some(reason);
+                break;
+            }
+        }
+    }
+    outcome
+}
+
+fn one(
+    index: usize,
+    step: &Step,
+    files: &dyn CgroupFiles,
+    caution: Caution,
+    tell: &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    let Step { cgroup, file, from, to, .. } = step;
+    let found = files.read(cgroup, file)?;
+    if found != *from {
+        return Err(format!("expected {from}, found {found}: it changed since the plan was made"));
+    }
+    if let Some(counter) = usage_beside(file).filter(|_| !caution.allow_oom) {
+        let usage = files.read(cgroup, counter)?;
+        let usage =
+            usage.parse().map_err(|_| format!("{counter} is {usage:?}, expected a number"))?;
+        if is_below(file, to, usage) {
+            return Err(format!("{to} is below what is in use now, {usage} ({counter})"));
+        }
+    }
+    tell(index, step, Event::Begins)?;
+    files.write(cgroup, file, to)?;
+    let kept = files.read(cgroup, file)?;
+    match compare(file, to, &kept, caution.rounding) {
+        Kept::Same | Kept::Rounded(_) => tell(index, step, Event::Done(&kept)),
+        Kept::Other => Err(format!("wrote {to}, and the kernel kept {kept}")),
+    }
+}
+
+/// The way back from a list of steps. It is stored before the first step is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rollback {
+    /// `kq/v1`
+    pub api_version: String,
+    /// `CgroupRollback`
+    pub kind: String,
+    /// When it was made: RFC 3339, UTC.
+    pub made_at: String,
+    /// The steps in the order in which they are to be taken back: `from` is what was written, `to` is
+    /// what was there before.
+    pub steps: Vec<Step>,
+}
+
+/// Why a text is no way back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RollbackError {
+    /// It is no JSON, or has other fields.
+    #[error("{0}")]
+    Syntax(String),
+    /// It is something else.
+    #[error("{kind:?} of {version:?}, expected \"CgroupRollback\" of \"{API_VERSION}\"")]
+    Kind {
+        /// Its kind.
+        kind: String,
+        /// Its version.
+        version: String,
+    },
+}
+
+impl Rollback {
+    /// Returns the way back from these steps.
+    pub fn of(steps: &[Step], made_at: String) -> Self {
+        let back =
+            |step: &Step| Step { from: step.to.clone(), to: step.from.clone(), ..step.clone() };
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "CgroupRollback".to_owned(),
+            made_at,
+            steps: steps.iter().rev().map(back).collect(),
+        }
+    }
+
+    /// Reads a stored way back.
+    ///
+    /// # Errors
+    ///
+    /// Fails for any other text.
+    pub fn parse(bytes: &[u8]) -> Result<Self, RollbackError> {
+        let rollback: Self = serde_json::from_slice(bytes)
+            .map_err(|error| RollbackError::Syntax(error.to_string()))?;
+        if rollback.kind != "CgroupRollback" || rollback.api_version != API_VERSION {
+            let Self { kind, api_version: version, .. } = rollback;
+            return Err(RollbackError::Kind { kind, version });
+        }
+        Ok(rollback)
+    }
+}
+
+/// Takes back what was done of a list of steps; what was never done, or is as before already, is
+/// passed over.
+pub fn roll_back(
+    rollback: &Rollback,
+    files: &dyn CgroupFiles,
+    caution: Caution,
+    tell: &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    for (index, step) in rollback.steps.iter().enumerate() {
+        match one_back(index, step, files, caution, tell) {
+            Ok(()) => outcome.done += 1,
+            Err(reason) => {
+                let _ = tell(index, step, Event::Stopped(&reason));
+                outcome.stopped = Some(reason);
+                break;
+            }
+        }
+    }
+    outcome
+}
+
+fn one_back(
+    index: usize,
+    step: &Step,
+    files: &dyn CgroupFiles,
+    caution: Caution,
+    tell: &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    let found = files.read(&step.cgroup, &step.file)?;
+    if found == step.to {
+        return tell(index, step, Event::Already(&found));
+    }
+    // What the kernel made of the text that was written is what has to be there.
+    if compare(&step.file, &step.from, &found, caution.rounding) == Kept::Other {
+        let Step { from, to, .. } = step;
+        return Err(format!(
+            "found {found}, which is neither {from} nor {to}: somebody changed it"
+        ));
+    }
+    let now = Step { from: found, ..step.clone() };
+    one(index, &now, files, caution, tell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+
+    /// A kernel that keeps whole pages, and can refuse.
+    #[derive(Default)]
+    struct Kernel(RefCell<BTreeMap<String, String>>);
+
+    impl Kernel {
+        fn with(files: &[(&str, &str)]) -> Self {
+            let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+            Self(RefCell::new(files.collect()))
+        }
+    }
+
+    impl CgroupFiles for Kernel {
+        fn read(&self, cgroup: &str, file: &str) -> Result<String, String> {
+            let files = self.0.borrow();
+            files.get(&format!("{cgroup}/{file}")).cloned().ok_or("no such file".to_owned())
+        }
+
+        fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
+            let kept = match text.parse::<u64>() {
+                Ok(bytes) if file == "memory.max" => (bytes - bytes % 4096).to_string(),
+                _ if text == "refused" => return Err("invalid argument".to_owned()),
+                _ => text.to_owned(),
+            };
+            self.0.borrow_mut().insert(format!("{cgroup}/{file}"), kept);
+            Ok(())
+        }
+    }
+
+    fn step(cgroup: &str, file: &str, from: &str, to: &str) -> Step {
+        Step {
+            cgroup: cgroup.to_owned(),
+            owner: "default/web".to_owned(),
+            file: file.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            writer: "kubelet".to_owned(),
+        }
+    }
+
+    const CAUTION: Caution = Caution {
+        allow_oom: false,
+        rounding: Rounding {
+            version: CgroupVersion::V2,
+            driver: CgroupDriver::Cgroupfs,
+            page_size: 4096,
+        },
+    };
+
+    fn kernel() -> Kernel {
+        Kernel::with(&[
+            ("/k/memory.max", "max"),
+            ("/k/memory.current", "8192"),
+            ("/k/cpu.weight", "1"),
+            ("/k/p/cpu.weight", "2"),
+        ])
+    }
+
+    #[test]
+    fn steps_are_looked_at_again_and_stop_at_the_first_failure() {
+        for (name, steps, done, expected) in [
+            (
+                "all",
+                vec![step("/k", "cpu.weight", "1", "5"), step("/k", "memory.max", "max", "10000")],
+                2,
+                "",
+            ),
+            (
+                "changed",
+                vec![step("/k", "cpu.weight", "3", "5"), step("/k/p", "cpu.weight", "2", "9")],
+                0,
+                "expected 3, found 1",
+            ),
+            (
+                "in use",
+                vec![step("/k/p", "cpu.weight", "2", "9"), step("/k", "memory.max", "max", "4096")],
+                1,
+                "below what is in use now, 8192",
+            ),
+            ("refused", vec![step("/k", "cpu.weight", "1", "refused")], 0, "invalid argument"),
+            ("gone", vec![step("/gone", "cpu.weight", "1", "2")], 0, "no such file"),
+        ] {
+            let kernel = kernel();
+            let mut told = Vec::new();
+            let outcome = apply(&steps, &kernel, CAUTION, &mut |index, _, event| {
+                told.push(format!("{index} {event:?}"));
+                Ok(())
+            });
+            assert_eq!(outcome.done, done, "{name}: {told:?}");
+            let reason = outcome.stopped.unwrap_or_default();
+            assert!(
+                reason.contains(expected) && reason.is_empty() == expected.is_empty(),
+                "{name}: {reason}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_prefix_can_be_taken_back() {
+        let steps = [
+            step("/k", "cpu.weight", "1", "5"),
+            step("/k/p", "cpu.weight", "2", "9"),
+            step("/k", "memory.max", "max", "10000"),
+        ];
+        for killed_after in 0..=steps.len() {
+            let kernel = kernel();
+            let before = kernel.0.borrow().clone();
+            let rollback = Rollback::of(&steps, String::new());
+            apply(&steps[..killed_after], &kernel, CAUTION, &mut |_, _, _| Ok(()));
+            let stored = serde_json::to_vec(&rollback).expect("it can be written");
+            let rollback = Rollback::parse(&stored).expect("it can be read");
+            let outcome = roll_back(&rollback, &kernel, CAUTION, &mut |_, _, _| Ok(()));
+            assert_eq!(outcome.stopped, None, "after {killed_after}");
+            assert_eq!(*kernel.0.borrow(), before, "after {killed_after}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_else_changed_is_not_taken_back() {
+        let steps = [step("/k", "cpu.weight", "1", "5")];
+        let kernel = Kernel::with(&[("/k/cpu.weight", "77")]);
+        let rollback = Rollback::of(&steps, String::new());
+        let outcome = roll_back(&rollback, &kernel, CAUTION, &mut |_, _, _| Ok(()));
+        assert!(outcome.stopped.is_some_and(|reason| reason.contains("neither 5 nor 1")));
+        assert_eq!(kernel.read("/k", "cpu.weight").as_deref(), Ok("77"));
+    }
+}

@@ -1,0 +1,344 @@
+//! The steps that bring the kernel to the plan.
+//!
+//! A limit is raised from the top down and lowered from the bottom up, so that at no moment a cgroup
+//! has more than the one that it is in. Everything is judged here, before anything is written.
+
+use crate::cgroup::files::CgroupVersion;
+use crate::cgroup::live::compare::{is_unlimited, untouched};
+use crate::cgroup::live::diff::{Difference, Verdict};
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
+use crate::k8s::cpuset::CpuSet;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+
+/// One text to write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// The cgroup, below the root of the hierarchy.
+    pub cgroup: String,
+    /// Whose it is: `default/web`, `default/web web`.
+    pub owner: String,
+    /// The file.
+    pub file: String,
+    /// What has to be there before; without the line end.
+    pub from: String,
+    /// What is written.
+    pub to: String,
+    /// Who may write something else again: `kubelet` or `runtime`.
+    pub writer: String,
+}
+
+/// Something that differs and is not touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    /// The cgroup.
+    pub cgroup: String,
+    /// The file; null: the cgroup as a whole.
+    pub file: Option<String>,
+    /// Why it is not touched.
+    pub reason: String,
+}
+
+/// Something for which nothing at all is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Refusal {
+    /// A limit would be below what is in use: processes would be killed, or the kernel refuses.
+    #[error("{cgroup}/{file}: {to} is below what is in use now, {usage}")]
+    BelowUse {
+        /// The cgroup.
+        cgroup: String,
+        /// The file.
+        file: String,
+        /// What would be written.
+        to: String,
+        /// What is in use.
+        usage: u64,
+    },
+    /// The path leads out of what the kubelet manages.
+    #[error("{cgroup:?} leads out of {root}, where the kubelet's cgroups are")]
+    Outside {
+        /// The path.
+        cgroup: String,
+        /// The kubelet's root.
+        root: String,
+    },
+    /// No such file is written by a kubelet or a runtime.
+    #[error("{cgroup}: {file:?} is no file that kq writes")]
+    File {
+        /// The cgroup.
+        cgroup: String,
+        /// The file.
+        file: String,
+    },
+}
+
+/// What there is to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+    /// What is not touched.
+    pub left: Vec<Left>,
+    /// Why nothing is to be written.
+    pub refusals: Vec<Refusal>,
+}
+
+/// What a repair is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// The kernel's interface.
+    pub version: CgroupVersion,
+    /// The cgroup of all pods, which is never left.
+    pub root: &'a CgroupPath,
+    /// Limits below what is in use are meant.
+    pub allow_oom: bool,
+}
+
+/// Returns the steps for what differs.
+pub fn repair(differences: &[Difference<'_>], tree: &CgroupTree, ground: Ground<'_>) -> Repair {
+    let mut repair = Repair::default();
+    for found in differences {
+        match step(found, ground.version) {
+            Ok(Some(step)) => match check(&step, ground) {
+                Ok(()) => {
+                    let usage = usage_beside(&step.file)
+                        .and_then(|file| tree.get(&CgroupPath::new(&step.cgroup))?.number(file));
+                    if let Some(usage) = usage
+                        .filter(|usage| !ground.allow_oom && is_below(&step.file, &step.to, *usage))
+                    {
+                        let Step { cgroup, file, to, .. } = step.clone();
+                        repair.refusals.push(Refusal::BelowUse { cgroup, file, to, usage });
+                    }
+                    repair.steps.push(step);
+                }
+                Err(refusal) => repair.refusals.push(refusal),
+            },
+            Ok(None) => {}
+            Err(left) => repair.left.push(left),
+        }
+    }
+    repair.steps.sort_by_cached_key(order);
+    repair
+}
+
+/// Returns what has to be written, if anything; or why it is left.
+fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, Left> {
+    let left = |reason: &str| {
+        Err(Left {
+            cgroup: found.cgroup.clone(),
+            file: found.file.clone(),
+            reason: reason.to_owned(),
+        })
+    };
+    match found.verdict {
+        Verdict::Match | Verdict::Rounded => return Ok(None),
+        Verdict::Unknown => return left("it is not known what should be here"),
+        Verdict::ResizePending => return left("the kubelet is resizing the pod"),
+        Verdict::Drift | Verdict::Missing | Verdict::Extra => {}
+    }
+    let (Some(file), Some(actual)) = (&found.file, &found.actual) else {
+        return left(match (found.verdict, &found.file) {
+            (Verdict::Missing, Some(_)) => "the kernel has no such file here",
+            (Verdict::Missing, None) => "cgroups are made by the kubelet and the runtime",
+            _ => "cgroups are removed by the kubelet",
+        });
+    };
+    if file == "oom_score_adj" {
+        return left("it belongs to each process; restart the container");
+    }
+    let to = match &found.planned {
+        Some(planned) => planned.clone(),
+        None => match untouched(file) {
+            Some(default) => unlimited(file, default, version),
+            None => return left("it is not known what should be here"),
+        },
+    };
+    Ok(Some(Step {
+        cgroup: found.cgroup.clone(),
+        owner: owner(found),
+        file: file.clone(),
+        from: actual.clone(),
+        to,
+        writer: found.writer.unwrap_or("kubelet").to_owned(),
+    }))
+}
+
+/// Returns what is written for "no limit".
+fn unlimited(file: &str, text: &str, version: CgroupVersion) -> String {
+    let in_bytes = file.starts_with("memory.") || file.starts_with("hugetlb.");
+    let v1_word = version == CgroupVersion::V1 && in_bytes;
+    if text == "max" && v1_word { "-1".to_owned() } else { text.to_owned() }
+}
+
+fn owner(found: &Difference<'_>) -> String {
+    match (&found.namespace, &found.pod, &found.container) {
+        (Some(namespace), Some(pod), Some(container)) => format!("{namespace}/{pod} {container}"),
+        (Some(namespace), Some(pod), None) => format!("{namespace}/{pod}"),
+        _ => found.level.to_owned(),
+    }
+}
+
+/// Checks that a step stays on the kubelet's ground.
+///
+/// # Errors
+///
+/// Fails for a path or a file that kq does not write to.
+pub fn check(step: &Step, ground: Ground<'_>) -> Result<(), Refusal> {
+    let path = CgroupPath::new(&step.cgroup);
+    let leaves = step.cgroup.split('/').any(|part| matches!(part, "." | ".."))
+        || step.cgroup.contains(['\0', '<', '>'])
+        || path.as_str() != step.cgroup
+        || !path.is_within(ground.root);
+    if leaves {
+        let root = ground.root.as_str().to_owned();
+        return Err(Refusal::Outside { cgroup: step.cgroup.clone(), root });
+    }
+    let known = known_file(ground.version, &step.file);
+    if step.file.contains('/') || known.is_none_or(|file| file.used_for != FileUse::Setting) {
+        return Err(Refusal::File { cgroup: step.cgroup.clone(), file: step.file.clone() });
+    }
+    Ok(())
+}
+
+/// Returns the file that counts what a limit limits.
+pub fn usage_beside(file: &str) -> Option<&'static str> {
+    Some(match file {
+        "memory.max" => "memory.current",
+        "memory.limit_in_bytes" => "memory.usage_in_bytes",
+        "memory.swap.max" => "memory.swap.current",
+        "pids.max" => "pids.current",
+        _ => return None,
+    })
+}
+
+/// Tells whether a limit is below what is in use.
+pub fn is_below(file: &str, limit: &str, usage: u64) -> bool {
+    !is_unlimited(file, limit) && limit.parse::<u64>().is_ok_and(|limit| limit < usage)
+}
+
+/// Returns the place of a step: first what is raised, top down; then what is lowered, bottom up.
+fn order(step: &Step) -> (bool, Reverse<usize>, usize, String, (bool, u8), String) {
+    let lowers = lowers(&step.file, &step.from, &step.to);
+    let depth = CgroupPath::new(&step.cgroup).depth();
+    let (down, up) = if lowers { (Reverse(depth), 0) } else { (Reverse(0), depth) };
+    // Memory and swap together are never less than memory alone; a quota is of its period.
+    let inside = match step.file.as_str() {
+        "memory.memsw.limit_in_bytes" if lowers => 2,
+        "memory.memsw.limit_in_bytes" | "cpu.cfs_period_us" => 0,
+        _ => 1,
+    };
+    (lowers, down, up, step.cgroup.clone(), (lowers, inside), step.file.clone())
+}
+
+/// Tells whether a step gives less than there was.
+fn lowers(file: &str, from: &str, to: &str) -> bool {
+    match file {
+        "cpuset.cpus" | "cpuset.mems" => match (from.parse::<CpuSet>(), to.parse::<CpuSet>()) {
+            (Ok(from), Ok(to)) => to.is_subset(&from),
+            _ => false,
+        },
+        // A longer period for the same quota is less.
+        "cpu.cfs_period_us" => amount(file, to) > amount(file, from),
+        _ => amount(file, to) < amount(file, from),
+    }
+}
+
+/// Returns how much a text grants; of a quota, per second.
+fn amount(file: &str, text: &str) -> u128 {
+    if is_unlimited(file, text) {
+        return u128::MAX;
+    }
+    match text.split_once(' ') {
+        Some(("max", _)) => u128::MAX,
+        Some((quota, period)) => {
+            let parse = |text: &str| text.parse::<u128>().unwrap_or_default();
+            (parse(quota) * 1_000_000).checked_div(parse(period)).unwrap_or_default()
+        }
+        None => text.parse().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(cgroup: &str, file: &str, from: &str, to: &str) -> Step {
+        Step {
+            cgroup: cgroup.to_owned(),
+            owner: String::new(),
+            file: file.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            writer: "kubelet".to_owned(),
+        }
+    }
+
+    #[test]
+    fn raises_go_down_and_lowerings_go_up() {
+        let mut steps = vec![
+            step("/k/p/c", "memory.max", "100", "50"),
+            step("/k/p", "memory.max", "100", "50"),
+            step("/k", "memory.max", "50", "max"),
+            step("/k/p", "cpu.max", "1000 100000", "max 100000"),
+            step("/k/p/c", "cpu.max", "1000 100000", "2000 100000"),
+            step("/k/p/c", "memory.memsw.limit_in_bytes", "100", "50"),
+            step("/k/p/c", "memory.limit_in_bytes", "100", "50"),
+        ];
+        steps.sort_by_cached_key(order);
+        let order: Vec<String> =
+            steps.iter().map(|step| format!("{} {}", step.cgroup, step.file)).collect();
+        assert_eq!(
+            order,
+            [
+                "/k memory.max",
+                "/k/p cpu.max",
+                "/k/p/c cpu.max",
+                "/k/p/c memory.limit_in_bytes",
+                "/k/p/c memory.max",
+                "/k/p/c memory.memsw.limit_in_bytes",
+                "/k/p memory.max",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_leaves_the_kubelets_ground() {
+        let root = CgroupPath::new("/kubepods");
+        let ground = Ground { version: CgroupVersion::V2, root: &root, allow_oom: false };
+        for (name, cgroup, file, allowed) in [
+            ("a pod", "/kubepods/pod1", "memory.max", true),
+            ("kubepods itself", "/kubepods", "cpu.weight", true),
+            ("up and away", "/kubepods/../system.slice", "memory.max", false),
+            ("up within", "/kubepods/pod1/../pod2", "memory.max", false),
+            ("beside", "/system.slice", "memory.max", false),
+            ("the root", "/", "memory.max", false),
+            ("not from the root", "kubepods/pod1", "memory.max", false),
+            ("no end", "/kubepods//pod1", "memory.max", false),
+            ("a container that does not run", "/kubepods/pod1/<web>", "memory.max", false),
+            ("another file", "/kubepods/pod1", "cgroup.procs", false),
+            ("a count", "/kubepods/pod1", "memory.current", false),
+            ("a switch of the kernel", "/kubepods/pod1", "cgroup.kill", false),
+            ("a file elsewhere", "/kubepods/pod1", "../memory.max", false),
+            ("a file of v1", "/kubepods/pod1", "cpu.shares", false),
+        ] {
+            let step = step(cgroup, file, "1", "2");
+            assert_eq!(check(&step, ground).is_ok(), allowed, "{name}");
+        }
+    }
+
+    #[test]
+    fn limits_below_use_are_seen() {
+        for (file, limit, usage, expected) in [
+            ("memory.max", "4096", 8192, true),
+            ("memory.max", "8192", 8192, false),
+            ("memory.max", "max", 8192, false),
+            ("memory.limit_in_bytes", "-1", 8192, false),
+            ("pids.max", "3", 4, true),
+        ] {
+            assert_eq!(is_below(file, limit, usage), expected, "{file} {limit}");
+        }
+    }
+}
