@@ -5,6 +5,7 @@ pub mod cgroup_layout;
 pub mod cgroup_mode;
 pub mod describe;
 pub mod kubelet_config;
+pub mod kubelet_endpoint;
 pub mod missing;
 pub mod node;
 pub mod node_object;
