@@ -53,6 +53,21 @@ fn a_certificate_from_elsewhere_is_not_believed() {
 }
 
 #[test]
+fn a_certificate_without_its_key_is_not_believed_by_anybody() {
+    let authority = Authority::new();
+    let thief = Certified::by_itself("thief");
+    for version in [&TLS12, &TLS13] {
+        let config = authority.sign(&["127.0.0.1"]).stolen_by(&thief, version);
+        let server = Server::saying(Wire::Tls(config), json(PODS));
+        for trust in [ServerTrust::Authority(authority.file()), ServerTrust::Insecure] {
+            let reason = tls_reason(api(&server, Credentials::None, trust).get("/pods", AMPLE));
+            assert!(reason.contains("does not have the key to it"), "{version:?}: {reason}");
+        }
+        assert!(server.seen().is_empty());
+    }
+}
+
+#[test]
 fn a_bundle_of_authorities_is_read_whole() {
     let (first, second) = (Authority::new(), Authority::new());
     let bundle = first.write("bundle.pem", &format!("{}\n# b\n{}", first.pem(), second.pem()));

@@ -4,6 +4,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::server::WebPkiClientVerifier;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{RootCertStore, SupportedProtocolVersion};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::{Path, PathBuf};
@@ -106,6 +107,23 @@ impl Certified {
         versions: &[&'static SupportedProtocolVersion],
     ) -> Arc<ServerConfig> {
         self.settings(Some(clients), versions)
+    }
+
+    /// Returns the settings of a server that shows it and has only the key of another one.
+    pub fn stolen_by(
+        &self,
+        thief: &Self,
+        version: &'static SupportedProtocolVersion,
+    ) -> Arc<ServerConfig> {
+        let provider = ring::default_provider();
+        let key = provider.key_provider.load_private_key(thief.key_der.clone_key()).expect("a key");
+        let shown = CertifiedKey::new(vec![self.der.clone()], key);
+        let config = ServerConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(&[version])
+            .expect("a version")
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(shown)));
+        Arc::new(config)
     }
 
     fn settings(
