@@ -2,10 +2,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
+pub mod api_server;
 pub mod cgroup_files;
 pub mod cgroup_tree;
 pub mod cri;
+pub mod http;
 pub mod input;
+pub mod kubelet_api;
 pub mod kubelet_files;
 pub mod program_version;
 pub mod replace;

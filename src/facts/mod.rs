@@ -6,6 +6,7 @@ pub mod cgroup_mode;
 pub mod cgroup_tree;
 pub mod describe;
 pub mod kubelet_config;
+pub mod kubelet_endpoint;
 pub mod missing;
 pub mod node;
 pub mod node_object;
