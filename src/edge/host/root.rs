@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 /// Where `kubectl debug node/NAME` mounts the node's root in its container.
 const MOUNTED: &str = "/host";
 
-/// The type of the kernel's file system of processes (`PROC_SUPER_MAGIC`).
-const PROC: i64 = 0x9fa0;
-
 /// What tells one folder from another: device and inode.
 type Identity = (u64, u64);
 
@@ -69,7 +66,7 @@ fn decide(flag: Option<&Path>, probe: Probe) -> (&Path, &'static str) {
 
 fn probe() -> Probe {
     let identity = |path: &str| fs::stat(path).ok().map(|stat| (stat.st_dev, stat.st_ino));
-    let is_proc = fs::statfs("/host/proc").is_ok_and(|found| i64::from(found.f_type) == PROC);
+    let is_proc = fs::statfs("/host/proc").is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC);
     Probe {
         own: identity("/"),
         mounted: identity(MOUNTED),
