@@ -1,0 +1,41 @@
+//! What the kubelet remembers in files below its own folder, as it was read.
+//!
+//! The names are those of `pkg/kubelet/cm` and `pkg/kubelet/allocation` of Kubernetes; which of them
+//! there are depends on the version and on what is turned on.
+
+use crate::facts::host::Text;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The files of state, below the kubelet's folder.
+pub const STATE_FILES: [&str; 7] = [
+    "actuated_pods_state",
+    "allocated_pods_state",
+    "cpu_manager_state",
+    "device-plugins/kubelet_internal_checkpoint",
+    "dra_manager_state",
+    "memory_manager_state",
+    "pod_status_manager_state",
+];
+
+/// What the kubelet remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StateFiles {
+    /// The kubelet's folder on the node: `/var/lib/kubelet`.
+    pub folder: String,
+    /// The files by their name below the folder.
+    pub files: BTreeMap<String, Text>,
+}
+
+impl StateFiles {
+    /// Returns what became of reading a file; `None`: nobody tried.
+    pub fn get(&self, name: &str) -> Option<&Text> {
+        self.files.get(name)
+    }
+
+    /// Returns the path of a file on the node.
+    pub fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder.trim_end_matches('/'))
+    }
+}
