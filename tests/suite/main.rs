@@ -15,5 +15,8 @@ mod complete;
 mod edges;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
 mod nodes;
+/// Pods run on a real containerd and runc, and the kernel has what kq planned.
+#[cfg(feature = "cri")]
+mod real;
 /// kq agrees with answers recorded from the kubelet's own functions.
 mod vectors;

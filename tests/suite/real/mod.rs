@@ -1,0 +1,77 @@
+//! Real pods: an own containerd, the real runc, the kernel's own cgroups.
+//!
+//! [`node`] starts the node with the first test that wants it and lends it to one test at a time; the
+//! tests play the kubelet through [`Node::run_pods`]. It stops itself when the tests end, however they
+//! end, and touches nothing but its own folder and the cgroups below `/kq-test-PID`.
+//!
+//! The same tests run on this machine's cgroups and, through `v2`, on the unified hierarchy of an
+//! emulated one. Where there cannot be a node, they say why on stderr and pass;
+//! `KQ_REAL_NODE=required` makes them fail instead.
+
+use crate::cli::repository;
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+pub use node::Node;
+pub use pods::{Runc, Running};
+
+/// The kernel's hierarchies: cgroups come, get values and go.
+mod cgroups;
+/// A pod is what the kubelet would make of it, on a real node.
+mod node;
+/// Pods that run.
+mod pods;
+/// The runtime over its socket, one call after the other.
+mod runtime;
+/// The same tests on the unified hierarchy.
+mod v2;
+/// The kernel's files hold what was planned.
+mod values;
+
+/// Says what is to be done without a node, and which machine this is.
+const VARIABLE: &str = "KQ_REAL_NODE";
+
+/// Lends the node; `None`, after saying why, where there cannot be one.
+pub fn node() -> Option<MutexGuard<'static, Node>> {
+    static NODE: OnceLock<Result<(Mutex<Node>, File), String>> = OnceLock::new();
+    let started = NODE.get_or_init(|| {
+        let lock = exclusively()?;
+        Ok((Mutex::new(Node::start()?), lock))
+    });
+    match started {
+        Ok((node, _)) => Some(node.lock().unwrap_or_else(PoisonError::into_inner)),
+        Err(reason) => {
+            skip(reason);
+            None
+        }
+    }
+}
+
+/// Waits until no other run of the tests has a node in the same folder.
+fn exclusively() -> Result<File, String> {
+    let folder = repository().join("target/real-node");
+    let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(fail)?;
+    let file = File::create(folder.join("tests.lock")).map_err(fail)?;
+    file.lock().map_err(fail)?;
+    Ok(file)
+}
+
+/// Says why a test did nothing; fails where it must not.
+fn skip(reason: &str) {
+    assert!(!is_required(), "there must be a node: {reason}");
+    // Not the macro: what that prints is only seen of tests that fail.
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "{test} is skipped: {reason}");
+}
+
+fn is_required() -> bool {
+    std::env::var_os(VARIABLE).is_some()
+}
+
+/// Tells whether the tests run in the emulated machine.
+fn is_guest() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|value| value == "v2")
+}
