@@ -10,7 +10,6 @@
 mod cli;
 /// No file of this suite is left out.
 mod complete;
-/// What reads the world, against real sockets and files.
 /// kq meets the world: sockets, files and programs, also those that fail.
 mod edges;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.

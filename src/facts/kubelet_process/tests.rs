@@ -205,7 +205,7 @@ fn flags_become_fields() {
         assert_eq!(said.problems, [] as [&str; 0], "{name}");
         let mut config = ConfigSource::default();
         for setting in said.settings {
-            let origin = Origin::File(setting.flag);
+            let origin = Origin::Source(setting.flag);
             match setting.assignment {
                 Assignment::Value => {
                     assign(&mut config, setting.field, &setting.text, origin).expect(name);

@@ -1,19 +1,19 @@
+//! The edges against the real thing: servers on real sockets, real files, real programs.
 
-#[cfg(feature = "apiserver")]
-#[cfg(not(feature = "apiserver"))]
-//! The edges against the real thing: servers on real sockets, real files.
-//! The edges of kq on real sockets, files and programs.
-/// A kq without the API server says so.
-/// HTTP servers on loopback that answer as a test says, with TLS or without.
 /// The API server: kubeconfigs, pages of pods, a server that is busy.
-/// The container runtime over the CRI: a real containerd, and fakes that fail in every way.
-/// The host's files, and the kubelet among its processes.
-/// The kubelet's own API: trust, credentials, permissions.
-/// The small HTTP client: what a server can do wrong, and that no call outlives its deadline.
+#[cfg(feature = "apiserver")]
 mod api_server;
+/// A kq without the API server says so.
+#[cfg(not(feature = "apiserver"))]
 mod api_server_off;
+/// The container runtime over the CRI: a real containerd, and fakes that fail in every way.
+#[cfg(feature = "cri")]
 mod cri;
+/// The host's files, and the kubelet among its processes.
 mod host;
+/// The small HTTP client: what a server can do wrong, and that no call outlives its deadline.
 mod http;
+/// HTTP servers on loopback that answer as a test says, with TLS or without.
 mod http_server;
+/// The kubelet's own API: trust, credentials, permissions.
 mod kubelet_api;
