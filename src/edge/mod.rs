@@ -2,5 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
+pub mod host;
 pub mod input;
 pub mod kubelet_files;

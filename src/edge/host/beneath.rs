@@ -1,0 +1,254 @@
+//! Reading plain files and folders below the node's root, and nothing beside it.
+//!
+//! The node's root can be a folder such as `/host`. An absolute symbolic link in it means a place
+//! below it, as it does to the node; followed the usual way, it would lead into kq's own container.
+//! `openat2` resolves links that way since Linux 5.6. Where it is missing or forbidden, kq walks the
+//! links itself, which a node that renames folders at that moment could mislead; it only reads.
+
+use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+/// The largest file that kq reads of a host.
+pub const LIMIT: u64 = 16 << 20;
+
+/// How many links may lead on, as in the kernel.
+const MOST_LINKS: usize = 40;
+
+/// Why a file or folder was not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// There is none.
+    #[error("no such file")]
+    Absent,
+    /// It is something else.
+    #[error("{found}, expected {expected}")]
+    Kind {
+        /// What it is.
+        found: &'static str,
+        /// What was looked for.
+        expected: &'static str,
+    },
+    /// It is larger than it may be.
+    #[error("larger than {limit} bytes, which kq does not read")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// The system refused.
+    #[error("{0}")]
+    System(String),
+}
+
+/// Reads a regular file below the node's root; nothing else is opened, so nothing waits or acts.
+///
+/// # Errors
+///
+/// Fails for what is no readable regular file of at most `limit` bytes.
+pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+    // First without opening it: opening a device can do something.
+    expect_kind(&open(root, path, OFlags::PATH)?, FileType::RegularFile)?;
+    let file = open(root, path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+    expect_kind(&file, FileType::RegularFile)?;
+    let mut content = Vec::new();
+    File::from(file)
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut content)
+        .map_err(|error| refused(&error))?;
+    if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
+}
+
+/// Lists the names in a folder below the node's root, in order. A name that is no text is refused,
+/// because it could not be opened again.
+///
+/// # Errors
+///
+/// Fails for what is no readable folder.
+pub fn list_beneath(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
+    let folder = open(root, path, OFlags::PATH)?;
+    expect_kind(&folder, FileType::Directory)?;
+    let folder = open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+    let mut names = Vec::new();
+    for entry in fs::Dir::new(folder).map_err(system)? {
+        let entry = entry.map_err(system)?;
+        let name = entry.file_name().to_str().map_err(|_| {
+            let name = entry.file_name().to_string_lossy().escape_debug().to_string();
+            ReadError::System(format!("holds the name \"{name}\", which is not text in UTF-8"))
+        })?;
+        if name != "." && name != ".." {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Returns where a symbolic link below the node's root points; the last part is not followed.
+///
+/// # Errors
+///
+/// Fails for what is no link, or points to what is not text.
+pub fn link_beneath(root: &Path, path: &str) -> Result<String, ReadError> {
+    let link = open(root, path, OFlags::PATH | OFlags::NOFOLLOW)?;
+    let target = fs::readlinkat(&link, "", Vec::new()).map_err(system)?;
+    target.into_string().map_err(|_| ReadError::System("not text in UTF-8".to_owned()))
+}
+
+/// Tells what is at a path below the node's root.
+pub(super) fn kind_beneath(root: &Path, path: &str) -> Result<FileType, ReadError> {
+    kind(&open(root, path, OFlags::PATH)?)
+}
+
+fn kind(file: &OwnedFd) -> Result<FileType, ReadError> {
+    Ok(FileType::from_raw_mode(fs::fstat(file).map_err(system)?.st_mode))
+}
+
+fn expect_kind(file: &OwnedFd, expected: FileType) -> Result<(), ReadError> {
+    let found = kind(file)?;
+    if found == expected {
+        return Ok(());
+    }
+    Err(ReadError::Kind { found: kind_name(found), expected: kind_name(expected) })
+}
+
+pub(super) fn kind_name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a folder",
+        FileType::Symlink => "a symbolic link",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "something of an unknown kind",
+    }
+}
+
+fn open(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
+    let flags = flags | OFlags::CLOEXEC;
+    if root == Path::new("/") {
+        return fs::open(Path::new("/").join(path), flags, Mode::empty()).map_err(system);
+    }
+    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root_folder = fs::open(root, folder, Mode::empty()).map_err(|error| match error {
+        Errno::NOENT => ReadError::Absent,
+        error => ReadError::System(format!("{}: {}", root.display(), words(error))),
+    })?;
+    let beneath = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    match fs::openat2(&root_folder, path, flags, Mode::empty(), beneath) {
+        // Not known to the kernel, forbidden by a filter of system calls, or disturbed by a rename.
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => walk(root, path, flags),
+        answer => answer.map_err(system),
+    }
+}
+
+/// Opens as `openat2` does, by following the links by hand.
+fn walk(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
+    let mut ahead: Vec<OsString> = parts(Path::new(path));
+    let mut place = PathBuf::new();
+    let mut links = 0;
+    while let Some(part) = ahead.pop() {
+        if part == ".." {
+            place.pop();
+            continue;
+        }
+        let is_followed = !ahead.is_empty() || !flags.contains(OFlags::NOFOLLOW);
+        match fs::readlink(root.join(&place).join(&part), Vec::new()) {
+            Ok(target) if is_followed => {
+                links += 1;
+                if links > MOST_LINKS {
+                    return Err(system(Errno::LOOP));
+                }
+                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                if target.is_absolute() {
+                    place = PathBuf::new();
+                }
+                ahead.extend(parts(&target));
+            }
+            // INVAL: it is no link.
+            Ok(_) | Err(Errno::INVAL) => place.push(part),
+            Err(error) => return Err(system(error)),
+        }
+    }
+    fs::open(root.join(place), flags | OFlags::NOFOLLOW, Mode::empty()).map_err(system)
+}
+
+/// Returns the parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path.components().rev().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    });
+    parts.collect()
+}
+
+fn system(error: Errno) -> ReadError {
+    match error {
+        Errno::NOENT | Errno::NOTDIR => ReadError::Absent,
+        error => ReadError::System(words(error)),
+    }
+}
+
+fn refused(error: &std::io::Error) -> ReadError {
+    ReadError::System(crate::edge::input::plain(error))
+}
+
+fn words(error: Errno) -> String {
+    crate::edge::input::plain(&error.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn walking_by_hand_agrees_with_the_kernel() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+        std::fs::create_dir_all(root.join("etc/deep")).expect("a folder can be made");
+        std::fs::write(root.join("inside"), "inside").expect("a file can be written");
+        std::fs::write(&outside, "outside").expect("a file can be written");
+        for (name, target) in [
+            ("etc/absolute", "/inside"),
+            ("etc/relative", "../inside"),
+            ("etc/escaping", "../../../../outside"),
+            ("etc/escaping-absolute", outside.to_str().expect("text")),
+            ("etc/folder", "/etc/deep"),
+            ("etc/through", "folder/../../inside"),
+            ("etc/dangling", "/nothing"),
+            ("etc/loop", "loop"),
+        ] {
+            symlink(target, root.join(name)).expect("a link can be made");
+        }
+        for (path, expected) in [
+            ("/inside", Some("inside")),
+            ("/etc/absolute", Some("inside")),
+            ("/etc/relative", Some("inside")),
+            ("/etc/folder/../absolute", Some("inside")),
+            ("/etc/through", Some("inside")),
+            ("/../inside", Some("inside")),
+            ("/etc/escaping", None),
+            ("/etc/escaping-absolute", None),
+            ("/../outside", None),
+            ("/etc/dangling", None),
+            ("/etc/loop", None),
+            ("/inside/below", None),
+        ] {
+            let read = |file: OwnedFd| {
+                let mut text = String::new();
+                File::from(file).read_to_string(&mut text).expect("it can be read");
+                text
+            };
+            let kernel = open(&root, path, OFlags::RDONLY).map(read);
+            let by_hand = walk(&root, path, OFlags::RDONLY | OFlags::CLOEXEC).map(read);
+            assert_eq!(kernel.as_deref().ok(), expected, "{path}");
+            assert_eq!(by_hand, kernel, "{path}");
+        }
+    }
+}

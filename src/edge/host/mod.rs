@@ -1,0 +1,99 @@
+//! Reading the host: the texts of its kernel, and the kubelet's files, below the node's root.
+//!
+//! Nothing is parsed here; see [`crate::facts::host`].
+
+mod beneath;
+mod root;
+
+pub use beneath::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
+pub use root::host_root;
+
+use crate::facts::host::{
+    FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, OWN_MOUNTINFO, SWAP_GROUPS, Text,
+    listing, memory_max, swap_max,
+};
+use crate::facts::state_files::{STATE_FILES, StateFiles};
+use rustix::fs::FileType;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads what the node's kernel and files say. It does not fail: what cannot be read is recorded with
+/// its reason.
+pub fn read_host(root: &Path) -> HostFacts {
+    let mut texts = BTreeMap::new();
+    let mut paths: Vec<String> = FILES.iter().map(|path| (*path).to_owned()).collect();
+    // Below another root, kq's own mounts say nothing about the node.
+    let mountinfo = if root == Path::new("/") { OWN_MOUNTINFO } else { INIT_MOUNTINFO };
+    paths.push(mountinfo.to_owned());
+    paths.extend(SWAP_GROUPS.iter().flat_map(|group| [swap_max(group), memory_max(group)]));
+    for (folder, prefix, files) in [
+        (HUGEPAGES, "hugepages-", &["nr_hugepages"] as &[&str]),
+        (NUMA_NODES, "node", &["cpulist", "meminfo"]),
+    ] {
+        let names = list_beneath(root, folder);
+        for name in names.iter().flatten().filter(|name| name.starts_with(prefix)) {
+            paths.extend(files.iter().map(|file| format!("{folder}/{name}/{file}")));
+        }
+        let text = names.map_or_else(unread, |names| Text::Read(names.join("\n")));
+        texts.insert(listing(folder), text);
+    }
+    for path in paths {
+        let text = read_text(root, &path);
+        texts.insert(path, text);
+    }
+    HostFacts { texts, page_size: i64::try_from(rustix::param::page_size()).ok() }
+}
+
+/// Reads the files in which the kubelet remembers things, below its folder.
+pub fn read_state_files(root: &Path, kubelet_root_dir: &str) -> StateFiles {
+    let mut state = StateFiles { folder: kubelet_root_dir.to_owned(), ..StateFiles::default() };
+    for name in STATE_FILES {
+        let text = read_text(root, &state.path(name));
+        state.files.insert(name.to_owned(), text);
+    }
+    state
+}
+
+/// Reads the manifests of static pods: a file, or the files of a folder in order, without those that
+/// begin with a dot. What is there and is no file is named with the reason. No such path is no
+/// manifest. (`listConfig` and `extractFromDir` in `pkg/kubelet/config/file.go` of Kubernetes.)
+pub fn read_static_manifests(root: &Path, folder: &str) -> Vec<(String, Result<Vec<u8>, String>)> {
+    let folder = match folder.trim_end_matches('/') {
+        "" if folder.is_empty() => return Vec::new(),
+        "" => "/",
+        trimmed => trimmed,
+    };
+    let read = |path: &str| read_beneath(root, path, LIMIT).map_err(|error| error.to_string());
+    match beneath::kind_beneath(root, folder) {
+        Err(ReadError::Absent) => Vec::new(),
+        Err(error) => vec![(folder.to_owned(), Err(error.to_string()))],
+        Ok(FileType::Directory) => {
+            let names = match list_beneath(root, folder) {
+                Ok(names) => names,
+                Err(error) => return vec![(folder.to_owned(), Err(error.to_string()))],
+            };
+            let paths = names.into_iter().filter(|name| !name.starts_with('.'));
+            let paths = paths.map(|name| format!("{}/{name}", folder.trim_end_matches('/')));
+            paths.map(|path| (path.clone(), read(&path))).collect()
+        }
+        Ok(_) => vec![(folder.to_owned(), read(folder))],
+    }
+}
+
+/// Reads a file as text.
+pub(super) fn read_text(root: &Path, path: &str) -> Text {
+    match read_beneath(root, path, LIMIT) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Text::Read(text),
+            Err(_) => Text::Unreadable("not text in UTF-8".to_owned()),
+        },
+        Err(error) => unread(error),
+    }
+}
+
+fn unread(error: ReadError) -> Text {
+    match error {
+        ReadError::Absent => Text::Absent,
+        error => Text::Unreadable(error.to_string()),
+    }
+}

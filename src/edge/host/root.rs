@@ -1,0 +1,107 @@
+//! Which folder is the root of the node.
+
+use rustix::fs;
+use std::path::{Path, PathBuf};
+
+/// Where `kubectl debug node/NAME` mounts the node's root in its container.
+const MOUNTED: &str = "/host";
+
+/// What tells one folder from another: device and inode.
+type Identity = (u64, u64);
+
+/// What there is at `/host`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Probe {
+    /// kq's own root.
+    own: Option<Identity>,
+    /// The folder `/host`.
+    mounted: Option<Identity>,
+    /// The folders `etc` and `var` are in it.
+    has_folders: bool,
+    /// `proc` in it is the kernel's, and has the first process.
+    has_processes: bool,
+    /// The root of that process; it is not always shown.
+    first_process: Option<Identity>,
+}
+
+/// Returns the root of the node, and why it is that: what the flag says; else `/host` when that is the
+/// root of the first process there, as in a container for debugging a node; else `/`.
+pub fn host_root(flag: Option<&Path>) -> (PathBuf, String) {
+    let probe = if flag.is_some() { Probe::default() } else { probe() };
+    let (root, why) = decide(flag, probe);
+    (root.to_owned(), why.to_owned())
+}
+
+/// Decides by the first line that fits:
+///
+/// | `/host`                                          | root    |
+/// |--------------------------------------------------|---------|
+/// | a flag says                                      | flag    |
+/// | lacks folders or processes of a node             | `/`     |
+/// | is kq's own root                                 | `/`     |
+/// | its first process has kq's root: kq is on a node | `/`     |
+/// | its first process has `/host` as its root        | `/host` |
+/// | its first process has another root               | `/`     |
+/// | its first process does not show its root         | `/host` |
+fn decide(flag: Option<&Path>, probe: Probe) -> (&Path, &'static str) {
+    let (mounted, own) = (Path::new(MOUNTED), Path::new("/"));
+    if let Some(flag) = flag {
+        return (flag, "given");
+    }
+    if probe.mounted.is_none() || !probe.has_folders || !probe.has_processes {
+        return (own, "no node is mounted at /host");
+    }
+    if probe.mounted == probe.own {
+        return (own, "/host is kq's own root");
+    }
+    match probe.first_process {
+        Some(root) if Some(root) == probe.own => (own, "the first process has kq's root"),
+        Some(root) if Some(root) == probe.mounted => {
+            (mounted, "/host is the root of the first process there")
+        }
+        Some(_) => (own, "/host is not the root of the first process there"),
+        None => (mounted, "a node with its processes is mounted at /host"),
+    }
+}
+
+fn probe() -> Probe {
+    let identity = |path: &str| fs::stat(path).ok().map(|stat| (stat.st_dev, stat.st_ino));
+    let is_proc = fs::statfs("/host/proc").is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC);
+    Probe {
+        own: identity("/"),
+        mounted: identity(MOUNTED),
+        has_folders: identity("/host/etc").is_some() && identity("/host/var").is_some(),
+        has_processes: is_proc && identity("/host/proc/1").is_some(),
+        first_process: identity("/host/proc/1/root"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_decided_by_what_is_mounted() {
+        let (ours, node, other) = (Some((1, 2)), Some((3, 4)), Some((5, 6)));
+        let full = Probe {
+            own: ours,
+            mounted: node,
+            has_folders: true,
+            has_processes: true,
+            first_process: node,
+        };
+        for (name, probe, expected) in [
+            ("a debugging container", full, "/host"),
+            ("without the right to see its root", Probe { first_process: None, ..full }, "/host"),
+            ("nothing", Probe { own: ours, ..Probe::default() }, "/"),
+            ("no folders", Probe { has_folders: false, ..full }, "/"),
+            ("no processes", Probe { has_processes: false, ..full }, "/"),
+            ("own root again", Probe { mounted: ours, ..full }, "/"),
+            ("on the node, with a copy", Probe { first_process: ours, ..full }, "/"),
+            ("processes of somebody else", Probe { first_process: other, ..full }, "/"),
+        ] {
+            assert_eq!(decide(None, probe).0, Path::new(expected), "{name}");
+            assert_eq!(decide(Some(Path::new("/x")), probe).0, Path::new("/x"), "{name}");
+        }
+    }
+}
