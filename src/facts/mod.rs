@@ -6,6 +6,7 @@ pub mod cgroup_mode;
 pub mod describe;
 pub mod host;
 pub mod kubelet_config;
+pub mod kubelet_process;
 pub mod missing;
 pub mod node;
 pub mod node_object;

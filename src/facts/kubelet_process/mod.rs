@@ -1,0 +1,65 @@
+//! The kubelet that runs on the node: its process and what its command line says.
+//!
+//! A command line can hold secrets. Only the values of the flags that kq knows are kept; of every other
+//! one its name. Pure.
+
+mod arguments;
+mod flags;
+mod process;
+
+pub use flags::{Assignment, KubeletFlags, Setting};
+pub use process::{ProcessTexts, recognise, start_ticks};
+
+use serde::{Deserialize, Serialize};
+
+/// The folder of a kubelet that was told none.
+pub const DEFAULT_ROOT_DIR: &str = "/var/lib/kubelet";
+
+/// A kubelet that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KubeletProcess {
+    /// The number of its process, as the node counts.
+    pub pid: i32,
+    /// The program it is part of.
+    pub program: Program,
+    /// The file of the program, where it is shown.
+    pub executable: Option<String>,
+    /// The folder that its relative paths are in, where it is shown.
+    pub working_folder: Option<String>,
+    /// When it started, in hundredths of a second after the kernel.
+    pub start_ticks: u64,
+    /// When it started, in seconds since 1970, where the start of the kernel is known.
+    pub started_at: Option<i64>,
+    /// The flags of the kubelet in their order, with long names.
+    pub flags: Vec<Flag>,
+    /// Other kubelets that run, which kq does not look at.
+    pub others: Vec<i32>,
+    /// What cannot be told from the command line: sentences.
+    pub notes: Vec<String>,
+}
+
+/// A flag of a command line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Flag {
+    /// Its name without dashes.
+    pub name: String,
+    /// Its value; `None`: not kept, because kq does not know the flag.
+    pub value: Option<String>,
+}
+
+/// A program that is a kubelet, or has one in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Program {
+    /// `kubelet`; also that of RKE2, k0s and minikube, which start one.
+    Kubelet,
+    /// `k3s server` or `k3s agent`
+    K3s,
+    /// `kubelite` of MicroK8s
+    Kubelite,
+}
+
+#[cfg(test)]
+mod tests;

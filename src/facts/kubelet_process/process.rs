@@ -1,0 +1,78 @@
+//! Recognising a kubelet among the processes of a node.
+
+use super::arguments::embedded_flags;
+use super::{KubeletProcess, Program};
+
+/// What the kernel says about a process.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessTexts<'a> {
+    /// The number of the process.
+    pub pid: i32,
+    /// `comm`
+    pub comm: &'a str,
+    /// `cmdline`
+    pub command_line: &'a [u8],
+    /// `stat`
+    pub stat: &'a str,
+    /// Where `exe` points, where it is shown.
+    pub executable: Option<String>,
+    /// Where `cwd` points, where it is shown.
+    pub working_folder: Option<String>,
+    /// When the kernel started, in seconds since 1970.
+    pub boot_time: Option<i64>,
+}
+
+/// The kernel counts in hundredths of a second for programs, on every platform of Kubernetes.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// Returns the kubelet that a process is, or `None` for any other process. Both its name and its
+/// command line must say so: each of them alone can be anything.
+pub fn recognise(texts: &ProcessTexts<'_>) -> Option<KubeletProcess> {
+    let comm = texts.comm.trim_end_matches('\n');
+    let mut arguments = split(texts.command_line);
+    // k3s hides its arguments behind one text of all words that it wants to show.
+    if let [only] = arguments.as_slice()
+        && only.contains(' ')
+    {
+        arguments = only.split_whitespace().map(str::to_owned).collect();
+    }
+    let (name, arguments) = arguments.split_first()?;
+    let name = name.rsplit('/').next()?;
+    let runs_node = arguments.first().is_some_and(|verb| verb == "server" || verb == "agent");
+    let program = match (name, comm) {
+        ("kubelet", "kubelet") => Program::Kubelet,
+        ("k3s", "k3s" | "k3s-server" | "k3s-agent") if runs_node => Program::K3s,
+        ("k3s-server", "k3s-server") | ("k3s-agent", "k3s-agent") => Program::K3s,
+        ("kubelite", "kubelite") => Program::Kubelite,
+        _ => return None,
+    };
+    let start_ticks = start_ticks(texts.stat)?;
+    let since_boot = i64::try_from(start_ticks / TICKS_PER_SECOND).ok();
+    let started_at = texts.boot_time.zip(since_boot).and_then(|(boot, at)| boot.checked_add(at));
+    let mut notes = Vec::new();
+    let flags = embedded_flags(program, arguments, &mut notes);
+    Some(KubeletProcess {
+        pid: texts.pid,
+        program,
+        executable: texts.executable.clone(),
+        working_folder: texts.working_folder.clone(),
+        start_ticks,
+        started_at,
+        flags,
+        others: Vec::new(),
+        notes,
+    })
+}
+
+/// Returns when a process started, in ticks after the kernel: field 22 of its `stat`. The second field
+/// is a name in parentheses that can hold anything, so fields are counted after the last parenthesis.
+pub fn start_ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(19)?.parse().ok()
+}
+
+fn split(command_line: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(command_line);
+    let text = text.trim_end_matches('\0');
+    if text.is_empty() { Vec::new() } else { text.split('\0').map(str::to_owned).collect() }
+}
