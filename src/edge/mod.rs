@@ -5,3 +5,4 @@
 pub mod host;
 pub mod input;
 pub mod kubelet_files;
+pub mod kubelet_process;
