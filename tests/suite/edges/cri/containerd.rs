@@ -161,6 +161,7 @@ fn a_containerd_without_the_cri_says_so() {
     let error = read_runtime(&containerd.endpoint(), Path::new("/"), RuntimeWants::ALL, TIME)
         .expect_err("it has no CRI");
     let CriError::Version { reason, .. } = &error else { panic!("{error:?}") };
+    assert!(error.hint().is_some_and(|hint| hint.contains("disabled_plugins")), "{error:?}");
     assert_eq!(reason, "answered Unimplemented: unknown service runtime.v1.RuntimeService");
 }
 
