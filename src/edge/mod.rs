@@ -2,5 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
+pub mod http;
 pub mod input;
+pub mod kubelet_api;
 pub mod kubelet_files;

@@ -10,6 +10,8 @@
 mod cli;
 /// No file of this suite is left out.
 mod complete;
+/// What reads the world, against real sockets and files.
+mod edges;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
 mod nodes;
 /// kq agrees with answers recorded from the kubelet's own functions.

@@ -1,0 +1,177 @@
+//! Why an HTTP server gave no answer, or not one that can be used.
+
+use crate::edge::input::plain;
+use hyper::StatusCode;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// Why there is no answer. No variant holds a token, a password or a key.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// The URL cannot be asked.
+    #[error("cannot use URL {url:?}: {reason}")]
+    Url {
+        /// The URL as it was given, without user and password.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file with a token, a certificate or a key cannot be used.
+    #[error("cannot use {what} {path}: {reason}")]
+    File {
+        /// `token file`, `client certificate`, `client key`, `certificate authority`.
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A secret would travel unencrypted.
+    #[error("credentials are not sent to {address} without TLS")]
+    Clear {
+        /// The server.
+        address: String,
+    },
+    /// No program listens there.
+    #[error("{address} refused the connection")]
+    Refused {
+        /// The server.
+        address: String,
+    },
+    /// There is no connection for another reason.
+    #[error("cannot connect to {address}: {}", plain(error))]
+    Connect {
+        /// The server.
+        address: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The time was over.
+    #[error("{address} took more than {deadline:?}: stopped {phase}")]
+    Timeout {
+        /// The server.
+        address: String,
+        /// What was being done.
+        phase: Phase,
+        /// The time that the whole call had.
+        deadline: Duration,
+    },
+    /// The two could not agree on TLS, or one did not trust the other.
+    #[error("no TLS with {address}: {reason}")]
+    Tls {
+        /// The server.
+        address: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// The server answered with something else than success.
+    #[error("{address} answered {}{}{}", status(*code), redirect(location), quoted(body))]
+    Status {
+        /// The server.
+        address: String,
+        /// The path that was asked for.
+        path: String,
+        /// The code: 403.
+        code: u16,
+        /// The first 200 characters of the answer.
+        body: String,
+        /// `Location`: where the server would have sent us. Redirects are not followed.
+        location: Option<String>,
+        /// `Retry-After`: when the server wants to be asked again.
+        retry_after: Option<Duration>,
+    },
+    /// The answer ended before it was complete.
+    #[error("the answer of {address} was cut off after {}: {reason}", bytes(*received, *expected))]
+    CutOff {
+        /// The server.
+        address: String,
+        /// How many bytes of the body came.
+        received: u64,
+        /// How many were announced.
+        expected: Option<u64>,
+        /// What happened.
+        reason: String,
+    },
+    /// What came is not HTTP.
+    #[error("{address} does not answer in HTTP: {reason}")]
+    NotHttp {
+        /// The server.
+        address: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// The answer is larger than kq reads.
+    #[error("the answer of {address} has more than {limit} bytes, which kq does not read")]
+    TooLarge {
+        /// The server.
+        address: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// The system gave nothing to wait with.
+    #[error("cannot prepare a connection: {}", plain(error))]
+    Runtime {
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// What was being done when the time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Looking up the name and connecting.
+    Connect,
+    /// Agreeing on TLS.
+    Tls,
+    /// Waiting for the status and the headers.
+    Headers,
+    /// Reading the answer.
+    Body,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "while connecting",
+            Self::Tls => "in the TLS handshake",
+            Self::Headers => "while waiting for the headers",
+            Self::Body => "in the middle of the body",
+        })
+    }
+}
+
+impl HttpError {
+    /// Returns the code of an answer that was no success.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Status { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+fn status(code: u16) -> String {
+    match StatusCode::from_u16(code).ok().and_then(|code| code.canonical_reason()) {
+        Some(reason) => format!("{code} {reason}"),
+        None => code.to_string(),
+    }
+}
+
+fn redirect(location: &Option<String>) -> String {
+    match location {
+        Some(location) => format!(", a redirect to {location} that is not followed"),
+        None => String::new(),
+    }
+}
+
+fn quoted(body: &str) -> String {
+    if body.is_empty() { String::new() } else { format!(": {body}") }
+}
+
+fn bytes(received: u64, expected: Option<u64>) -> String {
+    match expected {
+        Some(expected) => format!("{received} of {expected} bytes"),
+        None => format!("{received} bytes"),
+    }
+}

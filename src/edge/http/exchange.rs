@@ -1,0 +1,251 @@
+//! One request and its answer.
+
+use crate::edge::http::deadline::Deadline;
+use crate::edge::http::error::{HttpError, Phase};
+use crate::edge::http::target::Target;
+use crate::edge::http::tls::{Tls, words};
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::header::{LOCATION, RETRY_AFTER, USER_AGENT};
+use hyper::{Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use rustls_pki_types::ServerName;
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+/// The most that is read of an answer.
+pub(crate) const MAX_BODY: u64 = 1 << 30;
+
+/// How much of an answer that is no success is read, and how much of that is shown.
+const READ_OF_REFUSAL: usize = 64 * 1024;
+const SHOWN_OF_REFUSAL: usize = 200;
+
+/// A GET request.
+pub(crate) struct Exchange<'a> {
+    /// The server.
+    pub(crate) target: &'a Target,
+    /// The path and the query.
+    pub(crate) path: Uri,
+    /// Headers beside `Host`, `User-Agent` and `Connection`.
+    pub(crate) headers: HeaderMap,
+    /// How to speak TLS; needed for a target that does.
+    pub(crate) tls: Option<&'a Tls>,
+    /// The most that is read of the answer.
+    pub(crate) max_body: u64,
+}
+
+/// An answer that is a success.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// `Content-Type`
+    #[expect(dead_code, reason = "a kubelet says JSON whatever it is asked for")]
+    pub(crate) content_type: Option<String>,
+    /// What the server said.
+    pub(crate) body: Vec<u8>,
+}
+
+/// A connection, encrypted or not.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+impl Exchange<'_> {
+    /// Asks and reads the answer.
+    pub(crate) async fn run(self, deadline: &Deadline) -> Result<Answer, HttpError> {
+        let stream = self.connect(deadline).await?;
+        let answer = deadline.within(self.address(), Phase::Headers, self.send(stream)).await??;
+        self.read(answer, deadline).await
+    }
+
+    fn address(&self) -> &str {
+        &self.target.address
+    }
+
+    async fn connect(&self, deadline: &Deadline) -> Result<Box<dyn Stream>, HttpError> {
+        let address = || self.address().to_owned();
+        let connect = TcpStream::connect((self.target.host.as_str(), self.target.port));
+        let stream = match deadline.within(self.address(), Phase::Connect, connect).await? {
+            Ok(stream) => stream,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                return Err(HttpError::Refused { address: address() });
+            }
+            Err(error) => return Err(HttpError::Connect { address: address(), error }),
+        };
+        if !self.target.is_tls {
+            return Ok(Box::new(stream));
+        }
+        let tls_error = |reason| HttpError::Tls { address: address(), reason };
+        let tls = self.tls.ok_or_else(|| tls_error("kq was not told whom to trust".to_owned()))?;
+        let name = match &tls.server_name {
+            Some(name) => name.clone(),
+            None => ServerName::try_from(self.target.host.clone())
+                .map_err(|_| tls_error("the host is neither a name nor an address".to_owned()))?,
+        };
+        let handshake = TlsConnector::from(tls.config.clone()).connect(name, stream);
+        match deadline.within(self.address(), Phase::Tls, handshake).await? {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(error) => Err(tls_error(match find::<rustls::Error>(&error) {
+                Some(error) => words(error),
+                None if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    "the server closed the connection in the handshake".to_owned()
+                }
+                None => crate::edge::input::plain(&error),
+            })),
+        }
+    }
+
+    async fn send(&self, stream: Box<dyn Stream>) -> Result<Response<Incoming>, HttpError> {
+        let failed = |error: hyper::Error| self.broken(&error, 0, None);
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+        // What ends the connection is also told to whoever waits for the answer.
+        tokio::spawn(connection);
+        let mut request = Request::new(Empty::<Bytes>::new());
+        *request.uri_mut() = self.path.clone();
+        let headers = request.headers_mut();
+        let host = HeaderValue::from_str(self.address()).map_err(|_| HttpError::Url {
+            url: self.address().to_owned(),
+            reason: "it cannot be written into a header".to_owned(),
+        })?;
+        headers.insert(HOST, host);
+        let agent = concat!("kq/", env!("CARGO_PKG_VERSION"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(agent));
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        headers.extend(self.headers.clone());
+        sender.send_request(request).await.map_err(failed)
+    }
+
+    async fn read(
+        &self,
+        answer: Response<Incoming>,
+        deadline: &Deadline,
+    ) -> Result<Answer, HttpError> {
+        let (head, body) = answer.into_parts();
+        if head.status.is_success() {
+            let reading = self.collect(body, self.max_body);
+            let body = deadline.within(self.address(), Phase::Body, reading).await??;
+            let content_type = self.text(&head.headers, CONTENT_TYPE);
+            return Ok(Answer { content_type, body });
+        }
+        // What the code says is worth more than that the text beside it was cut off or slow.
+        let mut read = Vec::new();
+        let reading = self.collect_some(body, &mut read);
+        let _ = deadline.within(self.address(), Phase::Body, reading).await;
+        let is_redirect = head.status.is_redirection();
+        Err(HttpError::Status {
+            address: self.address().to_owned(),
+            path: self.path.to_string(),
+            code: head.status.as_u16(),
+            body: self.excerpt(&read),
+            location: self.text(&head.headers, LOCATION).filter(|_| is_redirect),
+            retry_after: self
+                .text(&head.headers, RETRY_AFTER)
+                .and_then(|seconds| seconds.trim().parse().ok())
+                .map(Duration::from_secs),
+        })
+    }
+
+    async fn collect(&self, mut body: Incoming, limit: u64) -> Result<Vec<u8>, HttpError> {
+        let too_large = || HttpError::TooLarge { address: self.address().to_owned(), limit };
+        let expected = body.size_hint().exact();
+        if expected.is_some_and(|size| size > limit) {
+            return Err(too_large());
+        }
+        let mut read: Vec<u8> = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| self.broken(&error, read.len() as u64, expected))?;
+            let Ok(data) = frame.into_data() else { continue };
+            if (read.len() + data.len()) as u64 > limit {
+                return Err(too_large());
+            }
+            read.extend_from_slice(&data);
+        }
+        Ok(read)
+    }
+
+    async fn collect_some(&self, mut body: Incoming, read: &mut Vec<u8>) {
+        while let Some(Ok(frame)) = body.frame().await {
+            if let Ok(data) = frame.into_data() {
+                read.extend_from_slice(&data);
+            }
+            if read.len() >= READ_OF_REFUSAL {
+                return;
+            }
+        }
+    }
+
+    /// Says what broke the connection after it was made.
+    fn broken(&self, error: &hyper::Error, received: u64, expected: Option<u64>) -> HttpError {
+        let address = self.address().to_owned();
+        if let Some(error) = find::<rustls::Error>(error) {
+            return HttpError::Tls { address, reason: words(error) };
+        }
+        let io = find::<io::Error>(error);
+        let is_malformed = io.is_some_and(|io| {
+            matches!(io.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
+        });
+        if error.is_parse() || is_malformed {
+            let reason = last(error).to_string().to_lowercase();
+            return HttpError::NotHttp { address, reason };
+        }
+        let reason = match io {
+            Some(io) if io.kind() != io::ErrorKind::UnexpectedEof => crate::edge::input::plain(io),
+            _ => "the server closed the connection".to_owned(),
+        };
+        HttpError::CutOff { address, received, expected, reason }
+    }
+
+    /// Returns a header, without what we told the server in secret.
+    fn text(&self, headers: &HeaderMap, name: hyper::header::HeaderName) -> Option<String> {
+        headers.get(name).map(|value| self.excerpt(value.as_bytes()))
+    }
+
+    /// Returns the beginning of a text in one line, without what we told the server in secret.
+    fn excerpt(&self, text: &[u8]) -> String {
+        let mut text = String::from_utf8_lossy(text).into_owned();
+        if let Some(secret) = self.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok())
+        {
+            let secret = secret.split_once(' ').map_or(secret, |(_, secret)| secret);
+            if !secret.is_empty() {
+                text = text.replace(secret, "[credentials]");
+            }
+        }
+        let words: Vec<&str> = text
+            .split(|c: char| c.is_whitespace() || c.is_control())
+            .filter(|w| !w.is_empty())
+            .collect();
+        words.join(" ").chars().take(SHOWN_OF_REFUSAL).collect()
+    }
+}
+
+/// Returns the first error of a kind in a chain of causes.
+///
+/// An [`io::Error`] that wraps another error names that one's cause as its own and skips it; so its
+/// inside is looked at as well.
+fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<E>() {
+            return Some(found);
+        }
+        let inside = error.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
+        if let Some(found) = inside.and_then(|inside| find::<E>(inside)) {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn last(error: &dyn Error) -> &dyn Error {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error
+}

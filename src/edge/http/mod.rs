@@ -1,0 +1,18 @@
+//! A small HTTP/1.1 client: one GET, one connection, one deadline over all of it.
+//!
+//! The kubelet and the API server are asked through it. It follows no redirect, uses no proxy and
+//! never lets an answer or a wait grow without a bound. TLS is rustls with the ring provider, named
+//! explicitly: a default provider is a panic as soon as two of them are in the tree.
+
+mod deadline;
+mod error;
+mod exchange;
+mod secret_file;
+mod target;
+pub(crate) mod tls;
+
+pub(crate) use deadline::{Deadline, run};
+pub use error::{HttpError, Phase};
+pub(crate) use exchange::{Exchange, MAX_BODY};
+pub(crate) use secret_file::read_token;
+pub(crate) use target::Target;

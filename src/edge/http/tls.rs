@@ -1,0 +1,206 @@
+//! How TLS is spoken: whom to trust, and who we are.
+
+use crate::edge::http::error::HttpError;
+use crate::edge::http::secret_file::{read_bounded, refuse};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::{AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct};
+use rustls::{RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Whose certificates are accepted.
+pub(crate) enum Trust {
+    /// Those that one of these authorities signed for the name or address that is asked.
+    Authorities(RootCertStore),
+    /// Any. That the server holds the key of the certificate that it shows is checked all the same.
+    Anyone,
+}
+
+/// A client certificate with its chain, and its key.
+pub(crate) struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    /// Where it came from, for messages.
+    source: String,
+}
+
+/// How TLS is spoken with one server.
+#[derive(Clone, Debug)]
+pub(crate) struct Tls {
+    /// The settings.
+    pub(crate) config: Arc<ClientConfig>,
+    /// The name that the server's certificate must have, where that is not the host of the URL.
+    pub(crate) server_name: Option<ServerName<'static>>,
+}
+
+impl Tls {
+    /// Puts the settings together.
+    pub(crate) fn new(trust: Trust, identity: Option<Identity>) -> Result<Self, HttpError> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .expect("ring supports TLS 1.2 and 1.3");
+        let builder = match trust {
+            Trust::Authorities(roots) => builder.with_root_certificates(roots),
+            Trust::Anyone => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyCertificate { provider })),
+        };
+        let config = match identity {
+            None => builder.with_no_client_auth(),
+            Some(Identity { chain, key, source }) => {
+                builder.with_client_auth_cert(chain, key).map_err(|error| HttpError::File {
+                    what: "client certificate",
+                    path: source,
+                    reason: words(&error),
+                })?
+            }
+        };
+        Ok(Self { config: Arc::new(config), server_name: None })
+    }
+}
+
+impl Identity {
+    /// Reads a certificate and its key from two files, or both times from the same one.
+    pub(crate) fn read(certificate: &Path, key: &Path) -> Result<Self, HttpError> {
+        let chain = read_bounded("client certificate", certificate)?;
+        let pem = read_bounded("client key", key)?;
+        Self::from_pem((certificate, &chain), (key, &pem))
+    }
+
+    /// Reads a certificate and its key from PEM; the paths are for messages.
+    pub(crate) fn from_pem(
+        (certificate, chain): (&Path, &[u8]),
+        (path, key): (&Path, &[u8]),
+    ) -> Result<Self, HttpError> {
+        let chain = certificates("client certificate", certificate, chain)?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| match error {
+            rustls_pki_types::pem::Error::NoItemsFound => {
+                refuse("client key", path, "holds no private key in PEM")
+            }
+            // The text of other errors can quote a line of the file.
+            _ => refuse("client key", path, "is not PEM"),
+        })?;
+        Ok(Self { chain, key, source: certificate.display().to_string() })
+    }
+}
+
+/// Reads a file of authorities.
+pub(crate) fn read_authorities(path: &Path) -> Result<RootCertStore, HttpError> {
+    authorities(path, &read_bounded("certificate authority", path)?)
+}
+
+/// Reads authorities from PEM; the path is for messages.
+pub(crate) fn authorities(path: &Path, pem: &[u8]) -> Result<RootCertStore, HttpError> {
+    const WHAT: &str = "certificate authority";
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(WHAT, path, pem)? {
+        roots.add(certificate).map_err(|error| refuse(WHAT, path, words(&error)))?;
+    }
+    Ok(roots)
+}
+
+fn certificates(
+    what: &'static str,
+    path: &Path,
+    pem: &[u8],
+) -> Result<Vec<CertificateDer<'static>>, HttpError> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let found = found.map_err(|_| refuse(what, path, "is not PEM"))?;
+    if found.is_empty() {
+        return Err(refuse(what, path, "holds no certificate in PEM"));
+    }
+    Ok(found)
+}
+
+/// Accepts any certificate of a server that has the key to it.
+#[derive(Debug)]
+struct AnyCertificate {
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Says what is wrong in words that do not need the source of rustls beside them.
+pub(crate) fn words(error: &rustls::Error) -> String {
+    use rustls::Error::{AlertReceived, InconsistentKeys, InvalidCertificate, InvalidMessage};
+    let known = match error {
+        InvalidCertificate(problem) => match problem {
+            CertificateError::UnknownIssuer => {
+                "the server's certificate is not from an authority that is trusted"
+            }
+            // Clusters name their authorities alike, so that another cluster's looks like this.
+            CertificateError::BadSignature => {
+                "a signature is wrong: the server's certificate is from another authority of the \
+                 same name, or the server does not have the key to it"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "the server's certificate is for another name or address"
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the certificate has expired"
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "the certificate is not valid yet"
+            }
+            _ => return error.to_string(),
+        },
+        AlertReceived(AlertDescription::CertificateRequired) => {
+            "the server demands a client certificate"
+        }
+        AlertReceived(
+            AlertDescription::BadCertificate
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::DecryptError
+            | AlertDescription::UnknownCA
+            | AlertDescription::UnsupportedCertificate,
+        ) => "the server does not accept the client certificate",
+        AlertReceived(AlertDescription::HandshakeFailure) => {
+            "the server found nothing in common, or demands a client certificate"
+        }
+        InvalidMessage(_) => "what the server says is not TLS",
+        InconsistentKeys(_) => "the key belongs to another certificate",
+        _ => return error.to_string(),
+    };
+    known.to_owned()
+}

@@ -1,0 +1,171 @@
+//! Asking the kubelet over its own API: `/pods`, `/configz`, `/stats/summary`.
+//!
+//! The kubelet listens on an authenticated port with TLS and, where it was told to, on a read-only one
+//! without. Which of them to ask with which credentials is decided in
+//! [`facts::kubelet_endpoint`](crate::facts::kubelet_endpoint).
+
+use crate::edge::http::tls::{Identity, Tls, Trust, read_authorities};
+use crate::edge::http::{Deadline, Exchange, MAX_BODY, Target, read_token, run};
+use hyper::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use crate::edge::http::{HttpError, Phase};
+pub use crate::facts::kubelet_endpoint::Credentials;
+
+/// Whose certificate a kubelet may show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerTrust {
+    /// One from the authorities in a PEM file, for the name or address in the URL.
+    Authority(PathBuf),
+    /// Any: a kubelet makes its own certificate unless it was told otherwise.
+    ///
+    /// Whoever listens at the address is then believed, and given the credentials.
+    Insecure,
+}
+
+/// A kubelet's API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubeletApi {
+    /// `https://127.0.0.1:10250`
+    pub url: String,
+    /// How to say who asks.
+    pub credentials: Credentials,
+    /// Whose certificate it may show; not looked at without TLS.
+    pub server: ServerTrust,
+}
+
+impl KubeletApi {
+    /// Returns what the kubelet has at a path.
+    ///
+    /// The deadline is for all of it: connecting, TLS, waiting and reading. Not to be called from
+    /// asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no complete answer that is a success; redirects are not followed.
+    pub fn get(&self, path: &str, deadline: Duration) -> Result<Vec<u8>, HttpError> {
+        let target = Target::parse(&self.url)?;
+        let path = target.path(path)?;
+        if !target.is_tls && self.credentials != Credentials::None {
+            return Err(HttpError::Clear { address: target.address });
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*"));
+        if let Credentials::TokenFile(file) = &self.credentials {
+            headers.insert(AUTHORIZATION, bearer(file)?);
+        }
+        let tls = if target.is_tls { Some(self.tls()?) } else { None };
+        run(async {
+            let deadline = Deadline::after(deadline);
+            let exchange =
+                Exchange { target: &target, path, headers, tls: tls.as_ref(), max_body: MAX_BODY };
+            Ok(exchange.run(&deadline).await?.body)
+        })
+    }
+
+    fn tls(&self) -> Result<Tls, HttpError> {
+        let trust = match &self.server {
+            ServerTrust::Authority(file) => Trust::Authorities(read_authorities(file)?),
+            ServerTrust::Insecure => Trust::Anyone,
+        };
+        let identity = match &self.credentials {
+            Credentials::ClientCertificate { certificate, key } => {
+                Some(Identity::read(certificate, key)?)
+            }
+            Credentials::None | Credentials::TokenFile(_) => None,
+        };
+        Tls::new(trust, identity)
+    }
+}
+
+fn bearer(file: &std::path::Path) -> Result<HeaderValue, HttpError> {
+    let token = read_token(file)?;
+    let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
+        .expect("a token that was read holds only visible characters");
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Returns what to do about an error, where that can be told: whole sentences, each on its own line.
+pub fn hint(error: &HttpError) -> Option<String> {
+    let hint = match error {
+        HttpError::Status { code: 401, .. } => {
+            "the kubelet does not know who asks: give it a token with --kubelet-token-file, or a \
+             client certificate from the authority in its authentication.x509.clientCAFile with \
+             --kubelet-client-certificate"
+                .to_owned()
+        }
+        HttpError::Status { code: 403, path, .. } => permission(path),
+        HttpError::Status { code: 404, .. } => {
+            "the path may be turned off in the kubelet's configuration: enableDebuggingHandlers, \
+             enableSystemLogHandler"
+                .to_owned()
+        }
+        HttpError::Status { location: Some(_), .. } => {
+            "a kubelet sends nobody elsewhere: check that the URL is the kubelet's".to_owned()
+        }
+        HttpError::Refused { .. } => {
+            "check that the kubelet runs, and its address and port, or give --kubelet-url"
+                .to_owned()
+        }
+        HttpError::Tls { .. } | HttpError::NotHttp { .. } => {
+            "the kubelet's authenticated port (10250) speaks TLS, its read-only port (10255) does not"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some(hint)
+}
+
+/// Says which permission a path needs.
+///
+/// The subresources are those that the kubelet maps its paths to in `pkg/kubelet/server/auth.go`.
+/// Where a path has one of its own under `KubeletFineGrainedAuthz`, that one is asked about first and
+/// `nodes/proxy` is enough as well.
+fn permission(path: &str) -> String {
+    let path = path.split('?').next().unwrap_or_default();
+    let is =
+        |root: &str| path.strip_prefix(root).is_some_and(|r| r.is_empty() || r.starts_with('/'));
+    let always = [("/stats", "stats"), ("/metrics", "metrics"), ("/logs", "log")];
+    let fine = [
+        ("/pods", "pods"),
+        ("/runningpods", "pods"),
+        ("/configz", "configz"),
+        ("/healthz", "healthz"),
+    ];
+    if let Some((_, resource)) = always.iter().find(|(root, _)| is(root)) {
+        return format!("who asks needs the verb get on nodes/{resource}");
+    }
+    match fine.iter().find(|(root, _)| is(root)) {
+        Some((_, resource)) => format!(
+            "who asks needs the verb get on nodes/proxy, or on nodes/{resource} where the kubelet's \
+             feature gate KubeletFineGrainedAuthz is on"
+        ),
+        None => "who asks needs the verb get on nodes/proxy".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_needs_a_permission() {
+        for (path, expected) in [
+            ("/pods", "nodes/pods"),
+            ("/pods?a=b", "nodes/pods"),
+            ("/runningpods/", "nodes/pods"),
+            ("/configz", "nodes/configz"),
+            ("/healthz/ping", "nodes/healthz"),
+            ("/stats/summary", "get on nodes/stats"),
+            ("/metrics/cadvisor", "get on nodes/metrics"),
+            ("/podsecurity", "get on nodes/proxy"),
+            ("/exec/a/b/c", "get on nodes/proxy"),
+        ] {
+            let text = permission(path);
+            assert!(text.contains(expected), "{path}: {text}");
+        }
+        assert!(!permission("/podsecurity").contains("nodes/pods"));
+    }
+}
