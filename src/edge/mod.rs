@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
+pub mod api_server;
 pub mod http;
 pub mod input;
 pub mod kubelet_api;

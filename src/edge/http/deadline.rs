@@ -34,6 +34,12 @@ impl Deadline {
             deadline: self.given,
         })
     }
+
+    /// Tells whether there is time to wait and to ask again afterwards.
+    #[cfg(feature = "apiserver")]
+    pub(crate) fn allows(&self, wait: Duration) -> bool {
+        wait < self.at.saturating_duration_since(Instant::now())
+    }
 }
 
 /// Does the work of one call in a runtime of its own.

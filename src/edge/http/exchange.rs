@@ -44,7 +44,10 @@ pub(crate) struct Exchange<'a> {
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// `Content-Type`
-    #[expect(dead_code, reason = "a kubelet says JSON whatever it is asked for")]
+    #[cfg_attr(
+        not(feature = "apiserver"),
+        expect(dead_code, reason = "the API server's is asked")
+    )]
     pub(crate) content_type: Option<String>,
     /// What the server said.
     pub(crate) body: Vec<u8>,

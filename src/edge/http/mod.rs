@@ -13,6 +13,10 @@ pub(crate) mod tls;
 
 pub(crate) use deadline::{Deadline, run};
 pub use error::{HttpError, Phase};
+#[cfg(feature = "apiserver")]
+pub(crate) use exchange::Answer;
 pub(crate) use exchange::{Exchange, MAX_BODY};
+#[cfg(feature = "apiserver")]
+pub(crate) use secret_file::read_bounded;
 pub(crate) use secret_file::read_token;
 pub(crate) use target::Target;

@@ -1,0 +1,254 @@
+//! The API server, asked through kube's client over kq's own transport.
+//!
+//! kube says who asks (tokens, passwords, impersonation) and beneath which URL; the transport adds the
+//! deadline over everything, TLS with ring, and errors that say in which phase it went wrong. kube's
+//! own transport has a default TLS provider and no deadline for a body.
+
+use crate::edge::api_server::ApiError;
+use crate::edge::api_server::kubeconfig::{self, Access};
+use crate::edge::api_server::page::{check_kind, is_node_name, next, query_value};
+use crate::edge::http::{Answer, Deadline, Exchange, HttpError, MAX_BODY, Target, run};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use hyper::{Request, Response, Uri};
+use kube::Client;
+use kube::client::{Body, ConfigExt};
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+use tower::{BoxError, Layer, service_fn};
+
+/// How many pods one answer may have: what kubectl asks for.
+const LIMIT: u32 = 500;
+
+/// The shortest wait before asking again, whatever the server says.
+const SHORTEST_WAIT: Duration = Duration::from_millis(100);
+
+/// An API server.
+pub struct ApiServer {
+    access: Access,
+    url: String,
+    deadline: Duration,
+}
+
+impl fmt::Debug for ApiServer {
+    /// Shows where it is, and nothing of who asks.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiServer").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Finds out how to ask the API server: reads a kubeconfig, or those that kubectl would read
+/// (`KUBECONFIG`, `~/.kube/config`), or what a pod is given.
+///
+/// Nothing is sent yet. The deadline is that of every single object that is asked for later.
+///
+/// # Errors
+///
+/// Fails when there is no kubeconfig, or none that kq can use.
+pub fn connect(
+    kubeconfig: Option<&Path>,
+    context: Option<&str>,
+    deadline: Duration,
+) -> Result<ApiServer, ApiError> {
+    let access = kubeconfig::read(kubeconfig, context)?;
+    let url = access.config.cluster_url.to_string();
+    Ok(ApiServer { access, url, deadline })
+}
+
+impl ApiServer {
+    /// Returns where the API server is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns the pods of a node: pages of JSON, each a `PodList`, as they came.
+    ///
+    /// A list whose continuation expires in between is asked for again, in one piece. The deadline is
+    /// for all of it. Not to be called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails when not all of the pods came.
+    pub fn pods_of_node(&self, node: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        check_name(node)?;
+        run(async {
+            let deadline = Deadline::after(deadline);
+            let call = Call { server: self, client: self.client(deadline)?, deadline };
+            call.pages(node).await
+        })
+    }
+
+    /// Returns a node: JSON, as it came. Not to be called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it did not come before the deadline that [`connect`] was given.
+    pub fn node(&self, name: &str) -> Result<Vec<u8>, ApiError> {
+        check_name(name)?;
+        run(async {
+            let deadline = Deadline::after(self.deadline);
+            let call = Call { server: self, client: self.client(deadline)?, deadline };
+            let path = format!("/api/v1/nodes/{name}");
+            let answer = call.ask(&path, MAX_BODY).await?;
+            check_kind(&answer, "Node").map_err(|reason| self.unexpected(&path, reason))?;
+            Ok(answer)
+        })
+    }
+
+    /// Returns kube's client for one call.
+    fn client(&self, deadline: Deadline) -> Result<Client, ApiError> {
+        let Access { config, tls } = &self.access;
+        let tls = tls.clone();
+        let transport = service_fn(move |request: Request<Body>| {
+            let tls = tls.clone();
+            async move {
+                let (head, _) = request.into_parts();
+                let target = Target::of(&head.uri)?;
+                let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+                let exchange = Exchange {
+                    path: target.path(path)?,
+                    target: &target,
+                    headers: head.headers,
+                    tls: tls.as_ref(),
+                    max_body: head.extensions.get().map_or(MAX_BODY, |MaxBody(bytes)| *bytes),
+                };
+                let Answer { content_type, body } = exchange.run(&deadline).await?;
+                let mut response = Response::new(Full::new(Bytes::from(body)));
+                let content_type = content_type.as_deref().map(HeaderValue::from_str);
+                if let Some(Ok(content_type)) = content_type {
+                    response.headers_mut().insert(CONTENT_TYPE, content_type);
+                }
+                Ok::<_, BoxError>(response)
+            }
+        });
+        let headers = config.extra_headers_layer().map_err(|error| self.broken("/", error))?;
+        let service = headers.layer(transport);
+        let base = config.base_uri_layer();
+        let namespace = &config.default_namespace;
+        Ok(match config.auth_layer().map_err(|error| self.broken("/", error))? {
+            Some(auth) => Client::new(base.layer(auth.layer(service)), namespace),
+            None => Client::new(base.layer(service), namespace),
+        })
+    }
+
+    fn unexpected(&self, path: &str, reason: String) -> ApiError {
+        ApiError::Unexpected { url: self.url.clone(), path: path.to_owned(), reason }
+    }
+
+    /// Finds what the transport said in what kube made of it.
+    fn broken(&self, path: &str, error: kube::Error) -> ApiError {
+        match error {
+            kube::Error::Service(error) => match error.downcast::<HttpError>() {
+                Ok(error) => ApiError::Http(*error),
+                Err(error) => self.unexpected(path, format!("an error: {error}")),
+            },
+            error => self.unexpected(path, format!("an error: {error}")),
+        }
+    }
+}
+
+fn check_name(name: &str) -> Result<(), ApiError> {
+    if is_node_name(name) { Ok(()) } else { Err(ApiError::NodeName { name: name.to_owned() }) }
+}
+
+/// The most that is read of the answer to a request, on its way through kube to the transport.
+#[derive(Clone, Copy)]
+struct MaxBody(u64);
+
+/// What belongs to one call.
+struct Call<'a> {
+    server: &'a ApiServer,
+    client: Client,
+    deadline: Deadline,
+}
+
+impl Call<'_> {
+    /// Asks for the pods of a node, page after page.
+    async fn pages(&self, node: &str) -> Result<Vec<Vec<u8>>, ApiError> {
+        const GONE: Option<u16> = Some(410);
+        let mut pages: Vec<Vec<u8>> = Vec::new();
+        let mut left = MAX_BODY;
+        let mut is_whole = false;
+        let mut continuation: Option<String> = None;
+        loop {
+            let path = pods_path(node, (!is_whole).then_some(LIMIT), continuation.as_deref());
+            let page = match self.ask(&path, left).await {
+                Err(error) if error.status() == GONE && continuation.is_some() && !is_whole => {
+                    // The pages so far are older than what would follow them.
+                    (pages, left) = (Vec::new(), MAX_BODY);
+                    (continuation, is_whole) = (None, true);
+                    continue;
+                }
+                page => page?,
+            };
+            let following = next(&page).map_err(|reason| self.server.unexpected(&path, reason))?;
+            if following.is_some() && following == continuation {
+                let reason = "a page that is continued by itself".to_owned();
+                return Err(self.server.unexpected(&path, reason));
+            }
+            left = left.saturating_sub(page.len() as u64);
+            pages.push(page);
+            continuation = following;
+            if continuation.is_none() {
+                return Ok(pages);
+            }
+        }
+    }
+
+    /// Asks for JSON; again when the server says when, as long as there is time for it.
+    async fn ask(&self, path: &str, max_body: u64) -> Result<Vec<u8>, ApiError> {
+        loop {
+            let error = match self.ask_once(path, max_body).await {
+                Err(ApiError::Http(error)) => error,
+                done => return done,
+            };
+            let wait = match &error {
+                HttpError::Status { code: 429 | 500.., retry_after: Some(wait), .. } => {
+                    (*wait).max(SHORTEST_WAIT)
+                }
+                _ => return Err(error.into()),
+            };
+            if !self.deadline.allows(wait) {
+                return Err(error.into());
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    async fn ask_once(&self, path: &str, max_body: u64) -> Result<Vec<u8>, ApiError> {
+        let uri: Uri = path
+            .parse()
+            .map_err(|error| self.server.unexpected(path, format!("nothing: {error}")))?;
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = uri;
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        request.extensions_mut().insert(MaxBody(max_body));
+        let sent = self.client.send(request).await;
+        let response = sent.map_err(|error| self.server.broken(path, error))?;
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|t| t.to_str().ok());
+        let media_type = content_type.and_then(|t| t.split(';').next()).map(str::trim);
+        if !media_type.is_some_and(|t| t.eq_ignore_ascii_case("application/json")) {
+            let reason = match content_type {
+                Some(content_type) => format!("{content_type}, expected application/json"),
+                None => "no content type, expected application/json".to_owned(),
+            };
+            return Err(self.server.unexpected(path, reason));
+        }
+        let body = response.into_body().collect_bytes().await;
+        Ok(body.map_err(|error| self.server.broken(path, error))?.into())
+    }
+}
+
+fn pods_path(node: &str, limit: Option<u32>, continuation: Option<&str>) -> String {
+    let selector = query_value(&format!("spec.nodeName={node}"));
+    let mut path = format!("/api/v1/pods?fieldSelector={selector}");
+    if let Some(limit) = limit {
+        path.push_str(&format!("&limit={limit}"));
+    }
+    if let Some(continuation) = continuation {
+        path.push_str(&format!("&continue={}", query_value(continuation)));
+    }
+    path
+}

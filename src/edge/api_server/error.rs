@@ -1,0 +1,99 @@
+//! Why the API server could not be asked.
+
+use crate::edge::http::HttpError;
+
+/// Why there is no answer. No variant holds a token, a password or a key.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The feature `apiserver` is off.
+    #[error("this kq was built without the API server")]
+    NotBuilt,
+    /// Nothing says where the API server is.
+    #[error("no kubeconfig: {reason}")]
+    NoKubeconfig {
+        /// Where it was looked for.
+        reason: String,
+    },
+    /// The kubeconfig cannot be used.
+    #[error("cannot use kubeconfig {path}: {reason}")]
+    Kubeconfig {
+        /// The file, or the files.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The kubeconfig wants something that kq does not do.
+    #[error("kubeconfig {path} wants {wanted}, which kq does not do")]
+    Unsupported {
+        /// The file, or the files.
+        path: String,
+        /// What it wants.
+        wanted: String,
+    },
+    /// A node cannot have that name.
+    #[error("no node can be called {name:?}")]
+    NodeName {
+        /// The name.
+        name: String,
+    },
+    /// There is no answer that is a success.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The answer is not what was asked for.
+    #[error("{url} answered GET {path} with {reason}")]
+    Unexpected {
+        /// The server.
+        url: String,
+        /// What was asked for.
+        path: String,
+        /// What came instead.
+        reason: String,
+    },
+}
+
+impl ApiError {
+    /// Returns the code of an answer that was no success.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Http(error) => error.status(),
+            _ => None,
+        }
+    }
+
+    /// Returns what to do about it, where that can be told: a sentence.
+    pub fn hint(&self) -> Option<&'static str> {
+        let hint = match self {
+            Self::NotBuilt => "build kq with its feature apiserver, or give it pods from a file",
+            Self::NoKubeconfig { .. } => "name a kubeconfig with --kubeconfig or KUBECONFIG",
+            Self::Unsupported { .. } => {
+                "make a kubeconfig with a token or a client certificate, or give kq pods from a \
+                 file: kubectl get pods -A -o json"
+            }
+            Self::Http(HttpError::Clear { .. }) => {
+                "give the server as https:// in the kubeconfig, or take the credentials out of it"
+            }
+            Self::Http(HttpError::Tls { .. }) => {
+                "check certificate-authority, tls-server-name and the client certificate in the \
+                 kubeconfig"
+            }
+            Self::Http(HttpError::Status { code, path, .. }) => match code {
+                401 => {
+                    "the API server does not accept the kubeconfig's token or certificate: it \
+                        may have expired"
+                }
+                403 if path.contains("/pods") => {
+                    "the kubeconfig's user needs the verb list on pods in all namespaces"
+                }
+                403 => "the kubeconfig's user needs the verb get on the node",
+                404 if path.contains("/nodes/") => {
+                    "check the node's name: kubectl get nodes; or the kubeconfig's server"
+                }
+                404 => "check that the kubeconfig's server is an API server",
+                429 => "the API server is busy: give it more time, or ask again later",
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(hint)
+    }
+}

@@ -1,0 +1,284 @@
+//! From a kubeconfig to what is needed to ask: a server, whom to trust, who we are.
+//!
+//! The rules are kubectl's (`tools/clientcmd/client_config.go` of client-go): data in the file counts
+//! more than a path, a token file more than a token, and paths are relative to the file.
+
+use crate::edge::api_server::ApiError;
+use crate::edge::http::tls::{Identity, Tls, Trust, authorities};
+use crate::edge::http::{HttpError, Target, read_bounded, read_token};
+use crate::edge::input::plain;
+use k8s_openapi::ByteString;
+use kube::Config;
+use kube::config::{AuthInfo, Cluster, Kubeconfig};
+use rustls::RootCertStore;
+use rustls_pki_types::ServerName;
+use secrecy::{ExposeSecret, SecretString};
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is needed to ask.
+pub(super) struct Access {
+    /// Where the server is, and the headers that say who asks.
+    pub(super) config: Config,
+    /// For a server that speaks it.
+    pub(super) tls: Option<Tls>,
+}
+
+/// A kubeconfig and the name that it has in messages.
+struct Source {
+    path: String,
+    config: Kubeconfig,
+}
+
+/// Reads a kubeconfig, or those that kubectl would read, or what a pod is given.
+pub(super) fn read(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Access, ApiError> {
+    let source = match kubeconfig {
+        Some(path) => Source { path: path.display().to_string(), config: read_file(path)? },
+        None => match customary()? {
+            Some(source) => source,
+            None => return in_cluster(),
+        },
+    };
+    let (cluster, user) = source.choose(context)?;
+    source.access(&cluster, user)
+}
+
+fn read_file(path: &Path) -> Result<Kubeconfig, ApiError> {
+    let refuse = |reason| ApiError::Kubeconfig { path: path.display().to_string(), reason };
+    // A named pipe could keep a call beyond its deadline.
+    let metadata = std::fs::metadata(path).map_err(|error| refuse(plain(&error)))?;
+    if !metadata.is_file() {
+        return Err(refuse("is not a regular file".to_owned()));
+    }
+    Kubeconfig::read_from(path).map_err(|error| match error {
+        kube::config::KubeconfigError::ReadConfig(error, _) => refuse(plain(&error)),
+        // Its text shows lines of the file, and those can be secret.
+        kube::config::KubeconfigError::Parse(_) => refuse(syntax(path)),
+        error => refuse(error.to_string()),
+    })
+}
+
+/// Says where a file stops to be a kubeconfig, without showing any of it.
+fn syntax(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    match crate::k8s::yaml::read(&text) {
+        Err(crate::k8s::yaml::YamlError::Syntax { line, column, .. }) => {
+            format!("line {line}, column {column}: not YAML")
+        }
+        _ => "it does not have the fields of a kubeconfig".to_owned(),
+    }
+}
+
+/// Reads the files of `KUBECONFIG`, or `~/.kube/config`; those that do not exist are left out.
+fn customary() -> Result<Option<Source>, ApiError> {
+    let listed: Vec<PathBuf> = match env::var_os("KUBECONFIG").filter(|list| !list.is_empty()) {
+        Some(list) => env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
+        None => env::home_dir().into_iter().map(|home| home.join(".kube/config")).collect(),
+    };
+    let mut merged: Option<Source> = None;
+    for path in listed {
+        let is_missing = matches!(std::fs::metadata(&path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound);
+        if is_missing {
+            continue;
+        }
+        let (name, config) = (path.display().to_string(), read_file(&path)?);
+        merged = Some(match merged {
+            None => Source { path: name, config },
+            Some(before) => {
+                let path = format!("{}:{name}", before.path);
+                let merge = before.config.merge(config);
+                let config = merge.map_err(|error| ApiError::Kubeconfig {
+                    path: path.clone(),
+                    reason: error.to_string(),
+                })?;
+                Source { path, config }
+            }
+        });
+    }
+    Ok(merged)
+}
+
+/// Returns what a pod is given to ask the API server.
+fn in_cluster() -> Result<Access, ApiError> {
+    let mut config = Config::incluster().map_err(|_| ApiError::NoKubeconfig {
+        reason:
+            "there is none in KUBECONFIG and ~/.kube/config, and kq does not run in a pod with \
+                 a service account"
+                .to_owned(),
+    })?;
+    if let Some(file) = config.auth_info.token_file.take() {
+        config.auth_info.token = Some(SecretString::from(read_token(Path::new(&file))?));
+    }
+    let mut roots = RootCertStore::empty();
+    let certificates = config.root_cert.iter().flatten().map(|der| der.clone().into());
+    roots.add_parsable_certificates(certificates);
+    let tls = Some(Tls::new(Trust::Authorities(roots), None)?);
+    Ok(Access { config, tls })
+}
+
+impl Source {
+    fn refuse(&self, reason: impl Into<String>) -> ApiError {
+        ApiError::Kubeconfig { path: self.path.clone(), reason: reason.into() }
+    }
+
+    fn unsupported(&self, wanted: impl Into<String>) -> ApiError {
+        ApiError::Unsupported { path: self.path.clone(), wanted: wanted.into() }
+    }
+
+    /// Follows a context, or the current one, to its cluster and user.
+    fn choose(&self, context: Option<&str>) -> Result<(Cluster, AuthInfo), ApiError> {
+        let current = self.config.current_context.as_deref().filter(|name| !name.is_empty());
+        let name = context
+            .or(current)
+            .ok_or_else(|| self.refuse("current-context is not set, and no context was named"))?;
+        let context = self
+            .config
+            .contexts
+            .iter()
+            .find(|named| named.name == name)
+            .and_then(|named| named.context.as_ref())
+            .ok_or_else(|| self.refuse(format!("there is no context {name:?}")))?;
+        let cluster = self
+            .config
+            .clusters
+            .iter()
+            .find(|named| named.name == context.cluster)
+            .and_then(|named| named.cluster.clone())
+            .ok_or_else(|| self.refuse(format!("there is no cluster {:?}", context.cluster)))?;
+        let user = match context.user.as_deref().filter(|name| !name.is_empty()) {
+            None => AuthInfo::default(),
+            Some(name) => self
+                .config
+                .auth_infos
+                .iter()
+                .find(|named| named.name == name)
+                .map(|named| named.auth_info.clone().unwrap_or_default())
+                .ok_or_else(|| self.refuse(format!("there is no user {name:?}")))?,
+        };
+        Ok((cluster, user))
+    }
+
+    fn access(&self, cluster: &Cluster, mut user: AuthInfo) -> Result<Access, ApiError> {
+        let server = given(&cluster.server).ok_or_else(|| self.refuse("server is not set"))?;
+        let target = Target::parse(server)?;
+        if given(&cluster.proxy_url).is_some() {
+            return Err(self.unsupported("a proxy (proxy-url)"));
+        }
+        if let Some(exec) = &user.exec {
+            let command = exec.command.as_deref().unwrap_or_default();
+            return Err(self.unsupported(format!("the credential plugin {command:?} run (exec)")));
+        }
+        if let Some(provider) = &user.auth_provider {
+            let name = &provider.name;
+            return Err(self.unsupported(format!("the credential plugin {name:?} (auth-provider)")));
+        }
+        user.token = self.token(&user)?;
+        user.token_file = None;
+        let is_secret = user.token.is_some() || user.password.is_some();
+        if !target.is_tls && is_secret {
+            return Err(HttpError::Clear { address: target.address }.into());
+        }
+        let tls = if target.is_tls { Some(self.tls(cluster, &user)?) } else { None };
+        let url = server.parse().map_err(|_| self.refuse("server is no URL"))?;
+        let mut config = Config::new(url);
+        config.auth_info = user;
+        Ok(Access { config, tls })
+    }
+
+    /// Returns the token of a user; what the file holds counts more than what is written beside it.
+    fn token(&self, user: &AuthInfo) -> Result<Option<SecretString>, ApiError> {
+        let inline = user.token.as_ref().filter(|token| !token.expose_secret().is_empty());
+        let read = given(&user.token_file).map(|file| read_token(Path::new(file)));
+        match (read, inline) {
+            (Some(Ok(token)), _) => Ok(Some(SecretString::from(token))),
+            (Some(Err(error)), None) => Err(error.into()),
+            (_, Some(token)) if !token.expose_secret().bytes().all(|b| b.is_ascii_graphic()) => {
+                Err(self.refuse("the user's token holds something that no token can hold"))
+            }
+            (_, token) => Ok(token.cloned()),
+        }
+    }
+
+    fn tls(&self, cluster: &Cluster, user: &AuthInfo) -> Result<Tls, ApiError> {
+        let is_insecure = cluster.insecure_skip_tls_verify.unwrap_or_default();
+        let authority = self.pem(
+            ("certificate authority", "certificate-authority-data"),
+            given(&cluster.certificate_authority_data),
+            given(&cluster.certificate_authority),
+        )?;
+        let trust = match (is_insecure, authority) {
+            (true, Some(_)) => {
+                let reason =
+                    "insecure-skip-tls-verify and a certificate-authority exclude each other";
+                return Err(self.refuse(reason));
+            }
+            (true, None) => Trust::Anyone,
+            (false, Some((path, pem))) => Trust::Authorities(authorities(&path, &pem)?),
+            (false, None) => Trust::Authorities(self.system()?),
+        };
+        let certificate = self.pem(
+            ("client certificate", "client-certificate-data"),
+            given(&user.client_certificate_data),
+            given(&user.client_certificate),
+        )?;
+        let key = self.pem(
+            ("client key", "client-key-data"),
+            user.client_key_data.as_ref().map(|key| key.expose_secret()).filter(|k| !k.is_empty()),
+            given(&user.client_key),
+        )?;
+        let identity = match (&certificate, &key) {
+            (None, None) => None,
+            (Some((path, chain)), Some((key_path, key))) => {
+                Some(Identity::from_pem((path, chain), (key_path, key))?)
+            }
+            (Some(_), None) => {
+                return Err(self.refuse("the user has a client certificate without a key"));
+            }
+            (None, Some(_)) => {
+                return Err(self.refuse("the user has a client key without a certificate"));
+            }
+        };
+        let mut tls = Tls::new(trust, identity)?;
+        if let Some(name) = given(&cluster.tls_server_name) {
+            let name = ServerName::try_from(name.to_owned())
+                .map_err(|_| self.refuse("tls-server-name is neither a name nor an address"))?;
+            tls.server_name = Some(name);
+        }
+        Ok(tls)
+    }
+
+    /// Returns PEM from the file itself, or from the file that it names, with the path for messages.
+    fn pem(
+        &self,
+        (what, field): (&'static str, &str),
+        data: Option<&str>,
+        file: Option<&str>,
+    ) -> Result<Option<(PathBuf, Vec<u8>)>, ApiError> {
+        if let Some(data) = data {
+            let data: String = data.split_ascii_whitespace().collect();
+            let ByteString(pem) = serde_json::from_value(data.into())
+                .map_err(|_| self.refuse(format!("{field} is not base64")))?;
+            return Ok(Some((PathBuf::from(&self.path), pem)));
+        }
+        let Some(file) = file.map(PathBuf::from) else { return Ok(None) };
+        let pem = read_bounded(what, &file)?;
+        Ok(Some((file, pem)))
+    }
+
+    /// Returns the authorities of the system, for a kubeconfig that names none.
+    fn system(&self) -> Result<RootCertStore, ApiError> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            let reason = "it names no certificate-authority, and the system has none either";
+            return Err(self.refuse(reason));
+        }
+        Ok(roots)
+    }
+}
+
+fn given(field: &Option<String>) -> Option<&str> {
+    field.as_deref().filter(|text| !text.is_empty())
+}

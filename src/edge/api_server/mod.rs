@@ -1,0 +1,25 @@
+//! Asking the API server for the pods of a node and for the node itself.
+//!
+//! What comes back is the answer's own bytes: who reads pods from a file reads these in the same way.
+//! The kubeconfig is read as kubectl reads it, with three exceptions that are errors and not surprises:
+//! kq runs no credential plugins, uses no proxy and sends no credentials without TLS.
+//!
+//! Without the feature `apiserver` everything here is an error that says so.
+
+mod error;
+
+#[cfg(feature = "apiserver")]
+mod client;
+#[cfg(feature = "apiserver")]
+mod kubeconfig;
+#[cfg(feature = "apiserver")]
+mod page;
+#[cfg(not(feature = "apiserver"))]
+mod without;
+
+pub use error::ApiError;
+
+#[cfg(feature = "apiserver")]
+pub use client::{ApiServer, connect};
+#[cfg(not(feature = "apiserver"))]
+pub use without::{ApiServer, connect};

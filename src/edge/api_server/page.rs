@@ -1,0 +1,127 @@
+//! What must be known of an answer without reading the pods in it.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// A list, or a part of one.
+#[derive(Deserialize)]
+struct Page<'a> {
+    kind: Option<String>,
+    metadata: Option<ListMeta>,
+    #[serde(borrow)]
+    items: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ListMeta {
+    #[serde(rename = "continue")]
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    kind: Option<String>,
+}
+
+/// Returns the token that continues a list, or why the page is none.
+pub(super) fn next(page: &[u8]) -> Result<Option<String>, String> {
+    let page: Page<'_> = serde_json::from_slice(page).map_err(|error| no_json(&error))?;
+    is_kind(page.kind.as_deref(), "PodList")?;
+    // An empty list of Go's can be null; a list without any is something else.
+    if !page.items.is_none_or(|items| items.get().starts_with('[')) {
+        return Err("a PodList whose items are no list".to_owned());
+    }
+    Ok(page.metadata.and_then(|metadata| metadata.next).filter(|next| !next.is_empty()))
+}
+
+/// Checks that an answer is an object of a kind, or returns what it is.
+pub(super) fn check_kind(answer: &[u8], expected: &str) -> Result<(), String> {
+    let object: Object = serde_json::from_slice(answer).map_err(|error| no_json(&error))?;
+    is_kind(object.kind.as_deref(), expected)
+}
+
+fn is_kind(kind: Option<&str>, expected: &str) -> Result<(), String> {
+    match kind {
+        Some(kind) if kind == expected => Ok(()),
+        Some(kind) => Err(format!("kind {kind:?}, expected {expected}")),
+        None => Err(format!("no kind, expected {expected}")),
+    }
+}
+
+fn no_json(error: &serde_json::Error) -> String {
+    format!("something that is no object in JSON: {error}")
+}
+
+/// Writes a text so that it can be a value in a query.
+pub(super) fn query_value(text: &str) -> String {
+    let mut written = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                written.push(char::from(byte));
+            }
+            _ => written.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    written
+}
+
+/// Tells whether a node can have that name: a DNS subdomain in lower case.
+///
+/// Anything else would change what is asked for: a comma adds to a field selector, an empty name asks
+/// for all nodes.
+pub(super) fn is_node_name(name: &str) -> bool {
+    let is_edge = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_label = |label: &str| {
+        let bytes = label.as_bytes();
+        bytes.first().is_some_and(is_edge)
+            && bytes.last().is_some_and(is_edge)
+            && bytes.iter().all(|byte| is_edge(byte) || *byte == b'-')
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_continue_or_end() {
+        let next_of = |text: &str| next(text.as_bytes());
+        assert_eq!(next_of(r#"{"kind":"PodList","metadata":{},"items":[]}"#), Ok(None));
+        assert_eq!(next_of(r#"{"kind":"PodList","items":null}"#), Ok(None));
+        let more =
+            r#"{"kind":"PodList","metadata":{"continue":"a","remainingItemCount":3},"items":[{}]}"#;
+        assert_eq!(next_of(more), Ok(Some("a".to_owned())));
+        let end = r#"{"kind":"PodList","metadata":{"continue":""},"items":[]}"#;
+        assert_eq!(next_of(end), Ok(None));
+        for (page, expected) in [
+            ("", "no object in JSON"),
+            ("[]", "no object in JSON"),
+            (r#"{"kind":"PodList","items":[}"#, "no object in JSON"),
+            (r#"{"kind":"PodList","items":[]} x"#, "no object in JSON"),
+            (r#"{"kind":"Status","items":[]}"#, "kind \"Status\", expected PodList"),
+            (r#"{"items":[]}"#, "no kind, expected PodList"),
+            (r#"{"kind":"PodList","items":{}}"#, "items are no list"),
+        ] {
+            let error = next_of(page).expect_err(page);
+            assert!(error.contains(expected), "{page}: {error}");
+        }
+    }
+
+    #[test]
+    fn node_names_are_subdomains() {
+        for name in ["a", "node-1", "ip-10-0-0-1.ec2.internal", "1"] {
+            assert!(is_node_name(name), "{name}");
+        }
+        let long = "a".repeat(254);
+        for name in ["", ".", "..", "a.", "-a", "A", "a,b", "a/b", "a b", "ü", long.as_str()] {
+            assert!(!is_node_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_query_cannot_hold_is_written_otherwise() {
+        assert_eq!(query_value("a=b&c d+/ü~"), "a%3Db%26c%20d%2B%2F%C3%BC~");
+    }
+}
