@@ -6,7 +6,7 @@
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::cgroup_tree::{
-    CgroupPath, CgroupTexts, CgroupTree, FileUse, KnownFile, known_file, v1_controllers,
+    CgroupPath, CgroupTexts, CgroupTree, FileUse, KnownFile, LEVELS, known_file, v1_controllers,
 };
 use crate::facts::sought::Tried;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,10 +25,6 @@ pub struct TreeWants {
     /// The processes, and `oom_score_adj` of those in containers.
     pub processes: bool,
 }
-
-/// Below a root there are at most this many levels: QoS class, pod, container. What is deeper belongs
-/// to the programs in the container.
-const LEVELS: usize = 3;
 
 /// No cgroup that is meant to be used is deeper.
 const DEEPEST: usize = 32;

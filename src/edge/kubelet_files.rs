@@ -1,5 +1,6 @@
 //! Reading the kubelet's configuration, its drop-ins, and Node objects from files.
 
+use crate::edge::host::{LIMIT, read_beneath};
 use crate::edge::input::{InputError, plain, read_input, shown};
 use crate::facts::describe::ConfigSource;
 use crate::facts::kubelet_config::{MergeError, Source, drop_in_order, merge};
@@ -17,6 +18,14 @@ pub enum KubeletFileError {
     /// It could not be read.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// It could not be read on the node.
+    #[error("cannot read {path}: {reason}")]
+    Host {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
     /// A folder could not be read.
     #[error("cannot read folder {path}: {}", plain(error))]
     Folder {
@@ -76,9 +85,71 @@ pub fn read_kubelet_config(
     folder: Option<&str>,
     notes: &mut Vec<String>,
 ) -> Result<ConfigSource, KubeletFileError> {
+    read_files(&Files::Named, file, folder, notes)
+}
+
+/// Reads a kubelet's configuration like [`read_kubelet_config`], from the node whose root folder is at
+/// `root`; the paths are those on the node.
+///
+/// # Errors
+///
+/// Fails for what cannot be read.
+pub fn read_kubelet_config_beneath(
+    root: &Path,
+    file: Option<&str>,
+    folder: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<ConfigSource, KubeletFileError> {
+    read_files(&Files::Beneath(root), file, folder, notes)
+}
+
+/// Where files are.
+enum Files<'a> {
+    /// Where a person says.
+    Named,
+    /// On a node.
+    Beneath(&'a Path),
+}
+
+impl Files<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, KubeletFileError> {
+        match self {
+            Self::Named => Ok(read_input(path)?),
+            Self::Beneath(root) => read_beneath(root, path, LIMIT).map_err(|error| {
+                KubeletFileError::Host { path: path.to_owned(), reason: error.to_string() }
+            }),
+        }
+    }
+
+    /// Returns the files in a folder and in those in it.
+    fn list(&self, folder: &str) -> Result<Vec<String>, KubeletFileError> {
+        let refuse = |error| KubeletFileError::Folder { path: folder.to_owned(), error };
+        let mut paths = Vec::new();
+        match self {
+            Self::Named => collect_files(Path::new(folder), &mut paths).map_err(refuse)?,
+            Self::Beneath(root) => {
+                let on_node = root.join(folder.trim_start_matches('/'));
+                collect_files(&on_node, &mut paths).map_err(refuse)?;
+                let root = root.to_string_lossy();
+                for path in &mut paths {
+                    let rest = path.strip_prefix(root.as_ref()).unwrap_or(path);
+                    *path = format!("/{}", rest.trim_start_matches('/'));
+                }
+            }
+        }
+        Ok(paths)
+    }
+}
+
+fn read_files(
+    files: &Files<'_>,
+    file: Option<&str>,
+    folder: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<ConfigSource, KubeletFileError> {
     let mut config = ConfigSource::default();
     if let Some(file) = file {
-        let mut value = read_document(file, notes)?;
+        let mut value = document(file, files.read(file)?, notes)?;
         config.source = Some(Source::File);
         if value.get("kubeletconfig").is_some_and(Value::is_object) {
             // The answer of `/configz`.
@@ -89,26 +160,25 @@ pub fn read_kubelet_config(
         config.value = value;
     }
     if let Some(folder) = folder {
-        add_drop_ins(&mut config, folder, notes)?;
+        add_drop_ins(files, &mut config, folder, notes)?;
     }
     Ok(config)
 }
 
 fn add_drop_ins(
+    files: &Files<'_>,
     config: &mut ConfigSource,
     folder: &str,
     notes: &mut Vec<String>,
 ) -> Result<(), KubeletFileError> {
-    let mut paths = Vec::new();
-    collect_files(Path::new(folder), &mut paths)
-        .map_err(|error| KubeletFileError::Folder { path: folder.to_owned(), error })?;
+    let paths = files.list(folder)?;
     let found = drop_in_order(paths.iter().map(String::as_str));
     for path in &found.skipped {
         notes.push(format!("{path}: left out, drop-ins end in .conf"));
     }
     let mut drop_ins = Vec::new();
     for path in found.read {
-        let value = read_document(&path, notes)?;
+        let value = document(&path, files.read(&path)?, notes)?;
         set_origins(config, &value, &path);
         drop_ins.push((path, value));
     }
@@ -155,7 +225,7 @@ pub fn read_node_object(
     path: &str,
     notes: &mut Vec<String>,
 ) -> Result<NodeObject, KubeletFileError> {
-    let mut value = read_document(path, notes)?;
+    let mut value = document(path, read_input(path)?, notes)?;
     let no_node =
         |message: String| KubeletFileError::NoNode { path: shown(path).to_owned(), message };
     if let Some(items) = value.get_mut("items").and_then(Value::as_array_mut) {
@@ -173,11 +243,15 @@ pub fn read_node_object(
         .map_err(|error| no_node(format!("{}: {}", error.path(), error.inner())))
 }
 
-/// Reads the one document of a file.
-fn read_document(path: &str, notes: &mut Vec<String>) -> Result<Value, KubeletFileError> {
+/// Returns the one document of a file.
+fn document(
+    path: &str,
+    content: Vec<u8>,
+    notes: &mut Vec<String>,
+) -> Result<Value, KubeletFileError> {
     let name = || shown(path).to_owned();
-    let text = String::from_utf8(read_input(path)?)
-        .map_err(|_| KubeletFileError::NotText { path: name() })?;
+    let text =
+        String::from_utf8(content).map_err(|_| KubeletFileError::NotText { path: name() })?;
     let documents: Vec<_> =
         yaml::documents(&text).into_iter().filter(|document| !document.is_empty()).collect();
     let [document] = documents.as_slice() else {

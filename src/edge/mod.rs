@@ -5,6 +5,7 @@
 pub mod api_server;
 pub mod cgroup_files;
 pub mod cgroup_tree;
+pub mod clock;
 pub mod cri;
 pub mod host;
 pub mod http;
@@ -15,3 +16,4 @@ pub mod kubelet_process;
 pub mod program_version;
 pub mod replace;
 pub mod snapshot_file;
+pub mod spec;

@@ -150,6 +150,26 @@ impl CgroupTree {
         self.cgroups.range(root..).take_while(|(path, _)| path.is_within(root))
     }
 
+    /// Forgets what was not asked for: what the kernel counts, or the processes and, with them, what is
+    /// deeper below the roots than pods and containers are.
+    pub fn restrict(&mut self, roots: &[CgroupPath], usage: bool, processes: bool) {
+        let Some(version) = self.layout.version() else { return };
+        if !processes {
+            self.oom_score_adj.clear();
+            self.cgroups.retain(|path, _| {
+                let within = roots.iter().find(|root| path.is_within(root));
+                within.is_none_or(|root| path.depth() <= root.depth() + LEVELS)
+            });
+        }
+        for texts in self.cgroups.values_mut() {
+            texts.0.retain(|name, _| match known_file(version, name).map(|file| file.used_for) {
+                Some(FileUse::Usage) => usage,
+                Some(FileUse::Processes) => processes,
+                Some(FileUse::Setting) | None => true,
+            });
+        }
+    }
+
     /// Walks over the cgroups that are directly in one.
     pub fn children<'t>(
         &'t self,
@@ -159,6 +179,10 @@ impl CgroupTree {
         self.within(parent).filter(move |(path, _)| path.depth() == depth)
     }
 }
+
+/// Below the cgroup of all pods there are at most this many levels: QoS class, pod, container. What is
+/// deeper belongs to the programs in the container.
+pub const LEVELS: usize = 3;
 
 /// What a file is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 
 use crate::facts::allocatable::{OverReserved, ReservationError, node_allocatable, reservations};
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion, ParseCgroupError};
+use crate::facts::host::{CPUS_ONLINE, HUGEPAGES, HostFactError, HostFacts, MEMINFO, PID_MAX};
 use crate::facts::kubelet_config::{
     CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
     aggregate, effective, read, validate,
@@ -18,6 +19,7 @@ use crate::k8s::cpuset::CpuSet;
 use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{ResourceList, ResourceName};
+use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::version::{Known, KubeletVersion};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +43,21 @@ pub struct NodeSources {
     pub swap_controller: Option<bool>,
     /// `--page-size` in bytes.
     pub page_size: Option<i64>,
+    /// What was found on a live node, or in a snapshot of it.
+    pub live: Option<LiveSources>,
+}
+
+/// What was found on a live node. Everything that was said of it by hand wins over this.
+#[derive(Clone, Debug, Default)]
+pub struct LiveSources {
+    /// What the machine says of itself.
+    pub host: HostFacts,
+    /// What the kubelet's own program says, and where it is.
+    pub kubelet_version: Option<(String, String)>,
+    /// The driver that the runtime tells the kubelet to use, and how it told.
+    pub runtime_driver: Option<(CgroupDriver, String)>,
+    /// The driver that made the tree, judging by its names, and the cgroup that says so.
+    pub tree_driver: Option<(CgroupDriver, String)>,
 }
 
 /// The kubelet's configuration as one object, and who set each of its fields.
@@ -136,19 +153,23 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
             error,
             origin: sources.config.origins.get("featureGates").cloned(),
         })?;
-    let cgroup_version = facts.add(
-        "cgroupVersion",
-        sources.cgroup_version.map(|version| (version, Origin::Flag("--cgroup-version"))),
-        || Some(CgroupVersion::V2),
-        "--cgroup-version",
-    );
+    let mut live = Live { sources: sources.live.as_ref(), warnings: Vec::new() };
+    let said = sources.cgroup_version.map(|version| (version, Origin::Flag("--cgroup-version")));
+    let said = said.or_else(|| {
+        let layout = live.host("the mounted cgroup hierarchies", HostFacts::cgroup_layout)?;
+        Some((layout.0.version()?, layout.1))
+    });
+    let cgroup_version =
+        facts.add("cgroupVersion", said, || Some(CgroupVersion::V2), "--cgroup-version");
     let cgroup_version = cgroup_version.unwrap_or(CgroupVersion::V2);
     check(&given, &gates, cgroup_version, &sources.config, &mut warnings)?;
     let mut config = effective(&given, version);
     let cgroup_driver: CgroupDriver = config.cgroup_driver.parse().map_err(|error| {
         DescribeError::Driver { error, origin: sources.config.origins.get("cgroupDriver").cloned() }
     })?;
-    let capacity = capacity(sources, &mut facts);
+    let (cgroup_driver, driver_origin) = live.driver(cgroup_driver, &sources.config, version);
+    config.cgroup_driver = cgroup_driver.to_string();
+    let capacity = capacity(sources, &mut live, &mut facts);
     let cpus = capacity
         .get(&ResourceName::Cpu)
         .and_then(crate::k8s::quantity::Quantity::as_units)
@@ -168,6 +189,7 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
     if let Some(origin) = origins.get("reservedSystemCPUs").cloned() {
         origins.insert("systemReserved".to_owned(), origin);
     }
+    origins.extend(driver_origin.map(|origin| ("cgroupDriver".to_owned(), origin)));
     add_configuration(&mut facts, &config, cgroup_version, &origins);
     let flag = |name| Origin::Flag(name);
     let object = sources.object.as_ref();
@@ -176,16 +198,24 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
             let (file, object) = object?;
             Some((object.status.node_info.swap.capacity?, Origin::Source(file.clone())))
         });
+    let swap_capacity = swap_capacity.or_else(|| live.host("/proc/meminfo", HostFacts::swap_bytes));
     let swap_capacity = facts.add("swapCapacity", swap_capacity, || None, "--swap-capacity");
     warnings.extend(start_warnings(&config, &reserved, swap_capacity));
     if let Some((file, object)) = object {
         warnings.extend(status_warnings(file, object, &allocatable));
     }
-    let swap_controller = sources.swap_controller.map(|on| (on, flag("--swap-controller")));
+    let swap_controller = sources
+        .swap_controller
+        .map(|on| (on, flag("--swap-controller")))
+        .or_else(|| live.host("the cgroup tree", HostFacts::swap_controller));
     let swap_controller =
         facts.add("swapController", swap_controller, || Some(true), "--swap-controller");
     let page_size = sources.page_size.map(|bytes| (bytes, flag("--page-size")));
+    let of_host = sources.live.as_ref().and_then(|live| live.host.page_size);
+    let page_size =
+        page_size.or_else(|| of_host.map(|bytes| (bytes, Origin::Source("the host".to_owned()))));
     let page_size = facts.add("pageSize", page_size, || Some(4096), "--page-size");
+    warnings.extend(live.warnings);
     Ok(Node {
         name: object
             .map(|(_, object)| object.metadata.name.clone())
@@ -245,6 +275,11 @@ fn kubelet_version(
             }
             (flag, _) => flag,
         };
+    let of_program = || {
+        let (text, source) = sources.live.as_ref()?.kubelet_version.as_ref()?;
+        Some((text.parse().ok()?, Origin::Source(source.clone())))
+    };
+    let given = given.or_else(of_program);
     let version = given.as_ref().map_or(KubeletVersion::NEWEST, |(version, _)| *version);
     let shown = given.map(|(version, origin)| (version.to_string(), origin));
     facts.add(
@@ -319,9 +354,13 @@ fn check(
 }
 
 /// Returns the capacity: flags over the Node object, resource by resource.
-fn capacity(sources: &NodeSources, facts: &mut Facts) -> ResourceList {
+fn capacity(sources: &NodeSources, live: &mut Live<'_>, facts: &mut Facts) -> ResourceList {
     let mut capacity = ResourceList::default();
     let mut origins = BTreeMap::new();
+    for (name, amount, source) in live.capacity() {
+        capacity.insert(name.clone(), amount);
+        origins.insert(name, source);
+    }
     if let Some((file, object)) = &sources.object {
         for (name, amount) in object.status.capacity.iter().filter(|(name, _)| is_machine(name)) {
             capacity.insert(name.clone(), amount.clone());
@@ -346,12 +385,90 @@ fn capacity(sources: &NodeSources, facts: &mut Facts) -> ResourceList {
     let origin = origins.iter().find(|(name, _)| name.hugepage_size().is_some());
     let given = origin.map(|(_, origin)| (json!(hugepages), origin.clone()));
     let given = given.or_else(|| {
-        // A Node object that names none has none.
-        let (file, _) = sources.object.as_ref()?;
-        Some((json!({}), Origin::Source(file.clone())))
+        // A Node object that names none has none, and so has a machine.
+        if let Some((file, _)) = &sources.object {
+            return Some((json!({}), Origin::Source(file.clone())));
+        }
+        live.host(HUGEPAGES, HostFacts::hugepages).map(|(_, origin)| (json!({}), origin))
     });
     facts.add("capacity.hugepages", given, || Some(json!({})), "--capacity hugepages-2Mi=AMOUNT");
     capacity
+}
+
+/// What a live node said, and what could not be understood of it.
+struct Live<'a> {
+    sources: Option<&'a LiveSources>,
+    warnings: Vec<String>,
+}
+
+impl Live<'_> {
+    /// Reads a fact of the host; one that cannot be had is said.
+    fn host<T>(
+        &mut self,
+        source: &str,
+        read: impl Fn(&HostFacts) -> Result<T, HostFactError>,
+    ) -> Option<(T, Origin)> {
+        match read(&self.sources?.host) {
+            Ok(value) => Some((value, Origin::Source(source.to_owned()))),
+            Err(error) => {
+                let text = error.to_string();
+                if !self.warnings.contains(&text) {
+                    self.warnings.push(text);
+                }
+                None
+            }
+        }
+    }
+
+    /// Returns what the host has.
+    fn capacity(&mut self) -> Vec<(ResourceName, Quantity, Origin)> {
+        let mut found = Vec::new();
+        let number = |cpus: CpuSet| i64::try_from(cpus.len()).unwrap_or(i64::MAX);
+        let mut add = |name: ResourceName, format, said: Option<(i64, Origin)>| {
+            found.extend(
+                said.map(|(units, origin)| (name, Quantity::from_units(units, format), origin)),
+            );
+        };
+        let cpus = self.host(CPUS_ONLINE, HostFacts::cpus);
+        let cpus = cpus.map(|(cpus, origin)| (number(cpus), origin));
+        add(ResourceName::Cpu, Format::DecimalSi, cpus);
+        let memory = self.host(MEMINFO, HostFacts::memory_bytes);
+        add(ResourceName::Memory, Format::BinarySi, memory);
+        let pids = self.host(PID_MAX, HostFacts::pid_limit);
+        add("pid".into(), Format::DecimalSi, pids);
+        let hugepages = self.host(HUGEPAGES, HostFacts::hugepages);
+        for (size, bytes) in hugepages.iter().flat_map(|(sizes, _)| sizes) {
+            let origin = Origin::Source(HUGEPAGES.to_owned());
+            let name = ResourceName::from(format!("hugepages-{size}").as_str());
+            add(name, Format::BinarySi, Some((*bytes, origin)));
+        }
+        found
+    }
+
+    /// Returns the driver that the kubelet uses, and who says so when it is not its configuration.
+    ///
+    /// A kubelet asks the runtime (gate KubeletCgroupDriverFromCRI, on since 1.31) and goes by its
+    /// configuration when the runtime cannot tell. Without either, the tree shows what it is.
+    fn driver(
+        &mut self,
+        configured: CgroupDriver,
+        config: &ConfigSource,
+        version: KubeletVersion,
+    ) -> (CgroupDriver, Option<Origin>) {
+        let Some(sources) = self.sources else { return (configured, None) };
+        let origin = config.origins.get("cgroupDriver");
+        if matches!(origin, Some(Origin::Flag(_))) {
+            return (configured, None);
+        }
+        let said = |(driver, source): &(CgroupDriver, String)| {
+            (*driver, Some(Origin::Source(source.clone())))
+        };
+        match (&sources.runtime_driver, origin, &sources.tree_driver) {
+            (Some(runtime), ..) if version.at_least(31) => said(runtime),
+            (_, None, Some(tree)) => said(tree),
+            _ => (configured, None),
+        }
+    }
 }
 
 /// Tells whether a resource is of the machine, not of a device plugin.

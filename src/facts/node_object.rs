@@ -38,6 +38,12 @@ pub struct NodeStatus {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeInfo {
+    /// The number of the machine.
+    #[serde(rename = "machineID")]
+    pub machine_id: String,
+    /// The number of the boot.
+    #[serde(rename = "bootID")]
+    pub boot_id: String,
     /// `v1.36.2`
     pub kubelet_version: String,
     /// The machine's swap, where the kubelet reports it.

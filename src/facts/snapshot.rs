@@ -6,10 +6,13 @@
 //! secrets, none of the annotations but three.
 
 use crate::facts::cgroup_tree::CgroupTree;
+use crate::facts::host::HostFacts;
 use crate::facts::kubelet_config::Source;
+use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::node_object::NodeObject;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::sought::Sought;
+use crate::facts::state_files::StateFiles;
 use crate::k8s::manifest::LoadedPod;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,6 +39,12 @@ pub struct Snapshot {
     pub taken_by: String,
     /// Where the node's root folder was, and why there.
     pub host_root: HostRoot,
+    /// What the machine says of itself.
+    pub host: HostFacts,
+    /// The name of the node, as its kubelet takes it.
+    pub node_name: Sought<String>,
+    /// The running kubelet.
+    pub kubelet: Sought<KubeletProcess>,
     /// Its version: `v1.36.2`.
     pub kubelet_version: Sought<String>,
     /// Its configuration.
@@ -46,6 +55,8 @@ pub struct Snapshot {
     pub pods: Sought<RecordedPods>,
     /// What the container runtime says.
     pub runtime: Sought<RuntimeFacts>,
+    /// The kubelet's own files.
+    pub state_files: Option<StateFiles>,
     /// The kernel's cgroups.
     pub cgroups: Sought<CgroupTree>,
 }

@@ -4,6 +4,7 @@ mod cgroup;
 mod cli;
 mod exit;
 mod generate;
+mod live;
 mod node_args;
 mod write;
 

@@ -9,16 +9,19 @@ use kq::cgroup::plan::RuntimeFormula;
 use kq::edge::input::shown;
 use kq::edge::kubelet_files::{KubeletFileError, read_kubelet_config, read_node_object};
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq::facts::describe::{ConfigSource, DescribeError, NodeSources, describe};
+use kq::facts::describe::{ConfigSource, DescribeError, LiveSources, NodeSources, describe};
 use kq::facts::kubelet_config::ConfigError;
 use kq::facts::node::Node;
+use kq::facts::node_object::NodeObject;
 use kq::facts::origin::Origin;
+use kq::facts::runtime::LowLevelRuntime;
 use kq::facts::settings::{assign, assign_gates, assign_list};
 use kq::k8s::cpuset::CpuSet;
 use kq::k8s::feature_gates::parse_flag;
 use kq::k8s::pod::{ResourceList, ResourceName};
 use kq::k8s::quantity::Quantity;
 use kq::k8s::version::KubeletVersion;
+use serde_json::Value;
 use std::error::Error;
 use std::str::FromStr;
 
@@ -103,6 +106,21 @@ pub struct NodeArgs {
     page_size: Option<i64>,
 }
 
+/// What was found of a node, without being told.
+#[derive(Default)]
+pub struct FoundNode {
+    /// The kubelet's configuration.
+    pub config: ConfigSource,
+    /// The Node object, and where it is from.
+    pub object: Option<(String, NodeObject)>,
+    /// What the machine and the runtime say.
+    pub live: Option<LiveSources>,
+    /// The program that creates containers.
+    pub low_level: Option<LowLevelRuntime>,
+    /// What is odd about any of it.
+    pub notes: Vec<String>,
+}
+
 /// A node, and how its runtime computes weights.
 pub struct Described {
     /// The node.
@@ -119,23 +137,46 @@ impl NodeArgs {
         self.kubelet_config.iter().chain(&self.node_file)
     }
 
+    /// Tells whether the kubelet's configuration is given.
+    pub fn has_kubelet_config(&self) -> bool {
+        self.kubelet_config.is_some() || self.kubelet_config_dir.is_some()
+    }
+
+    /// Returns `cgroupRoot` and `cgroupsPerQOS`: what is given by flags, else what the configuration
+    /// says.
+    pub fn kubelet_root(&self, config: Option<&Value>) -> (String, bool) {
+        let root = config.and_then(|config| config.get("cgroupRoot")?.as_str());
+        let root = self.cgroup_root.as_deref().or(root).filter(|root| !root.is_empty());
+        let per_qos = config.and_then(|config| config.get("cgroupsPerQOS")?.as_bool());
+        (root.unwrap_or("/").to_owned(), per_qos.unwrap_or(true))
+    }
+
     /// Reads the files that are named and describes the node.
     pub fn gather(&self) -> Result<Described, Failure> {
-        let mut notes = Vec::new();
-        let mut config = read_kubelet_config(
-            self.kubelet_config.as_deref(),
-            self.kubelet_config_dir.as_deref(),
-            &mut notes,
-        )
-        .map_err(of_file)?;
+        self.describe(FoundNode::default())
+    }
+
+    /// Describes a node that was found; what is given wins over it.
+    pub fn describe(&self, found: FoundNode) -> Result<Described, Failure> {
+        let mut notes = found.notes;
+        let mut config = match self.has_kubelet_config() {
+            false => found.config,
+            true => read_kubelet_config(
+                self.kubelet_config.as_deref(),
+                self.kubelet_config_dir.as_deref(),
+                &mut notes,
+            )
+            .map_err(of_file)?,
+        };
         self.set_fields(&mut config)?;
         let object = match &self.node_file {
             Some(file) => {
                 Some((file.clone(), read_node_object(file, &mut notes).map_err(of_file)?))
             }
-            None => None,
+            None => found.object,
         };
         let sources = NodeSources {
+            live: found.live,
             config,
             object,
             kubelet_version: self.kubelet_version,
@@ -146,7 +187,7 @@ impl NodeArgs {
             page_size: self.page_size,
         };
         let node = describe(&sources).map_err(|error| self.of_description(error))?;
-        let formula = self.formula(node.kubelet_version)?;
+        let formula = self.formula(node.kubelet_version, found.low_level.as_ref())?;
         Ok(Described { node, formula, notes })
     }
 
@@ -194,7 +235,11 @@ impl NodeArgs {
 
     /// Decides the runtime's formula; one that nobody gave is that of the runtimes of the kubelet's
     /// days: runc has computed the curve since 1.3.2, which came out between kubelet 1.34 and 1.35.
-    fn formula(&self, version: KubeletVersion) -> Result<RuntimeFormula, Failure> {
+    fn formula(
+        &self,
+        version: KubeletVersion,
+        found: Option<&LowLevelRuntime>,
+    ) -> Result<RuntimeFormula, Failure> {
         if let Some(formula) = self.runtime_weight_formula {
             return Ok(RuntimeFormula { formula, assumed: false });
         }
@@ -209,6 +254,10 @@ impl NodeArgs {
                 ))
                 .hint("for another runtime, say --runtime-weight-formula linear or quadratic")),
             };
+        }
+        let found = found.and_then(|found| WeightFormula::of_runtime(&found.name, &found.version));
+        if let Some(formula) = found {
+            return Ok(RuntimeFormula { formula, assumed: false });
         }
         let formula =
             if version.at_least(35) { WeightFormula::Quadratic } else { WeightFormula::Linear };

@@ -1,0 +1,134 @@
+//! The flags that say where facts are.
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+use kq::edge::spec::Given;
+use kq::facts::snapshot::PodSource;
+use kq::k8s::duration::GoDuration;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The flags that say where facts are. Without any, kq looks around on the node on which it runs.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Where the facts come from")]
+pub struct SourceArgs {
+    /// A file of kq snapshot; nothing else is asked then
+    #[arg(long, value_name = "FILE")]
+    pub snapshot: Option<String>,
+
+    /// The folder where the node's root is; else /host in a debugging container, else /
+    #[arg(long, value_name = "DIR")]
+    pub host_root: Option<PathBuf>,
+
+    /// The pods of the node: manifests or lists; - is standard input (can be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub pods: Vec<String>,
+
+    /// Ask only this source for pods: api-server, kubelet, static or runtime
+    #[arg(long, value_name = "SOURCE", value_parser = pod_source())]
+    pub pods_from: Option<PodSource>,
+
+    /// The node's name to the API server; else the kubelet's, else the host's
+    #[arg(long, value_name = "NAME")]
+    pub node_name: Option<String>,
+
+    /// How to reach the API server; else $KUBECONFIG, else the kubelet's own
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// The context in the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+
+    /// The kubelet's API, such as https://127.0.0.1:10250; else what its configuration says
+    #[arg(long, value_name = "URL")]
+    pub kubelet_url: Option<String>,
+
+    /// A bearer token for the kubelet's API
+    #[arg(long, value_name = "FILE")]
+    pub kubelet_token_file: Option<PathBuf>,
+
+    /// A client certificate for the kubelet's API, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub kubelet_client_certificate: Option<PathBuf>,
+
+    /// The key of the client certificate; else it is in the same file
+    #[arg(long, value_name = "FILE", requires = "kubelet_client_certificate")]
+    pub kubelet_client_key: Option<PathBuf>,
+
+    /// The authority of the kubelet's own certificate, in PEM; else it is not verified, and no token
+    /// is sent
+    #[arg(long, value_name = "FILE")]
+    pub kubelet_certificate_authority: Option<PathBuf>,
+
+    /// Send the token even to a kubelet whose certificate nobody can verify
+    #[arg(long)]
+    pub kubelet_insecure_skip_tls_verify: bool,
+
+    /// The container runtime, such as unix:///run/containerd/containerd.sock; else
+    /// $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet's, the usual sockets
+    #[arg(long, value_name = "ENDPOINT")]
+    pub runtime_endpoint: Option<String>,
+
+    /// How long each source may take
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = parse_timeout)]
+    pub timeout: Duration,
+
+    /// Say what was asked, and what came of it
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+impl Default for SourceArgs {
+    fn default() -> Self {
+        Self {
+            snapshot: None,
+            host_root: None,
+            pods: Vec::new(),
+            pods_from: None,
+            node_name: None,
+            kubeconfig: None,
+            context: None,
+            kubelet_url: None,
+            kubelet_token_file: None,
+            kubelet_client_certificate: None,
+            kubelet_client_key: None,
+            kubelet_certificate_authority: None,
+            kubelet_insecure_skip_tls_verify: false,
+            runtime_endpoint: None,
+            timeout: Duration::from_secs(3),
+            verbose: false,
+        }
+    }
+}
+
+impl SourceArgs {
+    /// Returns what was said, for the order of the sources.
+    pub fn given(&self, kubeconfig: bool) -> Given {
+        Given {
+            pod_files: !self.pods.is_empty(),
+            pods_from: self.pods_from,
+            kubeconfig,
+            ..Given::default()
+        }
+    }
+}
+
+fn pod_source() -> impl TypedValueParser<Value = PodSource> {
+    let names = ["api-server", "kubelet", "static", "runtime"];
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "api-server" => PodSource::ApiServer,
+        "kubelet" => PodSource::Kubelet,
+        "static" => PodSource::StaticManifests,
+        _ => PodSource::Runtime,
+    })
+}
+
+/// Reads a duration that something can be waited for.
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
+    match u64::try_from(duration.0) {
+        Ok(nanoseconds) if nanoseconds > 0 => Ok(Duration::from_nanos(nanoseconds)),
+        _ => Err("expected a duration of more than 0, such as 3s or 500ms".to_owned()),
+    }
+}

@@ -1,0 +1,228 @@
+//! The running kubelet's configuration: what it says itself, else the files and flags it was started
+//! with.
+
+use super::args::SourceArgs;
+use crate::node_args::NodeArgs;
+use kq::edge::kubelet_api::{Credentials, KubeletApi, ServerTrust};
+use kq::edge::kubelet_files::read_kubelet_config_beneath;
+use kq::edge::spec::{self, config_sources};
+use kq::facts::describe::ConfigSource;
+use kq::facts::kubelet_config::Source;
+use kq::facts::kubelet_endpoint::{
+    CONTROL_PLANE_CERTIFICATE, CONTROL_PLANE_KEY, CredentialsOrigin, KnownKubelet, KubeletEndpoint,
+    kubelet_endpoints,
+};
+use kq::facts::kubelet_process::{Assignment, DEFAULT_ROOT_DIR, KubeletProcess};
+use kq::facts::origin::Origin;
+use kq::facts::settings::{assign, assign_gates, assign_list};
+use kq::facts::snapshot::RecordedConfig;
+use kq::facts::sought::{Found, Sought, Tried};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What the configuration says about where other facts are.
+#[derive(Clone, Debug, Default)]
+pub struct KubeletConfig {
+    value: Value,
+    /// `--root-dir`
+    pub root_dir: String,
+    /// The flag wins over the field.
+    pub static_pods: Option<String>,
+    /// `containerRuntimeEndpoint`
+    pub runtime_endpoint: Option<String>,
+}
+
+impl KubeletConfig {
+    /// Returns what a configuration says.
+    pub fn of(config: &Sought<RecordedConfig>, process: Option<&KubeletProcess>) -> Self {
+        let value = config.value().map_or(Value::Null, |config| config.value.clone());
+        let text =
+            |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let flags = process.map(KubeletProcess::interpreted).unwrap_or_default();
+        Self {
+            root_dir: flags.root_dir.unwrap_or_else(|| DEFAULT_ROOT_DIR.to_owned()),
+            static_pods: text("staticPodPath").map(str::to_owned).or(flags.pod_manifest_path),
+            runtime_endpoint: text("containerRuntimeEndpoint")
+                .map(str::to_owned)
+                .or(flags.container_runtime_endpoint),
+            value,
+        }
+    }
+
+    /// Returns the whole of it, if it is known.
+    pub fn value(&self) -> Option<&Value> {
+        Some(&self.value).filter(|value| value.is_object())
+    }
+}
+
+/// Reads the configuration from the best source that answers. One that is named on the command line
+/// is read elsewhere, and makes all of this unnecessary.
+pub fn gather(
+    args: &SourceArgs,
+    node: &NodeArgs,
+    root: &Path,
+    process: Option<&KubeletProcess>,
+) -> Sought<RecordedConfig> {
+    let given = spec::Given { kubelet_config: node.has_kubelet_config(), ..args.given(false) };
+    let on_disk = process.map(|process| of_process(root, process));
+    let mut tried = Vec::new();
+    for source in config_sources(given) {
+        match source {
+            spec::ConfigSource::File => {
+                let reason = "not asked: --kubelet-config is given".to_owned();
+                tried.push(Tried { source: "the running kubelet".to_owned(), reason });
+            }
+            spec::ConfigSource::Configz => {
+                let value = on_disk.as_ref().and_then(|read| read.as_ref().ok());
+                let known = known_kubelet(args, root, value.map(|(_, config)| &config.value));
+                for endpoint in kubelet_endpoints(&known) {
+                    let source = format!("{}/configz", endpoint.url);
+                    match configz(args, root, &endpoint) {
+                        Ok(config) => {
+                            return Sought { found: Some(Found { source, value: config }), tried };
+                        }
+                        Err(reason) => tried.push(Tried { source, reason }),
+                    }
+                }
+            }
+            spec::ConfigSource::Process => match &on_disk {
+                Some(Ok((source, config))) => {
+                    let found = Found { source: source.clone(), value: config.clone() };
+                    return Sought { found: Some(found), tried };
+                }
+                Some(Err(failed)) => tried.push(failed.clone()),
+                None => tried.push(Tried {
+                    source: "/proc".to_owned(),
+                    reason: "no kubelet runs on this node".to_owned(),
+                }),
+            },
+        }
+    }
+    Sought { found: None, tried }
+}
+
+/// Returns what is known about the kubelet's endpoints.
+pub fn known_kubelet(args: &SourceArgs, root: &Path, config: Option<&Value>) -> KnownKubelet {
+    let number = |field: &str| {
+        config?.get(field).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok())
+    };
+    let files = [CONTROL_PLANE_CERTIFICATE, CONTROL_PLANE_KEY].into_iter().map(PathBuf::from);
+    let exists = |path: &PathBuf| root.join(path.strip_prefix("/").unwrap_or(path)).exists();
+    KnownKubelet {
+        url: args.kubelet_url.clone(),
+        token_file: args.kubelet_token_file.clone(),
+        client_certificate: args.kubelet_client_certificate.clone(),
+        client_key: args.kubelet_client_key.clone(),
+        address: config
+            .and_then(|config| config.get("address")?.as_str())
+            .map(str::to_owned)
+            .filter(|address| !address.is_empty()),
+        port: number("port"),
+        // A file that does not name it turns it off.
+        read_only_port: number("readOnlyPort").or_else(|| config.map(|_| 0)),
+        accepts_certificates: config.map(|config| {
+            let file = config.pointer("/authentication/x509/clientCAFile").and_then(Value::as_str);
+            file.is_some_and(|file| !file.is_empty())
+        }),
+        files: files.filter(exists).collect(),
+    }
+}
+
+/// Asks an endpoint of the kubelet.
+///
+/// # Errors
+///
+/// Fails with the reason, and what to do about it.
+pub fn ask(
+    args: &SourceArgs,
+    root: &Path,
+    endpoint: &KubeletEndpoint,
+    path: &str,
+) -> Result<Vec<u8>, String> {
+    let server = match &args.kubelet_certificate_authority {
+        Some(file) => ServerTrust::Authority(file.clone()),
+        None => ServerTrust::Insecure,
+    };
+    let is_token = matches!(endpoint.credentials, Credentials::TokenFile(_));
+    if is_token && server == ServerTrust::Insecure && !args.kubelet_insecure_skip_tls_verify {
+        return Err("a token is not sent to a server that nobody can verify: say \
+                    --kubelet-certificate-authority FILE or --kubelet-insecure-skip-tls-verify"
+            .to_owned());
+    }
+    let on_node = |file: &Path| root.join(file.strip_prefix("/").unwrap_or(file));
+    let credentials = match (&endpoint.credentials, endpoint.credentials_origin) {
+        (Credentials::ClientCertificate { certificate, key }, CredentialsOrigin::ControlPlane) => {
+            Credentials::ClientCertificate { certificate: on_node(certificate), key: on_node(key) }
+        }
+        (credentials, _) => credentials.clone(),
+    };
+    let api = KubeletApi { url: endpoint.url.clone(), credentials, server };
+    api.get(path, args.timeout).map_err(|error| match kq::edge::kubelet_api::hint(&error) {
+        Some(hint) => format!("{error} ({hint})"),
+        None => error.to_string(),
+    })
+}
+
+fn configz(
+    args: &SourceArgs,
+    root: &Path,
+    endpoint: &KubeletEndpoint,
+) -> Result<RecordedConfig, String> {
+    let answer = ask(args, root, endpoint, "/configz")?;
+    let mut answer: Value = serde_json::from_slice(&answer)
+        .map_err(|error| format!("the answer is no JSON: {error}"))?;
+    let mut value = answer["kubeletconfig"].take();
+    if !value.is_object() {
+        return Err("the answer has no kubeletconfig".to_owned());
+    }
+    forget_secrets(&mut value);
+    Ok(RecordedConfig { value, read_as: Some(Source::Configz), ..RecordedConfig::default() })
+}
+
+/// Reads the files that the process was started with, and puts its flags over them.
+fn of_process(root: &Path, process: &KubeletProcess) -> Result<(String, RecordedConfig), Tried> {
+    let flags = process.interpreted();
+    let mut notes = process.notes.clone();
+    notes.extend(
+        flags.problems.iter().map(|problem| format!("the kubelet's command line: {problem}")),
+    );
+    let named = flags.config.clone().unwrap_or_else(|| format!("/proc/{}/cmdline", process.pid));
+    let refuse = |reason: String| Tried { source: named.clone(), reason };
+    let mut config: ConfigSource = read_kubelet_config_beneath(
+        root,
+        flags.config.as_deref(),
+        flags.config_dir.as_deref(),
+        &mut notes,
+    )
+    .map_err(|error| refuse(error.to_string()))?;
+    for setting in &flags.settings {
+        let origin = Origin::Source(format!("{} of the kubelet", setting.flag));
+        match setting.assignment {
+            Assignment::Value => assign(&mut config, setting.field, &setting.text, origin)
+                .map_err(|error| refuse(format!("{}: {error}", setting.flag)))?,
+            Assignment::Pairs => assign_list(&mut config, setting.field, &setting.text, origin)
+                .map_err(|error| refuse(format!("{}: {error}", setting.flag)))?,
+        }
+    }
+    let gates = Origin::Source("--feature-gates of the kubelet".to_owned());
+    assign_gates(&mut config, flags.feature_gates, &gates);
+    forget_secrets(&mut config.value);
+    if config.value.is_null() {
+        config.value = Value::Object(serde_json::Map::new());
+    }
+    let origins = config.origins.iter().map(|(field, origin)| (field.clone(), origin.to_string()));
+    let recorded = RecordedConfig {
+        origins: origins.collect(),
+        read_as: Some(config.source.unwrap_or(Source::Flags)),
+        value: config.value,
+        notes,
+    };
+    Ok((named, recorded))
+}
+
+/// Forgets the headers with which the kubelet fetches static pods: they may hold a password.
+fn forget_secrets(config: &mut Value) {
+    if let Some(fields) = config.as_object_mut() {
+        fields.remove("staticPodURLHeader");
+    }
+}

@@ -1,0 +1,207 @@
+//! The story of gathering: what is asked, in which order, and what follows from it.
+
+use super::args::SourceArgs;
+use super::config::{self, KubeletConfig};
+use super::pods::{self, PodsQuestion};
+use super::runtime;
+use super::wants::Wants;
+use crate::exit::{Failure, note};
+use crate::node_args::NodeArgs;
+use kq::cgroup::live::place::kubelet_roots;
+use kq::edge::cgroup_tree::{TreeWants, read_tree};
+use kq::edge::clock::now;
+use kq::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
+use kq::edge::kubelet_process::find_kubelet;
+use kq::edge::program_version::program_version;
+use kq::edge::snapshot_file::{SnapshotFileError, read_snapshot};
+use kq::facts::cgroup_layout::CgroupLayout;
+use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq::facts::kubelet_process::{KubeletProcess, Program};
+use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
+use kq::facts::sought::{Found, Sought, Tried};
+use std::path::Path;
+
+/// Gathers what is wanted, from a stored snapshot or from the node.
+pub fn gather(args: &SourceArgs, node: &NodeArgs, wants: Wants) -> Result<Snapshot, Failure> {
+    let mut snapshot = match &args.snapshot {
+        Some(path) => stored(path)?,
+        None => live(args, node, wants)?,
+    };
+    let roots = roots(node, snapshot.kubelet_config.value().map(|config| &config.value));
+    wants.restrict(&mut snapshot, &roots);
+    if args.verbose {
+        tell(&snapshot);
+    }
+    Ok(snapshot)
+}
+
+fn stored(path: &str) -> Result<Snapshot, Failure> {
+    read_snapshot(path).map_err(|error| match error {
+        SnapshotFileError::Content { .. } => {
+            Failure::usage(error).hint("a snapshot is made by kq snapshot -o FILE")
+        }
+        other => Failure::missing(other),
+    })
+}
+
+/// Looks around on the node. Only what no answer can do without is a failure; all else that cannot be
+/// had is recorded with its reason.
+fn live(args: &SourceArgs, node: &NodeArgs, wants: Wants) -> Result<Snapshot, Failure> {
+    let (root, because) = host_root(args.host_root.as_deref());
+    if !root.is_dir() {
+        let failure = anyhow::anyhow!("--host-root {}: no such folder", root.display());
+        return Err(Failure::usage(failure));
+    }
+    let host = read_host(&root);
+    let kubelet = find(&root);
+    let process = kubelet.value();
+    let kubelet_config = config::gather(args, node, &root, process);
+    let settings = KubeletConfig::of(&kubelet_config, process);
+    let node_name = node_name(args, &root, process);
+    let version = match process {
+        Some(process) if wants.node => ask_version(&root, process, args),
+        _ => Sought::default(),
+    };
+    let runtime = runtime::gather(args, &root, &settings, wants.runtime)?;
+    let question = PodsQuestion {
+        args,
+        root: &root,
+        host: &host,
+        process,
+        settings: &settings,
+        node_name: node_name.value().map(String::as_str),
+    };
+    let (node_object, pods) = pods::gather(&question, wants, &runtime)?;
+    let cgroups = match wants.tree {
+        None => Sought::default(),
+        Some(detail) => {
+            let roots = roots(node, settings.value());
+            let tree = TreeWants { roots, usage: detail.usage, processes: detail.processes };
+            gather_tree(&root, &host.cgroup_layout(), &tree)
+        }
+    };
+    let state_files = wants.state_files.then(|| read_state_files(&root, &settings.root_dir));
+    Ok(Snapshot {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        taken_at: now(),
+        taken_by: concat!("kq ", env!("CARGO_PKG_VERSION")).to_owned(),
+        host_root: HostRoot { path: root.display().to_string(), because },
+        host,
+        node_name,
+        kubelet,
+        kubelet_version: version,
+        kubelet_config,
+        node: node_object,
+        pods,
+        runtime,
+        state_files,
+        cgroups,
+    })
+}
+
+fn find(root: &Path) -> Sought<KubeletProcess> {
+    let source = "/proc";
+    match find_kubelet(root) {
+        Ok(Some(process)) => Sought::found(format!("/proc/{}", process.pid), process),
+        Ok(None) => Sought::failed(source, "no kubelet runs on this node"),
+        Err(error) => Sought::failed(source, error.to_string()),
+    }
+}
+
+/// Asks the kubelet's own program for its version; others that hold a kubelet have versions of theirs.
+fn ask_version(root: &Path, process: &KubeletProcess, args: &SourceArgs) -> Sought<String> {
+    let source = format!("/proc/{}/exe --version", process.pid);
+    if process.program != Program::Kubelet {
+        return Sought::failed(source, "the kubelet is a part of another program");
+    }
+    let program = root.join(format!("proc/{}/exe", process.pid));
+    match program_version(&program, args.timeout) {
+        Ok(version) => Sought::found(source, version),
+        Err(error) => Sought::failed(source, error.to_string()),
+    }
+}
+
+/// Returns the name under which the kubelet registers its node.
+fn node_name(args: &SourceArgs, root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
+    if let Some(name) = &args.node_name {
+        return Sought::found("--node-name", name.clone());
+    }
+    if let Some(name) = process.and_then(|process| process.interpreted().hostname_override) {
+        return Sought::found("--hostname-override of the kubelet", name);
+    }
+    let mut tried = Vec::new();
+    for path in ["/proc/sys/kernel/hostname", "/etc/hostname"] {
+        match read_beneath(root, path, LIMIT) {
+            Ok(bytes) => {
+                let name = String::from_utf8_lossy(&bytes).trim().to_lowercase();
+                if !name.is_empty() {
+                    return Sought {
+                        found: Some(Found { source: path.to_owned(), value: name }),
+                        tried,
+                    };
+                }
+                tried.push(Tried { source: path.to_owned(), reason: "is empty".to_owned() });
+            }
+            Err(error) => tried.push(Tried { source: path.to_owned(), reason: error.to_string() }),
+        }
+    }
+    Sought { found: None, tried }
+}
+
+/// Returns where the cgroup of all pods may be.
+pub fn roots(node: &NodeArgs, config: Option<&serde_json::Value>) -> Vec<CgroupPath> {
+    let (root, per_qos) = node.kubelet_root(config);
+    kubelet_roots(&root, per_qos).into_iter().map(|(_, path)| path).collect()
+}
+
+fn gather_tree(
+    root: &Path,
+    layout: &Result<CgroupLayout, kq::facts::host::HostFactError>,
+    wants: &TreeWants,
+) -> Sought<CgroupTree> {
+    let layout = match layout {
+        Ok(layout) => layout,
+        Err(error) => return Sought::failed("the cgroup hierarchies", error.to_string()),
+    };
+    let source = layout.unified.as_deref().filter(|_| !layout.is_hybrid());
+    let source = source.unwrap_or("/sys/fs/cgroup").to_owned();
+    if layout.version().is_none() {
+        return Sought::failed(source, "no cgroup hierarchy is mounted");
+    }
+    Sought::found(source, read_tree(root, layout, wants))
+}
+
+/// Says what was asked and what came of it.
+fn tell(snapshot: &Snapshot) {
+    let HostRoot { path, because } = &snapshot.host_root;
+    note("source", &format!("host: {path} ({because})"));
+    tell_of("node name", &snapshot.node_name, |name| name.clone());
+    tell_of("kubelet", &snapshot.kubelet, |process| format!("process {}", process.pid));
+    tell_of("kubelet version", &snapshot.kubelet_version, |version| version.clone());
+    tell_of("kubelet configuration", &snapshot.kubelet_config, |_| "read".to_owned());
+    tell_of("node", &snapshot.node, |node| node.metadata.name.clone());
+    tell_of("pods", &snapshot.pods, |pods| format!("{} from {}", pods.pods.len(), pods.source));
+    tell_of("runtime", &snapshot.runtime, |runtime| {
+        format!("{} {}", runtime.version.runtime_name, runtime.version.runtime_version)
+    });
+    if let Some(runtime) = snapshot.runtime.value() {
+        tell_of("cgroup driver", &runtime.cgroup_driver, ToString::to_string);
+        tell_of("low-level runtime", &runtime.low_level, |program| {
+            format!("{} {} ({})", program.name, program.version, program.path)
+        });
+        tell_of("sandboxes", &runtime.sandboxes, |list| list.len().to_string());
+        tell_of("containers", &runtime.containers, |list| list.len().to_string());
+        tell_of("images", &runtime.images, |list| list.len().to_string());
+    }
+    tell_of("cgroups", &snapshot.cgroups, |tree| format!("{} read", tree.cgroups.len()));
+}
+
+fn tell_of<T>(fact: &str, sought: &Sought<T>, shown: impl Fn(&T) -> String) {
+    for Tried { source, reason } in &sought.tried {
+        note("source", &format!("{fact}: {source}: {reason}"));
+    }
+    if let Some(Found { source, value }) = &sought.found {
+        note("source", &format!("{fact}: {} from {source}", shown(value)));
+    }
+}

@@ -1,0 +1,12 @@
+//! A node as it is: gathers the facts from wherever they are, or reads those that were stored.
+
+mod args;
+mod config;
+mod gather;
+mod pods;
+mod runtime;
+mod wants;
+
+pub use args::SourceArgs;
+pub use gather::gather;
+pub use wants::{PodsWanted, TreeDetail, Wants};

@@ -1,0 +1,260 @@
+//! The pods of the node, and its Node object.
+
+use super::args::SourceArgs;
+use super::config::{KubeletConfig, ask, known_kubelet};
+use super::runtime::environment;
+use super::wants::Wants;
+use crate::exit::Failure;
+use kq::edge::api_server::{ApiServer, connect};
+use kq::edge::host::read_static_manifests;
+use kq::edge::input::{read_input, shown};
+use kq::edge::spec::{NodeSource, node_sources, pod_sources};
+use kq::facts::host::HostFacts;
+use kq::facts::kubelet_endpoint::kubelet_endpoints;
+use kq::facts::kubelet_process::KubeletProcess;
+use kq::facts::node_object::NodeObject;
+use kq::facts::runtime::RuntimeFacts;
+use kq::facts::snapshot::{PodSource, RecordedPods};
+use kq::facts::sought::{Found, Sought, Tried};
+use kq::k8s::manifest::{Loaded, load};
+use kq::k8s::priority::mark_static;
+use std::path::{Path, PathBuf};
+
+/// What is known when pods are asked for.
+pub struct PodsQuestion<'a> {
+    /// The flags.
+    pub args: &'a SourceArgs,
+    /// Where the node's root is.
+    pub root: &'a Path,
+    /// What the machine says of itself.
+    pub host: &'a HostFacts,
+    /// The running kubelet.
+    pub process: Option<&'a KubeletProcess>,
+    /// What its configuration says.
+    pub settings: &'a KubeletConfig,
+    /// The node's name.
+    pub node_name: Option<&'a str>,
+}
+
+/// Asks for the Node object and for the pods.
+pub fn gather(
+    question: &PodsQuestion<'_>,
+    wants: Wants,
+    runtime: &Sought<RuntimeFacts>,
+) -> Result<(Sought<NodeObject>, Sought<RecordedPods>), Failure> {
+    let needs_pods = wants.needs_pods(runtime);
+    let given = question.args.given(question.kubeconfig().is_some());
+    let order = pod_sources(given);
+    let asks_server = (needs_pods && order.contains(&PodSource::ApiServer))
+        || (wants.node && node_sources(given).contains(&NodeSource::ApiServer));
+    let (server, node) = match asks_server {
+        true => question.node(),
+        false => (Err(not_asked()), Sought::default()),
+    };
+    let mut pods = Sought::default();
+    if needs_pods {
+        for source in order {
+            match question.ask(source, &server, runtime)? {
+                Ok(found) => {
+                    pods.found = Some(found);
+                    break;
+                }
+                Err(tried) => pods.tried.extend(tried),
+            }
+        }
+    }
+    // An object of another machine would be worse than none.
+    let node = if wants.node { node } else { Sought::default() };
+    Ok((node, pods))
+}
+
+fn not_asked() -> Tried {
+    Tried { source: "the API server".to_owned(), reason: "not asked".to_owned() }
+}
+
+impl PodsQuestion<'_> {
+    /// Returns the kubeconfig to use: one that was named, that of the environment, that of the kubelet.
+    fn kubeconfig(&self) -> Option<PathBuf> {
+        if let Some(named) = &self.args.kubeconfig {
+            return Some(named.clone());
+        }
+        if let Some(variable) = environment("KUBECONFIG") {
+            return variable.split(':').find(|path| !path.is_empty()).map(PathBuf::from);
+        }
+        let flag = self.process.and_then(|process| process.interpreted().kubeconfig);
+        let usual = ["/etc/kubernetes/kubelet.conf".to_owned()];
+        let candidates = flag.into_iter().chain(usual);
+        let on_node = candidates.map(|path| self.root.join(path.trim_start_matches('/')));
+        on_node.into_iter().find(|path| path.is_file())
+    }
+
+    /// Connects to the API server and asks for the node; one that is another machine is not believed.
+    fn node(&self) -> (Result<ApiServer, Tried>, Sought<NodeObject>) {
+        let path = self.kubeconfig();
+        let shown = path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let failed = |source: String, reason: String| {
+            let tried = Tried { source, reason };
+            (Err(tried.clone()), Sought { found: None, tried: vec![tried] })
+        };
+        let context = self.args.context.as_deref();
+        let server = match connect(path.as_deref(), context, self.args.timeout) {
+            Ok(server) => server,
+            Err(error) => return failed(shown, error.to_string()),
+        };
+        let source = format!("the API server {}", server.url());
+        let Some(name) = self.node_name else {
+            return failed(source, "the node's name is not known: say --node-name".to_owned());
+        };
+        let object = match server.node(name) {
+            Ok(bytes) => match serde_json::from_slice::<NodeObject>(&bytes) {
+                Ok(object) => object,
+                Err(error) => return failed(source, format!("node {name}: {error}")),
+            },
+            Err(error) => {
+                let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+                return failed(source, format!("{error}{hint}"));
+            }
+        };
+        if let Some(reason) = self.is_other_machine(&object) {
+            return failed(source, format!("node {name} {reason}"));
+        }
+        let source = format!("{source} node {name}");
+        (Ok(server), Sought::found(source, object))
+    }
+
+    /// Says why a Node object is not of this machine.
+    fn is_other_machine(&self, object: &NodeObject) -> Option<String> {
+        let info = &object.status.node_info;
+        let pairs = [
+            ("bootID", &info.boot_id, self.host.boot_id()),
+            ("machineID", &info.machine_id, self.host.machine_id()),
+        ];
+        pairs.into_iter().find_map(|(field, theirs, ours)| {
+            let ours = ours.ok().filter(|ours| !theirs.is_empty() && ours != theirs)?;
+            Some(format!("is another machine: its {field} is {theirs}, here it is {ours}"))
+        })
+    }
+
+    /// Asks one source. Only files that were named and cannot be read are a failure.
+    fn ask(
+        &self,
+        source: PodSource,
+        server: &Result<ApiServer, Tried>,
+        runtime: &Sought<RuntimeFacts>,
+    ) -> Result<Result<Found<RecordedPods>, Vec<Tried>>, Failure> {
+        Ok(match source {
+            PodSource::Files => Ok(self.files()?),
+            PodSource::ApiServer => match server {
+                Ok(server) => self.of_server(server).map_err(|tried| vec![tried]),
+                Err(tried) => Err(vec![tried.clone()]),
+            },
+            PodSource::Kubelet => self.of_kubelet(),
+            PodSource::StaticManifests => self.static_manifests().map_err(|tried| vec![tried]),
+            PodSource::Runtime => match runtime.value() {
+                Some(facts) => {
+                    let value = RecordedPods { source, ..RecordedPods::default() };
+                    Ok(Found { source: facts.endpoint.clone(), value })
+                }
+                None => Err(vec![Tried {
+                    source: "the container runtime".to_owned(),
+                    reason: "none was found".to_owned(),
+                }]),
+            },
+        })
+    }
+
+    fn files(&self) -> Result<Found<RecordedPods>, Failure> {
+        let mut loaded = Loaded::default();
+        for file in &self.args.pods {
+            let content = read_input(file).map_err(Failure::missing)?;
+            loaded.append(load(shown(file), &content));
+        }
+        let notes = loaded.notes.iter().map(ToString::to_string).collect();
+        if loaded.pods.is_empty()
+            && let Some(problem) = loaded.problems.first()
+        {
+            return Err(Failure::usage(anyhow::anyhow!("{problem}")));
+        }
+        Ok(Found {
+            source: self.args.pods.join(", "),
+            value: recorded(PodSource::Files, loaded, notes),
+        })
+    }
+
+    fn of_server(&self, server: &ApiServer) -> Result<Found<RecordedPods>, Tried> {
+        let source = format!("the API server {}", server.url());
+        let name = self.node_name.unwrap_or_default();
+        let pages = server.pods_of_node(name, self.args.timeout).map_err(|error| {
+            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            Tried { source: source.clone(), reason: format!("{error}{hint}") }
+        })?;
+        let mut loaded = Loaded::default();
+        for page in pages {
+            loaded.append(load("the API server", &page));
+        }
+        Ok(Found { source, value: recorded(PodSource::ApiServer, loaded, Vec::new()) })
+    }
+
+    fn of_kubelet(&self) -> Result<Found<RecordedPods>, Vec<Tried>> {
+        let known = known_kubelet(self.args, self.root, self.settings.value());
+        let mut tried = Vec::new();
+        for endpoint in kubelet_endpoints(&known) {
+            let source = format!("{}/pods", endpoint.url);
+            match ask(self.args, self.root, &endpoint, "/pods") {
+                Ok(answer) => {
+                    let loaded = load("the kubelet", &answer);
+                    match (&loaded.pods[..], loaded.problems.first()) {
+                        ([], Some(problem)) => {
+                            tried.push(Tried { source, reason: problem.to_string() });
+                        }
+                        _ => {
+                            let value = recorded(PodSource::Kubelet, loaded, Vec::new());
+                            return Ok(Found { source, value });
+                        }
+                    }
+                }
+                Err(reason) => tried.push(Tried { source, reason }),
+            }
+        }
+        Err(tried)
+    }
+
+    fn static_manifests(&self) -> Result<Found<RecordedPods>, Tried> {
+        let Some(folder) = &self.settings.static_pods else {
+            return Err(Tried {
+                source: "static pod manifests".to_owned(),
+                reason: "no staticPodPath is known".to_owned(),
+            });
+        };
+        let manifests = read_static_manifests(self.root, folder);
+        if manifests.is_empty() {
+            return Err(Tried {
+                source: folder.clone(),
+                reason: "no manifests are there".to_owned(),
+            });
+        }
+        let (mut loaded, mut unread) = (Loaded::default(), Vec::new());
+        for (path, content) in manifests {
+            match content {
+                Ok(bytes) => loaded.append(load(&path, &bytes)),
+                Err(reason) => unread.push(format!("{path}: {reason}")),
+            }
+        }
+        for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
+            mark_static(pod);
+            // As the kubelet names them (`applyDefaults` of `pkg/kubelet/config/common.go`).
+            if let Some(node) = self.node_name {
+                pod.metadata.name = format!("{}-{node}", pod.metadata.name);
+            }
+        }
+        let notes = loaded.notes.iter().map(ToString::to_string).collect();
+        let mut value = recorded(PodSource::StaticManifests, loaded, notes);
+        value.left_out.extend(unread);
+        Ok(Found { source: folder.clone(), value })
+    }
+}
+
+fn recorded(source: PodSource, loaded: Loaded, notes: Vec<String>) -> RecordedPods {
+    let left_out = loaded.problems.iter().map(ToString::to_string).collect();
+    RecordedPods { source, pods: loaded.pods, left_out, notes }
+}

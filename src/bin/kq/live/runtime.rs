@@ -1,0 +1,51 @@
+//! The container runtime: where it is, and what it says.
+
+use super::args::SourceArgs;
+use super::config::KubeletConfig;
+use crate::exit::Failure;
+use kq::edge::cri::{RuntimeWants, read_runtime};
+use kq::edge::host::{LIMIT, read_beneath};
+use kq::facts::runtime::RuntimeFacts;
+use kq::facts::runtime_endpoint::{CRICTL_CONFIG, ENDPOINT_VARIABLE, EndpointHints, endpoints};
+use kq::facts::sought::{Found, Sought, Tried};
+use std::path::Path;
+
+/// Asks the runtime. Only an endpoint that a person named, and that is none, is a failure.
+pub fn gather(
+    args: &SourceArgs,
+    root: &Path,
+    settings: &KubeletConfig,
+    wants: RuntimeWants,
+) -> Result<Sought<RuntimeFacts>, Failure> {
+    let crictl = read_beneath(root, CRICTL_CONFIG, LIMIT).ok();
+    let hints = EndpointHints {
+        flag: args.runtime_endpoint.clone(),
+        environment: environment(ENDPOINT_VARIABLE),
+        crictl_config: crictl.and_then(|bytes| String::from_utf8(bytes).ok()),
+        kubelet: settings.runtime_endpoint.clone(),
+    };
+    let candidates = endpoints(&hints);
+    let mut tried = candidates.skipped;
+    for endpoint in candidates.candidates {
+        match read_runtime(&endpoint.address, root, wants, args.timeout) {
+            Ok(value) => {
+                let found = Some(Found { source: endpoint.address, value });
+                return Ok(Sought { found, tried });
+            }
+            Err(error) if endpoint.only && args.runtime_endpoint.is_some() => {
+                return Err(Failure::missing(error).hint("check --runtime-endpoint"));
+            }
+            Err(error) => {
+                let source = format!("{} ({})", endpoint.address, endpoint.said_by);
+                tried.push(Tried { source, reason: error.to_string() });
+            }
+        }
+    }
+    Ok(Sought { found: None, tried })
+}
+
+/// Returns a variable of the environment; an empty one is none.
+#[expect(clippy::disallowed_methods, reason = "the environment is read here, once")]
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

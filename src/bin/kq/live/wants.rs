@@ -1,0 +1,130 @@
+//! What a command needs to know. What it does not need is not looked for, and not looked at in a
+//! snapshot that has more: so an answer is the same from both.
+
+use kq::edge::cri::RuntimeWants;
+use kq::facts::cgroup_tree::CgroupPath;
+use kq::facts::runtime::RuntimeFacts;
+use kq::facts::snapshot::Snapshot;
+use kq::facts::sought::Sought;
+
+/// What a command needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Wants {
+    /// The pods.
+    pub pods: PodsWanted,
+    /// The kubelet's version and the Node object.
+    pub node: bool,
+    /// What the runtime says.
+    pub runtime: RuntimeWants,
+    /// The cgroup tree.
+    pub tree: Option<TreeDetail>,
+    /// The kubelet's own files.
+    pub state_files: bool,
+}
+
+/// What is needed of the pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodsWanted {
+    /// Their specifications.
+    Specifications,
+    /// Their names, which the runtime may know as well.
+    Names,
+}
+
+/// How much of the cgroup tree is read, beside what is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeDetail {
+    /// What the kernel counts.
+    pub usage: bool,
+    /// The processes.
+    pub processes: bool,
+}
+
+impl Wants {
+    /// Everything that any command needs.
+    pub const ALL: Self = Self {
+        pods: PodsWanted::Specifications,
+        node: true,
+        runtime: RuntimeWants::ALL,
+        tree: Some(TreeDetail { usage: true, processes: true }),
+        state_files: true,
+    };
+
+    /// What planning needs: no tree, no images.
+    pub const PLAN: Self = Self {
+        pods: PodsWanted::Specifications,
+        node: true,
+        runtime: RuntimeWants { images: false, image_filesystems: false, ..RuntimeWants::ALL },
+        tree: None,
+        state_files: false,
+    };
+
+    /// What names need.
+    pub const NAMES: Self = Self {
+        pods: PodsWanted::Names,
+        node: false,
+        runtime: RuntimeWants {
+            cgroup_driver: false,
+            low_level: false,
+            sandboxes: true,
+            containers: true,
+            images: false,
+            image_filesystems: false,
+        },
+        tree: None,
+        state_files: false,
+    };
+
+    /// Tells whether the list of pods is needed beside what the runtime said.
+    pub fn needs_pods(self, runtime: &Sought<RuntimeFacts>) -> bool {
+        let named = runtime.value().is_some_and(|facts| {
+            facts.sandboxes.found.is_some() && facts.containers.found.is_some()
+        });
+        self.pods == PodsWanted::Specifications || !named
+    }
+
+    /// Forgets what is not needed.
+    pub fn restrict(self, snapshot: &mut Snapshot, roots: &[CgroupPath]) {
+        if !self.node {
+            snapshot.node = Sought::default();
+            snapshot.kubelet_version = Sought::default();
+        }
+        if !self.needs_pods(&snapshot.runtime) {
+            snapshot.pods = Sought::default();
+        }
+        if !self.state_files {
+            snapshot.state_files = None;
+        }
+        if let Some(found) = &mut snapshot.runtime.found {
+            restrict_runtime(self.runtime, &mut found.value);
+        }
+        match (self.tree, &mut snapshot.cgroups.found) {
+            (None, _) => snapshot.cgroups = Sought::default(),
+            (Some(_), None) => {}
+            (Some(TreeDetail { usage, processes }), Some(found)) => {
+                found.value.restrict(roots, usage, processes);
+            }
+        }
+    }
+}
+
+fn restrict_runtime(wants: RuntimeWants, facts: &mut RuntimeFacts) {
+    if !wants.cgroup_driver {
+        facts.cgroup_driver = Sought::default();
+    }
+    if !wants.low_level {
+        facts.low_level = Sought::default();
+    }
+    if !wants.sandboxes {
+        facts.sandboxes = Sought::default();
+    }
+    if !wants.containers {
+        facts.containers = Sought::default();
+    }
+    if !wants.images {
+        facts.images = Sought::default();
+    }
+    if !wants.image_filesystems {
+        facts.image_filesystems = Sought::default();
+    }
+}

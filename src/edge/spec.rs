@@ -1,0 +1,131 @@
+//! Which source wins over which. Pure: what was said and what is there comes in, an order comes out.
+//!
+//! ```text
+//! pods            --pods FILE          only these
+//!                 --pods-from SOURCE   only this one
+//!                 else                 API server (where a kubeconfig is known), kubelet, static
+//!                                      manifests, container runtime
+//! configuration   --kubelet-config     only this one; flags for single fields win over all
+//!                 else                 /configz, the process with its file and drop-ins, defaults
+//! node            --node-file          only this one; flags for single facts win over all
+//!                 else                 API server, host
+//! ```
+
+use crate::facts::snapshot::PodSource;
+
+/// What was said about sources, and what there is to ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// `--pods`
+    pub pod_files: bool,
+    /// `--pods-from`
+    pub pods_from: Option<PodSource>,
+    /// `--kubelet-config`
+    pub kubelet_config: bool,
+    /// `--node-file`
+    pub node_file: bool,
+    /// A kubeconfig was named, or the kubelet has one.
+    pub kubeconfig: bool,
+}
+
+/// Where a kubelet's configuration can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// A file that was named.
+    File,
+    /// The running kubelet's `/configz`.
+    Configz,
+    /// The running kubelet's command line, and the files that it names.
+    Process,
+}
+
+/// Where a node can be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeSource {
+    /// A file that was named.
+    File,
+    /// The API server.
+    ApiServer,
+    /// The machine itself.
+    Host,
+}
+
+/// Returns where to ask for pods, in order; the first one that answers wins.
+pub fn pod_sources(given: Given) -> Vec<PodSource> {
+    if given.pod_files {
+        return vec![PodSource::Files];
+    }
+    if let Some(only) = given.pods_from {
+        return vec![only];
+    }
+    let mut order = Vec::new();
+    if given.kubeconfig {
+        order.push(PodSource::ApiServer);
+    }
+    order.extend([PodSource::Kubelet, PodSource::StaticManifests, PodSource::Runtime]);
+    order
+}
+
+/// Returns where to ask for the kubelet's configuration, in order; after the last, there are the
+/// defaults of its version.
+pub fn config_sources(given: Given) -> Vec<ConfigSource> {
+    match given.kubelet_config {
+        true => vec![ConfigSource::File],
+        false => vec![ConfigSource::Configz, ConfigSource::Process],
+    }
+}
+
+/// Returns where to ask about the node, in order; what one source does not tell, the next may.
+pub fn node_sources(given: Given) -> Vec<NodeSource> {
+    let mut order = match (given.node_file, given.kubeconfig) {
+        (true, _) => vec![NodeSource::File],
+        (false, true) => vec![NodeSource::ApiServer],
+        (false, false) => vec![],
+    };
+    order.push(NodeSource::Host);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_that_is_named_wins() {
+        use PodSource::{ApiServer, Files, Kubelet, Runtime, StaticManifests};
+        let nothing = Given::default();
+        for (name, given, expected) in [
+            ("nothing said", nothing, vec![Kubelet, StaticManifests, Runtime]),
+            (
+                "a kubeconfig",
+                Given { kubeconfig: true, ..nothing },
+                vec![ApiServer, Kubelet, StaticManifests, Runtime],
+            ),
+            (
+                "files over everything",
+                Given { pod_files: true, pods_from: Some(Kubelet), kubeconfig: true, ..nothing },
+                vec![Files],
+            ),
+            (
+                "one source",
+                Given { pods_from: Some(StaticManifests), kubeconfig: true, ..nothing },
+                vec![StaticManifests],
+            ),
+        ] {
+            assert_eq!(pod_sources(given), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn files_win_over_what_runs() {
+        let given =
+            Given { kubelet_config: true, node_file: true, kubeconfig: true, ..Given::default() };
+        assert_eq!(config_sources(given), [ConfigSource::File]);
+        assert_eq!(node_sources(given), [NodeSource::File, NodeSource::Host]);
+        let none = Given::default();
+        assert_eq!(config_sources(none), [ConfigSource::Configz, ConfigSource::Process]);
+        assert_eq!(node_sources(none), [NodeSource::Host]);
+        let kubeconfig = Given { kubeconfig: true, ..none };
+        assert_eq!(node_sources(kubeconfig), [NodeSource::ApiServer, NodeSource::Host]);
+    }
+}
