@@ -71,6 +71,18 @@ impl CgroupLayout {
         }
     }
 
+    /// Returns the path of a cgroup below its hierarchy's root, for a path that may begin with the mount
+    /// point.
+    pub fn path_below_root(&self, path: &str) -> String {
+        let mounts = self.controllers.values().chain(&self.unified);
+        let rest = mounts.filter_map(|mount| {
+            let rest = path.strip_prefix(mount.as_str())?;
+            (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+        });
+        // The unified hierarchy can be mounted above the others.
+        rest.min_by_key(|rest| rest.len()).unwrap_or(path).to_owned()
+    }
+
     /// Tells whether v1 controllers and the unified hierarchy are mounted at the same time.
     pub fn is_hybrid(&self) -> bool {
         self.version() == Some(CgroupVersion::V1) && self.unified.is_some()

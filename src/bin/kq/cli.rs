@@ -1,7 +1,7 @@
 //! The commands.
 
 use crate::exit::{Code, Failure};
-use crate::{cgroup, generate};
+use crate::{cgroup, generate, snapshot};
 use clap::{Parser, Subcommand};
 
 /// Answer what the kubelet on one node will do, why, and what if
@@ -21,6 +21,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Cgroup(Box<cgroup::Args>),
+    Snapshot(Box<snapshot::Args>),
     Completion(generate::CompletionArgs),
     #[command(hide = true)]
     Man(generate::ManArgs),
@@ -31,6 +32,7 @@ impl Cli {
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::Cgroup(args) => args.run(),
+            Command::Snapshot(args) => args.run(),
             Command::Completion(args) => args.run(),
             Command::Man(args) => args.run(),
         }

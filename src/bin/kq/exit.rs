@@ -9,10 +9,16 @@ use std::process::ExitCode;
 pub enum Code {
     /// The question was answered.
     Answered = 0,
+    /// The question was answered with "no": a difference, nothing found.
+    No = 1,
     /// The command line, or a file that it names, cannot be understood.
     Usage = 2,
     /// A fact could not be had: a file that cannot be read, a pod that had to be left out.
     Missing = 3,
+    /// Refused to change anything; nothing was written.
+    Refused = 4,
+    /// Stopped part-way through a change.
+    Stopped = 5,
 }
 
 impl From<Code> for ExitCode {
@@ -33,6 +39,16 @@ impl Failure {
     /// A mistake in what was given.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self { code: Code::Usage, error: error.into(), hints: Vec::new() }
+    }
+
+    /// The answer is "no".
+    pub fn no(error: impl Into<anyhow::Error>) -> Self {
+        Self { code: Code::No, error: error.into(), hints: Vec::new() }
+    }
+
+    /// A change that is not made; nothing was written.
+    pub fn refused(error: impl Into<anyhow::Error>) -> Self {
+        Self { code: Code::Refused, error: error.into(), hints: Vec::new() }
     }
 
     /// A fact that could not be had.

@@ -6,6 +6,7 @@ mod exit;
 mod generate;
 mod live;
 mod node_args;
+mod snapshot;
 mod write;
 
 use clap::Parser;

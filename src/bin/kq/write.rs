@@ -6,7 +6,7 @@ use kq::output::terminal::plain;
 use kq::output::value::{write_json, write_yaml};
 use serde::Serialize;
 use std::fmt::Display;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// The forms of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -40,6 +40,14 @@ pub fn text(text: impl Display) -> Result<(), Failure> {
 pub fn lines(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
     let mut lines = lines.into_iter();
     to_stdout(|out| lines.try_for_each(|line| writeln!(out, "{}", plain(line))))
+}
+
+/// Clears a terminal, so that what comes next is all there is; elsewhere answers follow each other.
+pub fn new_screen() -> Result<(), Failure> {
+    match io::stdout().is_terminal() {
+        true => to_stdout(|out| out.write_all(b"\x1b[H\x1b[2J")),
+        false => Ok(()),
+    }
 }
 
 fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {

@@ -130,3 +130,25 @@ fn owner<'t>(cgroup: &LiveCgroup<'t>) -> CgroupOwner<'t> {
         pids: cgroup.texts.pids().collect(),
     }
 }
+
+/// Returns the answer as lines: what it is, and its value.
+pub fn lines(owner: &CgroupOwner<'_>) -> Vec<String> {
+    let place = &owner.place;
+    let pod = match (place.namespace, place.pod) {
+        (Some(namespace), Some(pod)) => Some(format!("{namespace}/{pod}")),
+        _ => place.pod_uid.as_ref().map(|_| "(nobody knows it)".to_owned()),
+    };
+    let pids: Vec<String> = owner.pids.iter().map(ToString::to_string).collect();
+    let rows = [
+        ("level", Some(place.level.to_owned())),
+        ("pod", pod),
+        ("pod UID", place.pod_uid.clone()),
+        ("container", place.container.map(str::to_owned)),
+        ("container id", place.container_id.clone()),
+        ("QoS class", place.qos_class.map(|class| class.to_string())),
+        ("cgroup", Some(place.cgroup.to_owned())),
+        ("pids", Some(pids.join(" ")).filter(|pids| !pids.is_empty())),
+    ];
+    let known = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    known.map(|(name, value)| format!("{name:<13}{value}")).collect()
+}

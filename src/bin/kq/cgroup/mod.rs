@@ -1,14 +1,18 @@
-//! `kq cgroup`: cgroup values, planned, shared out and explained.
+//! `kq cgroup`: cgroup values, planned, shared out, explained, and held against the kernel.
 
 mod explain;
+pub mod live_node;
 mod plan;
 mod question;
 mod shares;
+mod show;
+mod subjects;
+mod which;
 
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
 
-/// Plan and explain cgroup values
+/// Plan, explain and check cgroup values
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,6 +24,8 @@ enum Command {
     Plan(plan::Args),
     Shares(shares::Args),
     Explain(explain::Args),
+    Show(show::Args),
+    Which(which::Args),
 }
 
 impl Args {
@@ -29,6 +35,8 @@ impl Args {
             Command::Plan(args) => args.run(),
             Command::Shares(args) => args.run(),
             Command::Explain(args) => args.run(),
+            Command::Show(args) => args.run(),
+            Command::Which(args) => args.run(),
         }
     }
 }

@@ -1,0 +1,155 @@
+//! A live node, described: everything that the questions about its cgroups rest on.
+
+use crate::exit::Failure;
+use crate::live::{SourceArgs, Wants, gather};
+use crate::node_args::{Described, FoundNode, NodeArgs};
+use anyhow::anyhow;
+use kq::cgroup::files::CgroupDriver;
+use kq::cgroup::live::place::kubelet_roots;
+use kq::cgroup::plan::RuntimeFormula;
+use kq::edge::input::{read_input, shown};
+use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources, missing};
+use kq::facts::node::Node;
+use kq::facts::runtime::RuntimeFacts;
+use kq::facts::snapshot::Snapshot;
+use kq::facts::workloads::{Workloads, add_container_ids};
+use kq::k8s::defaults::{apply_api_defaults, apply_priority};
+use kq::k8s::manifest::{Loaded, LoadedPod, load};
+use kq::k8s::pod::Pod;
+
+/// Everything that was found out about a node.
+pub struct LiveNode {
+    /// As it was gathered.
+    pub snapshot: Snapshot,
+    /// The node, described.
+    pub node: Node,
+    /// The runtime's formula.
+    pub formula: RuntimeFormula,
+    /// The pods, with those of files in place of their namesakes.
+    pub pods: Vec<LoadedPod>,
+    /// The names.
+    pub workloads: Workloads,
+    /// Where the cgroup of all pods may be.
+    pub roots: Vec<(CgroupDriver, CgroupPath)>,
+    /// Why the pods may not be all of the node.
+    pub incomplete: Option<String>,
+    /// What is odd, or could not be had.
+    pub notes: Vec<String>,
+    /// Pods that could not be read.
+    pub left_out: Vec<String>,
+}
+
+impl LiveNode {
+    /// Gathers what is wanted and describes it. Pods in `files` take the place of those of the same
+    /// name.
+    pub fn gather(
+        sources: &SourceArgs,
+        args: &NodeArgs,
+        wants: Wants,
+        files: &[String],
+    ) -> Result<Self, Failure> {
+        let snapshot = gather(sources, args, wants)?;
+        let given = read(files)?;
+        let config = snapshot.kubelet_config.value().map(|config| &config.value);
+        let (root, per_qos) = args.kubelet_root(config);
+        let roots = kubelet_roots(&root, per_qos);
+        let mut notes = missing(&snapshot, true);
+        notes.extend(snapshot.kubelet_config.value().into_iter().flat_map(|c| c.notes.clone()));
+        let found = FoundNode {
+            config: config_source(&snapshot),
+            object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
+            live: Some(live_sources(&snapshot, &roots)),
+            low_level: snapshot.runtime.value().and_then(|r| r.low_level.value().cloned()),
+            notes,
+        };
+        let Described { node, formula, mut notes } = args.describe(found)?;
+        let mut left_out = Vec::new();
+        let mut pods = Vec::new();
+        if let Some(recorded) = snapshot.pods.value() {
+            notes.extend(recorded.notes.iter().cloned());
+            left_out.extend(recorded.left_out.iter().cloned());
+            pods.clone_from(&recorded.pods);
+        }
+        notes.extend(given.notes.iter().map(ToString::to_string));
+        left_out.extend(given.problems.iter().map(ToString::to_string));
+        let runtime = snapshot.runtime.value();
+        let known = Workloads::of(pods.iter().map(|loaded| &loaded.pod), runtime);
+        for loaded in &mut pods {
+            prepare(&mut loaded.pod, &node, &known, runtime);
+        }
+        for mut loaded in given.pods {
+            prepare(&mut loaded.pod, &node, &known, runtime);
+            put(&mut pods, loaded);
+        }
+        let all: Vec<&Pod> = pods.iter().map(|loaded| &loaded.pod).collect();
+        let incomplete = incomplete(&snapshot.pods, &all, runtime);
+        let workloads = Workloads::of(all, runtime);
+        notes.extend(left_out.iter().map(|problem| format!("left out: {problem}")));
+        Ok(Self { node, formula, pods, workloads, roots, incomplete, notes, left_out, snapshot })
+    }
+
+    /// Returns the cgroup tree.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it could not be read: then there is no answer.
+    pub fn tree(&self) -> Result<&CgroupTree, Failure> {
+        self.snapshot.cgroups.value().ok_or_else(|| {
+            let reason = self.snapshot.cgroups.reason();
+            Failure::missing(anyhow!("the cgroup tree could not be read: {reason}")).hint(
+                "run kq on the node, name its root folder with --host-root, or take a snapshot \
+                 there and pass it with --snapshot",
+            )
+        })
+    }
+
+    /// Returns what the runtime said.
+    pub fn runtime(&self) -> Option<&RuntimeFacts> {
+        self.snapshot.runtime.value()
+    }
+}
+
+/// Puts into a pod what an API server and a kubelet would, and what the runtime knows of it.
+fn prepare(pod: &mut Pod, node: &Node, known: &Workloads, runtime: Option<&RuntimeFacts>) {
+    apply_api_defaults(pod, &node.rules);
+    apply_priority(pod);
+    adopt_uid(pod, known);
+    if let Some(runtime) = runtime {
+        add_container_ids(pod, runtime);
+    }
+}
+
+/// Puts a pod in the place of its namesake, which tells it what the node reported.
+fn put(pods: &mut Vec<LoadedPod>, mut loaded: LoadedPod) {
+    let own = &loaded.pod.metadata;
+    let namesake = pods.iter_mut().find(|other| {
+        let other = &other.pod.metadata;
+        other.namespace == own.namespace && other.name == own.name
+    });
+    match namesake {
+        Some(namesake) => {
+            if loaded.pod.status == Default::default() {
+                loaded.pod.status.clone_from(&namesake.pod.status);
+            }
+            *namesake = loaded;
+        }
+        None => pods.push(loaded),
+    }
+}
+
+/// Reads the pods of files; fails when none of them could be read.
+fn read(files: &[String]) -> Result<Loaded, Failure> {
+    let mut loaded = Loaded::default();
+    for file in files {
+        let content = read_input(file).map_err(Failure::missing)?;
+        loaded.append(load(shown(file), &content));
+    }
+    match (loaded.pods.is_empty(), loaded.problems.first()) {
+        (true, Some(problem)) => Err(Failure::usage(anyhow!("{problem}"))),
+        (true, None) if !files.is_empty() => {
+            Err(Failure::usage(anyhow!("{}: no pods", files.join(", "))))
+        }
+        _ => Ok(loaded),
+    }
+}

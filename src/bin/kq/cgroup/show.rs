@@ -1,0 +1,114 @@
+//! `kq cgroup show`
+
+use super::live_node::LiveNode;
+use super::subjects::Subjects;
+use crate::exit::{Code, Failure, warn};
+use crate::live::{SourceArgs, TreeDetail, Wants};
+use crate::node_args::NodeArgs;
+use crate::write::{self, Output};
+use anyhow::anyhow;
+use kq::cgroup::live::show::show;
+use kq::cgroup::live::show_view;
+use kq::k8s::duration::GoDuration;
+use std::time::Duration;
+
+/// Show the cgroups of this node with the names of pods and containers
+///
+/// What is set, what is used, how often a quota ran out, what was killed for want of memory, and how
+/// much was waited for (PRESSURE: percent of the last ten seconds for CPU/memory/IO).
+///
+/// Examples:
+///
+///   kq cgroup show
+///   kq cgroup show default/web -o wide
+///   kq cgroup show -w --interval 5s
+///   kq cgroup show --snapshot node.json.zst -o json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Only these pods: NAME, NAMESPACE/NAME or UID
+    #[arg(value_name = "POD")]
+    pods: Vec<String>,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Output,
+
+    /// Look again and again
+    #[arg(short, long, conflicts_with = "snapshot")]
+    watch: bool,
+
+    /// How long to wait before looking again
+    #[arg(long, value_name = "DURATION", default_value = "2s", requires = "watch",
+          value_parser = parse_interval)]
+    interval: Duration,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+impl Args {
+    /// Shows once, or again and again.
+    pub fn run(self) -> Result<Code, Failure> {
+        if !self.watch {
+            return self.once();
+        }
+        loop {
+            write::new_screen()?;
+            self.once()?;
+            std::thread::sleep(self.interval);
+        }
+    }
+
+    /// Gathers and shows.
+    fn once(&self) -> Result<Code, Failure> {
+        let tree = Some(TreeDetail { usage: true, processes: false });
+        let wants = Wants { tree, ..Wants::NAMES };
+        let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+        let tree = live.tree()?;
+        let subjects = Subjects { pods: self.pods.clone(), files: Vec::new() };
+        let named: Vec<_> = live
+            .workloads
+            .pods()
+            .map(|(uid, pod)| (pod.namespace.clone(), pod.name.clone(), uid.to_owned()))
+            .collect();
+        let selection = subjects.selection(&[], &named)?;
+        let mut warnings = live.notes.clone();
+        warnings.extend(
+            tree.problems.iter().map(|problem| format!("{}: {}", problem.source, problem.reason)),
+        );
+        let shown = show(tree, &live.roots, &live.workloads, &selection, warnings);
+        if shown.items.is_empty() {
+            let roots: Vec<&str> = live.roots.iter().map(|(_, root)| root.as_str()).collect();
+            let missing = anyhow!("there is no cgroup {}", roots.join(" or "));
+            return Err(Failure::missing(missing)
+                .hint("a kubelet with another cgroupRoot: say --cgroup-root PATH"));
+        }
+        match self.output {
+            output @ (Output::Json | Output::Yaml) => {
+                write::value(output, &shown)?;
+                return Ok(Code::Answered);
+            }
+            Output::Table => write::text(show_view::table(&shown))?,
+            Output::Wide => write::text(show_view::wide(&shown))?,
+            Output::Name => {
+                write::lines(shown.items.iter().map(|item| item.place.cgroup.to_owned()))?;
+            }
+        }
+        for warning in &shown.warnings {
+            warn(warning);
+        }
+        Ok(Code::Answered)
+    }
+}
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
+    match u64::try_from(duration.0) {
+        Ok(nanoseconds) if nanoseconds >= 100_000_000 => Ok(Duration::from_nanos(nanoseconds)),
+        _ => Err("expected a duration of at least 100ms".to_owned()),
+    }
+}

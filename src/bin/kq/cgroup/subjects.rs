@@ -1,0 +1,63 @@
+//! What a command is asked about: pods by name, and files with pods.
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use kq::cgroup::live::selection::{PodSelector, Selection};
+use kq::facts::workloads::effective_uid;
+use kq::k8s::manifest::LoadedPod;
+
+/// The arguments, told apart.
+#[derive(Clone, Debug, Default)]
+pub struct Subjects {
+    /// Names of pods.
+    pub pods: Vec<String>,
+    /// Files; `-` is standard input.
+    pub files: Vec<String>,
+}
+
+impl Subjects {
+    /// Tells names and files apart by their form alone: a file is `-`, begins like a path or ends in
+    /// `.yaml`, `.yml` or `.json`.
+    pub fn of(arguments: &[String]) -> Self {
+        let (files, pods) = arguments.iter().cloned().partition(|text: &String| is_file(text));
+        Self { pods, files }
+    }
+
+    /// Returns which pods of a node are meant: those that are named, and those of the files.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a name that no pod has.
+    pub fn selection(
+        &self,
+        pods: &[LoadedPod],
+        others: &[(String, String, String)],
+    ) -> Result<Selection, Failure> {
+        let mut selection =
+            Selection(self.pods.iter().map(|name| PodSelector::new(name)).collect());
+        let known = pods.iter().map(|loaded| {
+            let metadata = &loaded.pod.metadata;
+            (metadata.namespace.as_str(), metadata.name.as_str(), effective_uid(&loaded.pod))
+        });
+        let others = others.iter().map(|(n, p, u)| (n.as_str(), p.as_str(), u.as_str()));
+        let unmatched: Vec<String> =
+            selection.unmatched(known.chain(others)).map(ToString::to_string).collect();
+        if !unmatched.is_empty() {
+            return Err(Failure::missing(anyhow!("no pod {} on this node", unmatched.join(", ")))
+                .hint("kq cgroup show lists the pods that have cgroups; a file begins with ./ or ends in .yaml or .json"));
+        }
+        let from_files =
+            pods.iter().filter(|loaded| self.files.iter().any(|file| *file == *loaded.source.file));
+        selection.0.extend(from_files.map(|loaded| {
+            let metadata = &loaded.pod.metadata;
+            PodSelector::new(&format!("{}/{}", metadata.namespace, metadata.name))
+        }));
+        Ok(selection)
+    }
+}
+
+fn is_file(text: &str) -> bool {
+    let starts = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
+    let ends = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
+    text == "-" || starts || ends
+}

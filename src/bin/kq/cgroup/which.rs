@@ -1,0 +1,92 @@
+//! `kq cgroup which`
+
+use super::live_node::LiveNode;
+use crate::exit::{Code, Failure, warn};
+use crate::live::{SourceArgs, TreeDetail, Wants};
+use crate::node_args::NodeArgs;
+use crate::write::{self, Output};
+use kq::cgroup::live::which::{Asked, WhichError, lines, which};
+use kq::facts::cgroup_tree::CgroupPath;
+
+/// Say which pod and container a process, a cgroup or a container id belongs to
+///
+/// Examples:
+///
+///   kq cgroup which --pid 4711
+///   kq cgroup which --path /sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice
+///   kq cgroup which --container 3f2a9c
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(flatten)]
+    asked: AskedArgs,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Output,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+/// What is asked about.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct AskedArgs {
+    /// A process
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
+
+    /// A cgroup: its path below the hierarchy's root, or the path of its folder or of a file in it
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+
+    /// A container, by its id or the beginning of it
+    #[arg(long, value_name = "ID")]
+    container: Option<String>,
+}
+
+impl Args {
+    /// Gathers, finds and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let tree = Some(TreeDetail { usage: false, processes: true });
+        let wants = Wants { tree, ..Wants::NAMES };
+        let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+        let tree = live.tree()?;
+        let asked = match (&self.asked.pid, &self.asked.path, &self.asked.container) {
+            (Some(pid), ..) => Asked::Pid(*pid),
+            (_, Some(path), _) => {
+                let path = tree.layout.path_below_root(path);
+                // The path of a file is that of its cgroup.
+                let cgroup = CgroupPath::new(&path);
+                let is_file = cgroup.parent().is_some_and(|parent| {
+                    tree.get(&cgroup).is_none()
+                        && tree
+                            .get(&parent)
+                            .is_some_and(|texts| texts.0.contains_key(cgroup.name()))
+                });
+                Asked::Path(if is_file { cgroup.parent().unwrap_or_default() } else { cgroup })
+            }
+            (.., container) => Asked::Container(container.clone().unwrap_or_default()),
+        };
+        let owner = match which(&asked, tree, &live.roots, &live.workloads) {
+            Ok(owner) => owner,
+            Err(error @ WhichError::Ambiguous { .. }) => {
+                return Err(Failure::usage(error).hint("say more of the id"));
+            }
+            Err(error) => return Err(Failure::no(error)),
+        };
+        match self.output {
+            output @ (Output::Json | Output::Yaml) => write::value(output, &owner)?,
+            Output::Table | Output::Wide => write::lines(lines(&owner))?,
+            Output::Name => write::lines([owner.place.cgroup.to_owned()])?,
+        }
+        for note in &live.notes {
+            warn(note);
+        }
+        Ok(Code::Answered)
+    }
+}

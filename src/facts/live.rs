@@ -1,0 +1,142 @@
+//! From what was gathered about a node to what describes it.
+
+use crate::facts::cgroup_mode::CgroupDriver;
+use crate::facts::cgroup_tree::CgroupPath;
+use crate::facts::describe::{ConfigSource, LiveSources};
+use crate::facts::origin::Origin;
+use crate::facts::runtime::RuntimeFacts;
+use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
+use crate::facts::sought::{Found, Sought};
+use crate::facts::workloads::{Workloads, effective_uid};
+use crate::k8s::pod::Pod;
+
+/// Returns the kubelet's configuration as it was found.
+pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
+    let Some(Found { source, value: config }) = &snapshot.kubelet_config.found else {
+        return ConfigSource::default();
+    };
+    let fields = config.value.as_object().into_iter().flatten();
+    let origins = fields.map(|(field, _)| {
+        let origin = config.origins.get(field).unwrap_or(source);
+        (field.clone(), Origin::Source(origin.clone()))
+    });
+    ConfigSource { origins: origins.collect(), value: config.value.clone(), source: config.read_as }
+}
+
+/// Returns what the machine, the runtime and the tree say. `roots` are where the cgroup of all pods is
+/// under either driver.
+pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -> LiveSources {
+    let version = snapshot.kubelet_version.found.as_ref();
+    let told = snapshot.runtime.value().and_then(|runtime| runtime.cgroup_driver.found.as_ref());
+    // What a runtime tells by other means does not reach the kubelet.
+    let told = told.filter(|told| told.source.ends_with("RuntimeConfig"));
+    let tree = snapshot.cgroups.value();
+    let made: Vec<_> = roots
+        .iter()
+        .filter(|(_, root)| tree.is_some_and(|tree| tree.get(root).is_some()))
+        .collect();
+    LiveSources {
+        host: snapshot.host.clone(),
+        kubelet_version: version.map(|found| (found.value.clone(), found.source.clone())),
+        runtime_driver: told.map(|found| (found.value, found.source.clone())),
+        tree_driver: match made.as_slice() {
+            [(driver, root)] => Some((*driver, format!("the cgroup {}", root.as_str()))),
+            // None, or one of each: that tells nothing.
+            _ => None,
+        },
+    }
+}
+
+/// Returns what could not be found out, each with the flag that supplies it.
+pub fn missing(snapshot: &Snapshot, needs_runtime: bool) -> Vec<String> {
+    let mut missing = Vec::new();
+    if snapshot.kubelet_config.found.is_none() && !snapshot.kubelet_config.tried.is_empty() {
+        missing.push(format!(
+            "the kubelet's configuration could not be had, so the defaults of its version are taken \
+             ({}): give it with --kubelet-config FILE",
+            snapshot.kubelet_config.reason()
+        ));
+    }
+    if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
+        missing.push(format!(
+            "the pods of the node could not be had ({}): give them with --pods FILE",
+            snapshot.pods.reason()
+        ));
+    }
+    if needs_runtime {
+        match &snapshot.runtime {
+            Sought { found: None, tried } if !tried.is_empty() => missing.push(format!(
+                "the container runtime could not be asked ({}): name it with --runtime-endpoint",
+                snapshot.runtime.reason()
+            )),
+            Sought { found: Some(found), .. } => missing.extend(silent(&found.value)),
+            Sought { .. } => {}
+        }
+    }
+    missing
+}
+
+/// Returns what a runtime that answers did not tell.
+fn silent(runtime: &RuntimeFacts) -> Vec<String> {
+    let (sandboxes, containers) = (&runtime.sandboxes, &runtime.containers);
+    let lists = [
+        ("sandboxes", sandboxes.found.is_none(), sandboxes.reason()),
+        ("containers", containers.found.is_none(), containers.reason()),
+    ];
+    let silent = lists.into_iter().filter(|(_, is_silent, _)| *is_silent);
+    silent
+        .map(|(what, _, reason)| {
+            format!("the container runtime does not tell its {what} ({reason})")
+        })
+        .collect()
+}
+
+/// Why the pods that are known may not be all of the node; `None`: they are.
+pub fn incomplete(
+    pods: &Sought<RecordedPods>,
+    known: &[&Pod],
+    runtime: Option<&RuntimeFacts>,
+) -> Option<String> {
+    let Some(found) = &pods.found else {
+        return Some(format!("the pods of the node are not known ({})", pods.reason()));
+    };
+    if !found.value.left_out.is_empty() {
+        return Some(format!("{} pods could not be read", found.value.left_out.len()));
+    }
+    if found.value.source.is_complete() {
+        return None;
+    }
+    let source = found.value.source;
+    let Some(sandboxes) = runtime.and_then(|runtime| runtime.sandboxes.value()) else {
+        return Some(format!("{source} may not have all pods, and no runtime tells of others"));
+    };
+    let is_known = |uid: &str| known.iter().any(|pod| effective_uid(pod) == uid);
+    let mut unknown = sandboxes.iter().filter(|sandbox| sandbox.ready && !is_known(&sandbox.uid));
+    let first = unknown.next()?;
+    let others = match unknown.count() {
+        0 => String::new(),
+        others => format!(" and {others} others"),
+    };
+    let why = match source {
+        PodSource::Runtime => "the runtime has names only".to_owned(),
+        source => format!("they are not in {source}"),
+    };
+    Some(format!(
+        "the specifications of {}/{}{others} are not known: {why}",
+        first.namespace, first.name
+    ))
+}
+
+/// Gives a pod without UID that of the pod of its name on the node.
+pub fn adopt_uid(pod: &mut Pod, workloads: &Workloads) {
+    if !effective_uid(pod).is_empty() {
+        return;
+    }
+    let metadata = &pod.metadata;
+    let same = workloads
+        .pods()
+        .filter(|(_, name)| name.namespace == metadata.namespace && name.name == metadata.name);
+    if let Some((uid, _)) = same.max_by_key(|(_, name)| name.alive) {
+        pod.metadata.uid = uid.to_owned();
+    }
+}

@@ -1,0 +1,146 @@
+//! What a pod had before a resize: resources that the kubelet allocated, and those in effect.
+//!
+//! The kubelet keeps both in files of its own (`allocated_pods_state`, `actuated_pods_state`,
+//! `pkg/kubelet/allocation/state`), and reports them in the pod's status, read in 1.36.2.
+
+use crate::facts::host::Text;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::{Pod, ResourceRequirements};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The resources of pods by UID, as one of the kubelet's files has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedResources(BTreeMap<String, PodResources>);
+
+/// The resources of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+struct PodResources {
+    /// By container.
+    #[serde(rename = "ContainerResources", default)]
+    containers: BTreeMap<String, ResourceRequirements>,
+    /// Of the pod as a whole.
+    #[serde(rename = "PodLevelResources", default)]
+    pod: Option<ResourceRequirements>,
+}
+
+/// What a file holds: data as a text of its own, and a checksum of it.
+#[derive(Deserialize)]
+struct Checkpoint {
+    data: String,
+}
+
+/// The data.
+#[derive(Deserialize)]
+struct Data {
+    #[serde(default)]
+    entries: BTreeMap<String, PodResources>,
+}
+
+impl RecordedResources {
+    /// Reads one of the files; one that is not there holds nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason for a file that cannot be read or understood.
+    pub fn parse(text: Option<&Text>) -> Result<Self, String> {
+        let text = match text {
+            None | Some(Text::Absent) => return Ok(Self::default()),
+            Some(Text::Unreadable(reason)) => return Err(reason.clone()),
+            Some(Text::Read(text)) => text,
+        };
+        let checkpoint: Checkpoint =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let data: Data =
+            serde_json::from_str(&checkpoint.data).map_err(|error| format!("data: {error}"))?;
+        Ok(Self(data.entries))
+    }
+
+    /// Puts what is recorded of a pod into it, and tells whether that changes anything.
+    pub fn put_into(&self, pod: &mut Pod) -> bool {
+        let Some(recorded) = self.0.get(effective_uid(pod)) else { return false };
+        let mut changed = false;
+        let spec = &mut pod.spec;
+        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+            if let Some(resources) = recorded.containers.get(&container.name) {
+                changed |= replace(&mut container.resources, resources);
+            }
+        }
+        if let (Some(own), Some(recorded)) = (&mut spec.resources, &recorded.pod) {
+            changed |= replace(own, recorded);
+        }
+        changed
+    }
+}
+
+/// Puts what the status says is in effect into a pod, and tells whether that changes anything.
+pub fn put_effective(pod: &mut Pod) -> bool {
+    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let effective: BTreeMap<&str, &ResourceRequirements> = statuses
+        .filter_map(|status| Some((status.name.as_str(), status.resources.as_ref()?)))
+        .collect();
+    let mut changed = false;
+    let spec = &mut pod.spec;
+    for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+        if let Some(resources) = effective.get(container.name.as_str()) {
+            changed |= replace(&mut container.resources, resources);
+        }
+    }
+    if let (Some(own), Some(effective)) = (&mut spec.resources, &pod.status.resources) {
+        changed |= replace(own, effective);
+    }
+    changed
+}
+
+fn replace(own: &mut ResourceRequirements, other: &ResourceRequirements) -> bool {
+    let differs = own != other;
+    if differs {
+        own.clone_from(other);
+    }
+    differs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod() -> Pod {
+        serde_json::from_str(
+            r#"{"metadata":{"uid":"u1"},
+                "spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]},
+                "status":{"containerStatuses":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}"#,
+        )
+        .expect("a pod")
+    }
+
+    fn cpu(pod: &Pod) -> String {
+        let requests = &pod.spec.containers[0].resources.requests;
+        requests.get(&"cpu".into()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_was_before_is_found_in_files_and_status() {
+        let data = r#"{"entries":{"u1":{"ContainerResources":{"c":{"requests":{"cpu":"500m"}}},"PodLevelResources":null}}}"#;
+        let file = serde_json::json!({ "data": data, "checksum": 1 }).to_string();
+        let recorded = RecordedResources::parse(Some(&Text::Read(file))).expect("a file");
+        let mut allocated = pod();
+        assert!(recorded.put_into(&mut allocated));
+        assert_eq!(cpu(&allocated), "500m");
+        assert!(!recorded.put_into(&mut allocated), "a second time changes nothing");
+        let mut effective = pod();
+        assert!(put_effective(&mut effective));
+        assert_eq!(cpu(&effective), "1");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_empty_file() {
+        let read = |text: &str| RecordedResources::parse(Some(&Text::Read(text.to_owned())));
+        assert_eq!(RecordedResources::parse(None), Ok(RecordedResources::default()));
+        assert_eq!(RecordedResources::parse(Some(&Text::Absent)), Ok(RecordedResources::default()));
+        assert!(read("{}").is_err() && read(r#"{"data":"{"}"#).is_err());
+        assert_eq!(
+            RecordedResources::parse(Some(&Text::Unreadable("permission denied".to_owned()))),
+            Err("permission denied".to_owned())
+        );
+    }
+}
