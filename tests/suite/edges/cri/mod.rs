@@ -1,4 +1,22 @@
 //! The container runtime over the CRI.
 
+/// A real containerd of the machine.
+#[cfg(feature = "cri")]
+mod containerd;
+/// Without the feature there is an error that says so.
+#[cfg(not(feature = "cri"))]
+mod disabled;
+/// Runtimes that are made up, on real sockets.
+#[cfg(feature = "cri")]
+mod fake;
+/// Whatever goes wrong ends in time and has a reason.
+#[cfg(feature = "cri")]
+mod faults;
 /// The client and server are what the .proto says.
 mod generated;
+/// What is answered is understood and put in order.
+#[cfg(feature = "cri")]
+mod lists;
+/// The program that creates containers is found and asked.
+#[cfg(feature = "cri")]
+mod low_level;

@@ -1,0 +1,187 @@
+//! A real containerd with a real runc, as Debian packages them.
+//!
+//! Each test starts one of its own, with its configuration, state and socket in a temporary folder, and
+//! ends it, also when the test fails. On a machine without containerd, or for an ordinary user, they
+//! say so and test nothing.
+
+use kq::edge::cri::{CriError, RuntimeWants, read_runtime};
+use kq::facts::cgroup_mode::CgroupDriver;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const TIME: Duration = Duration::from_secs(20);
+
+/// A containerd that ends with its test.
+struct Containerd {
+    process: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Containerd {
+    /// Starts one and waits until it listens; `None`: this machine cannot.
+    fn start(disabled: &str, systemd_cgroup: bool) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: containerd wants root");
+            return None;
+        }
+        if said_version("containerd").is_none() || said_version("runc").is_none() {
+            eprintln!("skipped: no containerd and runc on this machine");
+            return None;
+        }
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let config = format!(
+            r#"
+version = 2
+root = "{root}"
+state = "{state}"
+disabled_plugins = [{disabled}]
+[grpc]
+address = "{socket}"
+[ttrpc]
+address = "{socket}.ttrpc"
+[plugins."io.containerd.internal.v1.opt"]
+path = "{opt}"
+[plugins."io.containerd.grpc.v1.cri".cni]
+bin_dir = "{cni}/bin"
+conf_dir = "{cni}/net.d"
+[plugins."io.containerd.grpc.v1.cri".containerd]
+snapshotter = "native"
+default_runtime_name = "real"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.real]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.real.options]
+SystemdCgroup = {systemd_cgroup}
+"#,
+            root = at("root"),
+            state = at("state"),
+            socket = at("c.sock"),
+            opt = at("opt"),
+            cni = at("cni"),
+        );
+        std::fs::write(at("config.toml"), config).expect("a file can be written");
+        let log = File::create(at("log")).expect("a file can be made");
+        let process = Command::new("containerd")
+            .args(["--config", &at("config.toml")])
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a file can be shared"))
+            .stderr(log)
+            .spawn()
+            .expect("containerd can be started");
+        let mut started = Self { process, folder };
+        started.wait();
+        Some(started)
+    }
+
+    fn endpoint(&self) -> String {
+        format!("unix://{}", self.folder.path().join("c.sock").display())
+    }
+
+    /// Waits until it says that it has started: the socket alone answers before its plugins are there.
+    fn wait(&mut self) {
+        let begin = Instant::now();
+        loop {
+            let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+            if log.contains("containerd successfully booted") {
+                return;
+            }
+            let ended = self.process.try_wait().expect("it can be looked at");
+            assert!(ended.is_none() && begin.elapsed() < TIME, "containerd: {ended:?}\n{log}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Containerd {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Returns the words of the first line of `PROGRAM --version`.
+fn said_version(program: &str) -> Option<Vec<String>> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).expect("it writes UTF-8");
+    Some(text.lines().next()?.split_whitespace().map(str::to_owned).collect())
+}
+
+#[test]
+fn an_empty_containerd_is_read() {
+    for (systemd_cgroup, driver) in [(false, CgroupDriver::Cgroupfs), (true, CgroupDriver::Systemd)]
+    {
+        let Some(containerd) = Containerd::start("", systemd_cgroup) else { return };
+        let endpoint = containerd.endpoint();
+        let facts = read_runtime(&endpoint, Path::new("/"), RuntimeWants::ALL, TIME)
+            .expect("containerd answers");
+        assert_eq!(facts.endpoint, endpoint);
+
+        let version = said_version("containerd").expect("it is there");
+        assert_eq!(facts.version.runtime_name, "containerd");
+        assert_eq!(facts.version.runtime_version, version[2]);
+        assert_eq!(facts.version.runtime_api_version, "v1");
+
+        let found = facts.cgroup_driver.found.as_ref().expect("the driver is known");
+        assert_eq!(found.value, driver, "SystemdCgroup = {systemd_cgroup}");
+        if facts.version.runtime_version.starts_with("1.6.") {
+            let field = "config.containerd.runtimes.real.options.SystemdCgroup";
+            assert_eq!(found.source, format!("{endpoint} Status(verbose) {field}"));
+            let [tried] = &facts.cgroup_driver.tried[..] else {
+                panic!("{:?}", facts.cgroup_driver.tried)
+            };
+            assert_eq!(tried.source, format!("{endpoint} RuntimeConfig"));
+            assert!(tried.reason.starts_with("answered Unimplemented: "), "{}", tried.reason);
+        }
+
+        let runc =
+            facts.low_level.value().unwrap_or_else(|| panic!("{}", facts.low_level.reason()));
+        let version = said_version("runc").expect("it is there");
+        assert_eq!((&runc.name, &runc.version), (&version[0], &version[2]));
+        assert!(Path::new(&runc.path).is_file(), "{}", runc.path);
+
+        assert_eq!(facts.sandboxes.value().map(Vec::len), Some(0), "{:?}", facts.sandboxes);
+        assert_eq!(facts.containers.value().map(Vec::len), Some(0), "{:?}", facts.containers);
+        assert_eq!(facts.images.value().map(Vec::len), Some(0), "{:?}", facts.images);
+        let filesystems = facts.image_filesystems.value().expect("file systems are told");
+        let [images] = &filesystems.image[..] else { panic!("{filesystems:?}") };
+        let snapshots = containerd.folder.path().join("root/io.containerd.snapshotter.v1.native");
+        assert_eq!(Path::new(&images.mountpoint), snapshots);
+        assert!(images.timestamp > 0);
+    }
+}
+
+#[test]
+fn a_containerd_without_the_cri_says_so() {
+    let Some(containerd) = Containerd::start("\"io.containerd.grpc.v1.cri\"", false) else {
+        return;
+    };
+    let error = read_runtime(&containerd.endpoint(), Path::new("/"), RuntimeWants::ALL, TIME)
+        .expect_err("it has no CRI");
+    let CriError::Version { reason, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(reason, "answered Unimplemented: unknown service runtime.v1.RuntimeService");
+}
+
+#[test]
+fn a_containerd_that_is_stopped_does_not_hold_kq() {
+    let Some(containerd) = Containerd::start("", false) else { return };
+    let id = i32::try_from(containerd.process.id()).ok().and_then(rustix::process::Pid::from_raw);
+    let signal = |signal| {
+        rustix::process::kill_process(id.expect("it has an id"), signal).expect("it is there");
+    };
+    signal(rustix::process::Signal::STOP);
+    let begin = Instant::now();
+    let read = read_runtime(
+        &containerd.endpoint(),
+        Path::new("/"),
+        RuntimeWants::ALL,
+        Duration::from_millis(500),
+    );
+    let taken = begin.elapsed();
+    signal(rustix::process::Signal::CONT);
+    let error = read.expect_err("it does nothing");
+    assert!(error.to_string().ends_with("no answer within 500ms"), "{error}");
+    assert!(taken < Duration::from_secs(5), "took {taken:?}");
+}
