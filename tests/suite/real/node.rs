@@ -142,9 +142,9 @@ impl Node {
         RuntimeFormula { formula, assumed: false }
     }
 
-    /// Returns the versions of runc that pods can run with.
-    pub fn runcs(&self) -> impl Iterator<Item = Runc> {
-        self.versions.keys().copied()
+    /// Tells whether pods can run with a runc.
+    pub fn has(&self, runc: Runc) -> bool {
+        self.versions.contains_key(&runc)
     }
 
     /// Returns the version of a runc.

@@ -32,7 +32,7 @@ fn the_same_holds_on_the_unified_hierarchy() {
     let summary = said.lines().find(|line| line.starts_with("test result: ok."));
     let summary = summary.unwrap_or_else(|| panic!("{printed}"));
     let passed = summary.split(' ').nth(3).and_then(|count| count.parse::<u32>().ok());
-    assert!(passed.is_some_and(|passed| passed > 3), "{printed}");
+    assert!(passed.is_some_and(|passed| passed > 2), "{printed}");
     let times = said.lines().filter(|line| line.starts_with("kq-v2: ")).collect::<Vec<_>>();
     let _ = writeln!(std::io::stderr(), "{}", times.join("; "));
 }
