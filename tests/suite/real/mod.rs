@@ -14,10 +14,14 @@ use std::io::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use node::Node;
-pub use pods::{Runc, Running};
+pub use pods::{Container, Runc, Running};
 
+/// What the runtime says of pods that run.
+mod asked;
 /// The kernel's hierarchies: cgroups come, get values and go.
 mod cgroups;
+/// A planned limit is felt.
+mod limits;
 /// A pod is what the kubelet would make of it, on a real node.
 mod node;
 /// Pods that run.

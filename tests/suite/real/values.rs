@@ -1,6 +1,7 @@
 //! The kernel's files hold what was planned: the kubelet's values because the harness wrote them and
 //! the kernel took them, the containers' because containerd and runc made them of what was asked.
 
+use super::asked::{the_reader_finds_every_container, the_runtime_was_asked_what_is_planned};
 use super::{Node, Runc, Running, is_guest, node, skip};
 use kq::cgroup::cpu::WeightFormula;
 use kq::cgroup::files::CgroupVersion;
@@ -43,6 +44,8 @@ fn the_kernel_has_what_is_planned_with_the_systems_runc() {
     every_planned_value_is_the_kernels(&running);
     one_cpu_has_the_weight_of_the_formula(&running);
     the_command_plans_the_same_tree(&running);
+    the_reader_finds_every_container(&running);
+    the_runtime_was_asked_what_is_planned(&running);
     nothing_is_left_in_the_end(running);
 }
 
