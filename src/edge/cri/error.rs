@@ -35,3 +35,23 @@ pub enum CriError {
         endpoint: String,
     },
 }
+
+impl CriError {
+    /// Returns what can be done about it, as a sentence without a full stop.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Endpoint { .. } => None,
+            Self::Connect { reason, .. } if reason.contains("permission denied") => {
+                Some("the socket is root's: run as root")
+            }
+            Self::Connect { .. } => Some("name the socket with --runtime-endpoint"),
+            // What a containerd answers whose packager left Kubernetes to be turned on.
+            Self::Version { reason, .. } if reason.contains("unknown service") => Some(
+                "the runtime listens without the CRI: for containerd, take \"cri\" out of \
+                 disabled_plugins in /etc/containerd/config.toml",
+            ),
+            Self::Version { .. } => None,
+            Self::NotBuilt { .. } => Some("build kq with `--features cri`"),
+        }
+    }
+}

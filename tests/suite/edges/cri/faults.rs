@@ -10,16 +10,21 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a call may take, and what a busy machine may add.
+/// The time for what never answers, and for what answers; and what a busy machine may add.
 const DEADLINE: Duration = Duration::from_millis(700);
+const LONG: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Reads everything, and makes sure that it ended in time.
 fn read(endpoint: &str) -> Result<RuntimeFacts, CriError> {
+    read_within(endpoint, DEADLINE)
+}
+
+fn read_within(endpoint: &str, deadline: Duration) -> Result<RuntimeFacts, CriError> {
     let begin = Instant::now();
-    let read = read_runtime(endpoint, Path::new("/"), RuntimeWants::ALL, DEADLINE);
+    let read = read_runtime(endpoint, Path::new("/"), RuntimeWants::ALL, deadline);
     let taken = begin.elapsed();
-    assert!(taken < DEADLINE + GRACE, "{endpoint}: took {taken:?}");
+    assert!(taken < deadline + GRACE, "{endpoint}: took {taken:?}");
     read
 }
 
@@ -163,7 +168,7 @@ fn an_answer_that_is_cut_off_is_one_fact_that_failed() {
         let _ = io::copy(&mut (&server).take(1 << 20), &mut &client);
         let _ = client.shutdown(Shutdown::Both);
     });
-    let facts = read(&proxy.endpoint()).expect("the version was answered");
+    let facts = read_within(&proxy.endpoint(), LONG).expect("the version was answered");
     assert_eq!(facts.images.found, None);
     let reason = facts.images.reason();
     assert!(reason.starts_with(&format!("{} ListImages: ", proxy.endpoint())), "{reason}");
@@ -176,7 +181,7 @@ fn what_is_not_implemented_is_one_fact_that_failed() {
     let folder = folder();
     let server = Server::answering(&folder.path().join("s"), Answers::default());
     let endpoint = server.endpoint();
-    let facts = read(&endpoint).expect("the version was answered");
+    let facts = read_within(&endpoint, LONG).expect("the version was answered");
     let reasons = [
         ("Status(verbose)", facts.low_level.reason()),
         ("ListPodSandbox", facts.sandboxes.reason()),
@@ -203,10 +208,10 @@ fn a_call_that_hangs_keeps_no_other_from_answering() {
         ..Answers::default()
     };
     let server = Server::answering(&folder.path().join("s"), answers);
-    let facts = read(&server.endpoint()).expect("the version was answered");
+    let facts = read_within(&server.endpoint(), 3 * DEADLINE).expect("the version was answered");
     assert_eq!(
         facts.containers.reason(),
-        format!("{} ListContainers: no answer within 700ms", server.endpoint())
+        format!("{} ListContainers: no answer within 2.1s", server.endpoint())
     );
     assert_eq!(facts.images.value().map(Vec::len), Some(0));
     assert_eq!(facts.sandboxes.value().map(Vec::len), Some(0));
@@ -233,7 +238,7 @@ fn the_socket_is_looked_for_beneath_the_root_of_the_node() {
     std::os::unix::fs::symlink("/run", root.path().join("var/run")).expect("a link can be made");
     let _server = Server::answering(&root.path().join("run/crio/crio.sock"), Answers::default());
     for endpoint in ["unix:///var/run/crio/crio.sock", "/run/crio/crio.sock"] {
-        let facts = read_runtime(endpoint, root.path(), RuntimeWants::default(), DEADLINE + GRACE)
+        let facts = read_runtime(endpoint, root.path(), RuntimeWants::default(), LONG)
             .unwrap_or_else(|error| panic!("{endpoint}: {error}"));
         assert_eq!(facts.endpoint, endpoint);
     }
