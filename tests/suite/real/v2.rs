@@ -1,6 +1,6 @@
 //! Boots an emulated machine that has only the unified hierarchy and runs this module's tests there.
 
-use super::{is_guest, skip};
+use super::{is_guest, must_be_root, skip};
 use crate::cli::repository;
 use std::io::Write;
 use std::process::Command;
@@ -10,8 +10,8 @@ fn the_same_holds_on_the_unified_hierarchy() {
     if is_guest() {
         return;
     }
-    if !rustix::process::geteuid().is_root() {
-        return skip("needs root");
+    if let Err(reason) = must_be_root() {
+        return skip(&reason);
     }
     let scripts = repository().join("scripts/real-node");
     let install = Command::new(scripts.join("install")).arg("v2").output();

@@ -165,8 +165,8 @@ fn expected_text(
     if file == "oom_score_adj" && planned.starts_with('-') && !node.lowers_scores {
         return "0".to_owned();
     }
-    // runc has limited reservations of huge pages since 1.2; kq plans for those.
-    let is_old = ["1.0.", "1.1."].iter().any(|old| node.version(running.runc).starts_with(old));
+    // runc has limited reservations of huge pages since 1.1.10; kq plans for those.
+    let is_old = numbers(node.version(running.runc)) < vec![1, 1, 10];
     if is_old && cgroup.owner.writer() == "runtime" && file.contains(".rsvd.") {
         return "max".to_owned();
     }
@@ -176,6 +176,12 @@ fn expected_text(
         }
         _ => planned.to_owned(),
     }
+}
+
+/// Returns the numbers that `1.1.5+ds1` begins with.
+fn numbers(version: &str) -> Vec<u32> {
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+    version[..end].split('.').map(|part| part.parse().expect("runc has a version")).collect()
 }
 
 /// Returns files that must have been compared, with who writes them.
