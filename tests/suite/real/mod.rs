@@ -14,10 +14,14 @@ use std::io::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use node::Node;
-pub use pods::{Runc, Running};
+pub use pods::{Container, Runc, Running};
 
+/// What the runtime says of pods that run.
+mod asked;
 /// The kernel's hierarchies: cgroups come, get values and go.
 mod cgroups;
+/// A planned limit is felt.
+mod limits;
 /// A pod is what the kubelet would make of it, on a real node.
 mod node;
 /// Pods that run.
@@ -36,6 +40,7 @@ const VARIABLE: &str = "KQ_REAL_NODE";
 pub fn node() -> Option<MutexGuard<'static, Node>> {
     static NODE: OnceLock<Result<(Mutex<Node>, File), String>> = OnceLock::new();
     let started = NODE.get_or_init(|| {
+        must_be_root()?;
         let lock = exclusively()?;
         Ok((Mutex::new(Node::start()?), lock))
     });
@@ -46,6 +51,11 @@ pub fn node() -> Option<MutexGuard<'static, Node>> {
             None
         }
     }
+}
+
+fn must_be_root() -> Result<(), String> {
+    let root = rustix::process::geteuid().is_root();
+    root.then_some(()).ok_or_else(|| "needs root".to_owned())
 }
 
 /// Waits until no other run of the tests has a node in the same folder.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The image of containers that name none.
 const IMAGE: &str = "localhost/kq-busybox:1";
 
-/// How long an init container may take.
+/// How long a container may take that is waited for, even where the machine is emulated.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program that creates containers.
@@ -222,14 +222,21 @@ impl<'n> Running<'n> {
         runtime
             .call(runtime.client().start_container(request))
             .unwrap_or_else(|error| panic!("container {name}: {error}"));
+        if kind == ContainerKind::InitContainer {
+            assert_eq!(self.wait_for_end(id).exit_code, 0, "init container {name}");
+        }
+    }
+
+    /// Waits for the end of a container and returns what the runtime says of it.
+    #[track_caller]
+    pub fn wait_for_end(&self, id: &str) -> v1::ContainerStatus {
         let begun = Instant::now();
-        while kind == ContainerKind::InitContainer {
+        loop {
             let status = self.status(id);
             if status.state == v1::ContainerState::ContainerExited as i32 {
-                assert_eq!(status.exit_code, 0, "init container {name}");
-                return;
+                return status;
             }
-            assert!(begun.elapsed() < PATIENCE, "init container {name} does not end");
+            assert!(begun.elapsed() < PATIENCE, "still there: {status:?}");
             thread::sleep(Duration::from_millis(50));
         }
     }

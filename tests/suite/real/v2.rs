@@ -1,6 +1,6 @@
 //! Boots an emulated machine that has only the unified hierarchy and runs this module's tests there.
 
-use super::{is_guest, skip};
+use super::{is_guest, must_be_root, skip};
 use crate::cli::repository;
 use std::io::Write;
 use std::process::Command;
@@ -10,8 +10,8 @@ fn the_same_holds_on_the_unified_hierarchy() {
     if is_guest() {
         return;
     }
-    if !rustix::process::geteuid().is_root() {
-        return skip("needs root");
+    if let Err(reason) = must_be_root() {
+        return skip(&reason);
     }
     let scripts = repository().join("scripts/real-node");
     let install = Command::new(scripts.join("install")).arg("v2").output();
@@ -32,7 +32,7 @@ fn the_same_holds_on_the_unified_hierarchy() {
     let summary = said.lines().find(|line| line.starts_with("test result: ok."));
     let summary = summary.unwrap_or_else(|| panic!("{printed}"));
     let passed = summary.split(' ').nth(3).and_then(|count| count.parse::<u32>().ok());
-    assert!(passed.is_some_and(|passed| passed > 3), "{printed}");
+    assert!(passed.is_some_and(|passed| passed > 2), "{printed}");
     let times = said.lines().filter(|line| line.starts_with("kq-v2: ")).collect::<Vec<_>>();
     let _ = writeln!(std::io::stderr(), "{}", times.join("; "));
 }
