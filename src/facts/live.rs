@@ -47,31 +47,33 @@ pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -
     }
 }
 
-/// Returns what could not be found out, each with the flag that supplies it.
-pub fn missing(snapshot: &Snapshot, needs_runtime: bool) -> Vec<String> {
+/// Returns what could not be found out, each with the flag that supplies it. A configuration that is
+/// given is not missed.
+pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
     let mut missing = Vec::new();
-    if snapshot.kubelet_config.found.is_none() && !snapshot.kubelet_config.tried.is_empty() {
+    if !has_config
+        && snapshot.kubelet_config.found.is_none()
+        && !snapshot.kubelet_config.tried.is_empty()
+    {
         missing.push(format!(
-            "the kubelet's configuration could not be had, so the defaults of its version are taken \
-             ({}): give it with --kubelet-config FILE",
-            snapshot.kubelet_config.reason()
+            "the kubelet's configuration could not be had, so the defaults of its version are taken; \
+             give it with --kubelet-config FILE{}",
+            snapshot.kubelet_config.reasons()
         ));
     }
     if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
         missing.push(format!(
-            "the pods of the node could not be had ({}): give them with --pods FILE",
-            snapshot.pods.reason()
+            "the pods of the node could not be had; give them with --pods FILE{}",
+            snapshot.pods.reasons()
         ));
     }
-    if needs_runtime {
-        match &snapshot.runtime {
-            Sought { found: None, tried } if !tried.is_empty() => missing.push(format!(
-                "the container runtime could not be asked ({}): name it with --runtime-endpoint",
-                snapshot.runtime.reason()
-            )),
-            Sought { found: Some(found), .. } => missing.extend(silent(&found.value)),
-            Sought { .. } => {}
-        }
+    match &snapshot.runtime {
+        Sought { found: None, tried } if !tried.is_empty() => missing.push(format!(
+            "the container runtime could not be asked; name it with --runtime-endpoint{}",
+            snapshot.runtime.reasons()
+        )),
+        Sought { found: Some(found), .. } => missing.extend(silent(&found.value)),
+        Sought { .. } => {}
     }
     missing
 }
@@ -80,8 +82,12 @@ pub fn missing(snapshot: &Snapshot, needs_runtime: bool) -> Vec<String> {
 fn silent(runtime: &RuntimeFacts) -> Vec<String> {
     let (sandboxes, containers) = (&runtime.sandboxes, &runtime.containers);
     let lists = [
-        ("sandboxes", sandboxes.found.is_none(), sandboxes.reason()),
-        ("containers", containers.found.is_none(), containers.reason()),
+        ("sandboxes", sandboxes.found.is_none() && !sandboxes.tried.is_empty(), sandboxes.reason()),
+        (
+            "containers",
+            containers.found.is_none() && !containers.tried.is_empty(),
+            containers.reason(),
+        ),
     ];
     let silent = lists.into_iter().filter(|(_, is_silent, _)| *is_silent);
     silent
@@ -98,7 +104,7 @@ pub fn incomplete(
     runtime: Option<&RuntimeFacts>,
 ) -> Option<String> {
     let Some(found) = &pods.found else {
-        return Some(format!("the pods of the node are not known ({})", pods.reason()));
+        return Some("the pods of the node are not known".to_owned());
     };
     if !found.value.left_out.is_empty() {
         return Some(format!("{} pods could not be read", found.value.left_out.len()));

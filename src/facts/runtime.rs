@@ -18,6 +18,10 @@ pub struct RuntimeFacts {
     pub cgroup_driver: Sought<CgroupDriver>,
     /// The program that creates containers, by default: `runc`, `crun`.
     pub low_level: Sought<LowLevelRuntime>,
+    /// It does not lower `oom_score_adj` of a container below its own (containerd's
+    /// `restrict_oom_score_adj`).
+    #[serde(default)]
+    pub restricts_oom_score: bool,
     /// `ListPodSandbox`
     pub sandboxes: Sought<Vec<Sandbox>>,
     /// `ListContainers`

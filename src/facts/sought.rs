@@ -1,6 +1,7 @@
 //! A fact that was looked for: what a source said, or why none did.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What became of looking for a fact. Sources are asked in order until one answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,12 @@ pub struct Tried {
     pub reason: String,
 }
 
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.source, self.reason)
+    }
+}
+
 impl<T> Default for Sought<T> {
     fn default() -> Self {
         Self { found: None, tried: Vec::new() }
@@ -54,8 +61,12 @@ impl<T> Sought<T> {
 
     /// Returns why nothing was said, in one line: `SOURCE: REASON; SOURCE: REASON`.
     pub fn reason(&self) -> String {
-        let tried: Vec<String> =
-            self.tried.iter().map(|tried| format!("{}: {}", tried.source, tried.reason)).collect();
+        let tried: Vec<String> = self.tried.iter().map(ToString::to_string).collect();
         if tried.is_empty() { "not looked for".to_owned() } else { tried.join("; ") }
+    }
+
+    /// Returns why nothing was said, each source on an indented line of its own, after a line end.
+    pub fn reasons(&self) -> String {
+        self.tried.iter().map(|tried| format!("\n  {tried}")).collect()
     }
 }

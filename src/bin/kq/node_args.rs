@@ -106,6 +106,15 @@ pub struct NodeArgs {
     page_size: Option<i64>,
 }
 
+/// The kubelet's configuration from files that were named.
+#[derive(Default)]
+pub struct GivenConfig {
+    /// The configuration.
+    pub config: ConfigSource,
+    /// What is odd about it.
+    pub notes: Vec<String>,
+}
+
 /// What was found of a node, without being told.
 #[derive(Default)]
 pub struct FoundNode {
@@ -137,9 +146,18 @@ impl NodeArgs {
         self.kubelet_config.iter().chain(&self.node_file)
     }
 
-    /// Tells whether the kubelet's configuration is given.
-    pub fn has_kubelet_config(&self) -> bool {
-        self.kubelet_config.is_some() || self.kubelet_config_dir.is_some()
+    /// Reads the kubelet's configuration, if it is given.
+    pub fn given_config(&self) -> Result<Option<GivenConfig>, Failure> {
+        if self.kubelet_config.is_none() && self.kubelet_config_dir.is_none() {
+            return Ok(None);
+        }
+        let mut notes = Vec::new();
+        let config = read_kubelet_config(
+            self.kubelet_config.as_deref(),
+            self.kubelet_config_dir.as_deref(),
+            &mut notes,
+        );
+        Ok(Some(GivenConfig { config: config.map_err(of_file)?, notes }))
     }
 
     /// Returns `cgroupRoot` and `cgroupsPerQOS`: what is given by flags, else what the configuration
@@ -153,21 +171,13 @@ impl NodeArgs {
 
     /// Reads the files that are named and describes the node.
     pub fn gather(&self) -> Result<Described, Failure> {
-        self.describe(FoundNode::default())
+        let GivenConfig { config, notes } = self.given_config()?.unwrap_or_default();
+        self.describe(FoundNode { config, notes, ..FoundNode::default() })
     }
 
-    /// Describes a node that was found; what is given wins over it.
+    /// Describes a node that was found; flags for single facts win over it.
     pub fn describe(&self, found: FoundNode) -> Result<Described, Failure> {
-        let mut notes = found.notes;
-        let mut config = match self.has_kubelet_config() {
-            false => found.config,
-            true => read_kubelet_config(
-                self.kubelet_config.as_deref(),
-                self.kubelet_config_dir.as_deref(),
-                &mut notes,
-            )
-            .map_err(of_file)?,
-        };
+        let (mut config, mut notes) = (found.config, found.notes);
         self.set_fields(&mut config)?;
         let object = match &self.node_file {
             Some(file) => {

@@ -32,7 +32,7 @@ pub struct Args {
 impl Args {
     /// Gathers and stores.
     pub fn run(self) -> Result<Code, Failure> {
-        let snapshot = gather(&self.sources, &NodeArgs::default(), Wants::ALL)?;
+        let snapshot = gather(&self.sources, &NodeArgs::default(), None, Wants::ALL)?;
         match &self.output {
             None => write::value(Output::Json, &snapshot)?,
             Some(path) => {
@@ -41,7 +41,7 @@ impl Args {
                 write_snapshot(path, &json).map_err(Failure::missing)?;
             }
         }
-        for reason in missing(&snapshot, true) {
+        for reason in missing(&snapshot, false) {
             note("missing", &reason);
         }
         if snapshot.cgroups.found.is_none() {

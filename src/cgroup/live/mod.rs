@@ -8,8 +8,11 @@
 //! * [`checks`]: what is wrong with a node's cgroups.
 
 pub mod apply;
+pub mod apply_report;
 pub mod compare;
 pub mod diff;
+pub mod diff_report;
+pub mod diff_view;
 pub mod place;
 pub mod repair;
 pub mod selection;

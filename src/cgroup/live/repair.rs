@@ -39,6 +39,9 @@ pub struct Left {
     pub file: Option<String>,
     /// Why it is not touched.
     pub reason: String,
+    /// It keeps the kernel from being as planned.
+    #[serde(skip)]
+    pub is_drift: bool,
 }
 
 /// Something for which nothing at all is written.
@@ -131,6 +134,7 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
             cgroup: found.cgroup.clone(),
             file: found.file.clone(),
             reason: reason.to_owned(),
+            is_drift: found.verdict.is_drift(),
         })
     };
     match found.verdict {

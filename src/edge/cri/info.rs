@@ -66,6 +66,11 @@ impl RuntimeInfo {
         }
     }
 
+    /// Tells whether containerd may not lower `oom_score_adj` below its own.
+    pub(super) fn restricts_oom_score(&self) -> bool {
+        self.0.get("restrictOOMScoreAdj").and_then(Value::as_bool).unwrap_or(false)
+    }
+
     /// Returns the program that creates containers by default.
     pub(super) fn program(&self) -> Result<NamedProgram, String> {
         if self.0.get("crio").is_some() {

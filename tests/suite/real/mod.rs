@@ -22,6 +22,8 @@ mod asked;
 mod cgroups;
 /// A planned limit is felt.
 mod limits;
+/// Drift is found, repaired and taken back.
+mod live;
 /// A pod is what the kubelet would make of it, on a real node.
 mod node;
 /// Pods that run.

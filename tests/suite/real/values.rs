@@ -10,7 +10,7 @@ use kq::edge::cri::v1::ListPodSandboxRequest;
 use std::collections::BTreeSet;
 
 /// A pod of each class, with values that are all different, and a request of one CPU: 1024 shares.
-const PODS: &str = "
+pub const PODS: &str = "
 metadata: {name: guaranteed, namespace: real, uid: 11111111-0000-4000-8000-000000000001}
 spec:
   containers:

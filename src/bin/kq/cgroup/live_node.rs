@@ -49,15 +49,27 @@ impl LiveNode {
         wants: Wants,
         files: &[String],
     ) -> Result<Self, Failure> {
-        let snapshot = gather(sources, args, wants)?;
+        let given_config = args.given_config()?;
+        let config = given_config.as_ref().map(|given| &given.config.value);
+        let snapshot = gather(sources, args, config, wants)?;
         let given = read(files)?;
-        let config = snapshot.kubelet_config.value().map(|config| &config.value);
-        let (root, per_qos) = args.kubelet_root(config);
+        let recorded = snapshot.kubelet_config.value();
+        let (root, per_qos) =
+            args.kubelet_root(config.or(recorded.map(|recorded| &recorded.value)));
         let roots = kubelet_roots(&root, per_qos);
-        let mut notes = missing(&snapshot, true);
-        notes.extend(snapshot.kubelet_config.value().into_iter().flat_map(|c| c.notes.clone()));
+        let mut notes = missing(&snapshot, given_config.is_some());
+        let config = match given_config {
+            Some(given) => {
+                notes.extend(given.notes);
+                given.config
+            }
+            None => {
+                notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
+                config_source(&snapshot)
+            }
+        };
         let found = FoundNode {
-            config: config_source(&snapshot),
+            config,
             object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
             live: Some(live_sources(&snapshot, &roots)),
             low_level: snapshot.runtime.value().and_then(|r| r.low_level.value().cloned()),

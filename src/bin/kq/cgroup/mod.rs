@@ -1,9 +1,14 @@
 //! `kq cgroup`: cgroup values, planned, shared out, explained, and held against the kernel.
 
+mod apply;
+mod change;
+mod comparison;
+mod diff;
 mod explain;
 pub mod live_node;
 mod plan;
 mod question;
+mod rollback;
 mod shares;
 mod show;
 mod subjects;
@@ -25,6 +30,9 @@ enum Command {
     Shares(shares::Args),
     Explain(explain::Args),
     Show(show::Args),
+    Diff(Box<diff::Args>),
+    Apply(Box<apply::Args>),
+    Rollback(Box<rollback::Args>),
     Which(which::Args),
 }
 
@@ -36,6 +44,9 @@ impl Args {
             Command::Shares(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Show(args) => args.run(),
+            Command::Diff(args) => args.run(),
+            Command::Apply(args) => args.run(),
+            Command::Rollback(args) => args.run(),
             Command::Which(args) => args.run(),
         }
     }

@@ -28,7 +28,7 @@ use std::time::Duration;
 pub struct Args {
     /// Only these pods: NAME, NAMESPACE/NAME or UID
     #[arg(value_name = "POD")]
-    pods: Vec<String>,
+    names: Vec<String>,
 
     /// How to show the answer
     #[arg(short, long, value_enum, default_value = "table")]
@@ -69,7 +69,7 @@ impl Args {
         let wants = Wants { tree, ..Wants::NAMES };
         let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
         let tree = live.tree()?;
-        let subjects = Subjects { pods: self.pods.clone(), files: Vec::new() };
+        let subjects = Subjects { pods: self.names.clone(), files: Vec::new() };
         let named: Vec<_> = live
             .workloads
             .pods()

@@ -2,8 +2,7 @@
 //! with.
 
 use super::args::SourceArgs;
-use crate::node_args::NodeArgs;
-use kq::edge::kubelet_api::{Credentials, KubeletApi, ServerTrust};
+use kq::edge::kubelet_api::{Credentials, KubeletApi, ServerTrust, hint};
 use kq::edge::kubelet_files::read_kubelet_config_beneath;
 use kq::edge::spec::{self, config_sources};
 use kq::facts::describe::ConfigSource;
@@ -34,8 +33,8 @@ pub struct KubeletConfig {
 
 impl KubeletConfig {
     /// Returns what a configuration says.
-    pub fn of(config: &Sought<RecordedConfig>, process: Option<&KubeletProcess>) -> Self {
-        let value = config.value().map_or(Value::Null, |config| config.value.clone());
+    pub fn of(config: Option<&Value>, process: Option<&KubeletProcess>) -> Self {
+        let value = config.cloned().unwrap_or_default();
         let text =
             |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
         let flags = process.map(KubeletProcess::interpreted).unwrap_or_default();
@@ -59,19 +58,16 @@ impl KubeletConfig {
 /// is read elsewhere, and makes all of this unnecessary.
 pub fn gather(
     args: &SourceArgs,
-    node: &NodeArgs,
+    is_given: bool,
     root: &Path,
     process: Option<&KubeletProcess>,
 ) -> Sought<RecordedConfig> {
-    let given = spec::Given { kubelet_config: node.has_kubelet_config(), ..args.given(false) };
+    let given = spec::Given { kubelet_config: is_given, ..args.given(false) };
     let on_disk = process.map(|process| of_process(root, process));
     let mut tried = Vec::new();
     for source in config_sources(given) {
         match source {
-            spec::ConfigSource::File => {
-                let reason = "not asked: --kubelet-config is given".to_owned();
-                tried.push(Tried { source: "the running kubelet".to_owned(), reason });
-            }
+            spec::ConfigSource::File => {}
             spec::ConfigSource::Configz => {
                 let value = on_disk.as_ref().and_then(|read| read.as_ref().ok());
                 let known = known_kubelet(args, root, value.map(|(_, config)| &config.value));
@@ -157,9 +153,10 @@ pub fn ask(
         (credentials, _) => credentials.clone(),
     };
     let api = KubeletApi { url: endpoint.url.clone(), credentials, server };
-    api.get(path, args.timeout).map_err(|error| match kq::edge::kubelet_api::hint(&error) {
-        Some(hint) => format!("{error} ({hint})"),
-        None => error.to_string(),
+    api.get(path, args.timeout).map_err(|error| {
+        // Who may not ask needs to know what is needed; that nobody listens says enough.
+        let hint = hint(&error).filter(|_| matches!(error.status(), Some(401 | 403)));
+        hint.map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"))
     })
 }
 

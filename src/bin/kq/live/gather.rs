@@ -19,15 +19,23 @@ use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::kubelet_process::{KubeletProcess, Program};
 use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use kq::facts::sought::{Found, Sought, Tried};
+use serde_json::Value;
 use std::path::Path;
 
-/// Gathers what is wanted, from a stored snapshot or from the node.
-pub fn gather(args: &SourceArgs, node: &NodeArgs, wants: Wants) -> Result<Snapshot, Failure> {
+/// Gathers what is wanted, from a stored snapshot or from the node. `config` is the kubelet's
+/// configuration where it is given.
+pub fn gather(
+    args: &SourceArgs,
+    node: &NodeArgs,
+    config: Option<&Value>,
+    wants: Wants,
+) -> Result<Snapshot, Failure> {
     let mut snapshot = match &args.snapshot {
         Some(path) => stored(path)?,
-        None => live(args, node, wants)?,
+        None => live(args, node, config, wants)?,
     };
-    let roots = roots(node, snapshot.kubelet_config.value().map(|config| &config.value));
+    let found = snapshot.kubelet_config.value().map(|config| &config.value);
+    let roots = roots(node, config.or(found));
     wants.restrict(&mut snapshot, &roots);
     if args.verbose {
         tell(&snapshot);
@@ -46,7 +54,12 @@ fn stored(path: &str) -> Result<Snapshot, Failure> {
 
 /// Looks around on the node. Only what no answer can do without is a failure; all else that cannot be
 /// had is recorded with its reason.
-fn live(args: &SourceArgs, node: &NodeArgs, wants: Wants) -> Result<Snapshot, Failure> {
+fn live(
+    args: &SourceArgs,
+    node: &NodeArgs,
+    config: Option<&Value>,
+    wants: Wants,
+) -> Result<Snapshot, Failure> {
     let (root, because) = host_root(args.host_root.as_deref());
     if !root.is_dir() {
         let failure = anyhow::anyhow!("--host-root {}: no such folder", root.display());
@@ -55,8 +68,9 @@ fn live(args: &SourceArgs, node: &NodeArgs, wants: Wants) -> Result<Snapshot, Fa
     let host = read_host(&root);
     let kubelet = find(&root);
     let process = kubelet.value();
-    let kubelet_config = config::gather(args, node, &root, process);
-    let settings = KubeletConfig::of(&kubelet_config, process);
+    let kubelet_config = config::gather(args, config.is_some(), &root, process);
+    let found = kubelet_config.value().map(|config| &config.value);
+    let settings = KubeletConfig::of(config.or(found), process);
     let node_name = node_name(args, &root, process);
     let version = match process {
         Some(process) if wants.node => ask_version(&root, process, args),
@@ -150,7 +164,7 @@ fn node_name(args: &SourceArgs, root: &Path, process: Option<&KubeletProcess>) -
 }
 
 /// Returns where the cgroup of all pods may be.
-pub fn roots(node: &NodeArgs, config: Option<&serde_json::Value>) -> Vec<CgroupPath> {
+pub fn roots(node: &NodeArgs, config: Option<&Value>) -> Vec<CgroupPath> {
     let (root, per_qos) = node.kubelet_root(config);
     kubelet_roots(&root, per_qos).into_iter().map(|(_, path)| path).collect()
 }

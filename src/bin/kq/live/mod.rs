@@ -9,4 +9,4 @@ mod wants;
 
 pub use args::SourceArgs;
 pub use gather::gather;
-pub use wants::{PodsWanted, TreeDetail, Wants};
+pub use wants::{TreeDetail, Wants};

@@ -3,7 +3,7 @@
 use super::args::SourceArgs;
 use super::config::KubeletConfig;
 use crate::exit::Failure;
-use kq::edge::cri::{RuntimeWants, read_runtime};
+use kq::edge::cri::{CriError, RuntimeWants, read_runtime};
 use kq::edge::host::{LIMIT, read_beneath};
 use kq::facts::runtime::RuntimeFacts;
 use kq::facts::runtime_endpoint::{CRICTL_CONFIG, ENDPOINT_VARIABLE, EndpointHints, endpoints};
@@ -37,11 +37,19 @@ pub fn gather(
             }
             Err(error) => {
                 let source = format!("{} ({})", endpoint.address, endpoint.said_by);
-                tried.push(Tried { source, reason: error.to_string() });
+                tried.push(Tried { source, reason: short(error) });
             }
         }
     }
     Ok(Sought { found: None, tried })
+}
+
+/// Returns why a runtime did not answer, without its endpoint, which stands beside it.
+fn short(error: CriError) -> String {
+    match error {
+        CriError::Connect { reason, .. } => reason,
+        other => other.to_string(),
+    }
 }
 
 /// Returns a variable of the environment; an empty one is none.

@@ -1,0 +1,166 @@
+//! `kq cgroup apply`
+
+use super::change::{ChangeArgs, Files, act, conclude};
+use super::comparison::{Compared, ComparisonArgs};
+use super::question::write_basis;
+use crate::exit::{Code, Failure, note};
+use crate::write::{self, Output};
+use anyhow::anyhow;
+use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply};
+use kq::cgroup::live::apply_report::{CgroupChange, steps_table};
+use kq::cgroup::live::repair::{Ground, Repair, repair};
+use kq::cgroup::report::Basis;
+use kq::edge::cgroup_files::KernelFiles;
+use kq::edge::clock::now;
+use kq::edge::replace::create;
+use std::path::{Path, PathBuf};
+
+/// Bring the kernel to the plan: write the values that drift
+///
+/// Shows the steps, asks, stores the way back, and does one step after the other: what is raised from
+/// the top down, what is lowered from the bottom up. Each file is read again right before and after it
+/// is written. It stops at the first failure.
+///
+/// It does not make or remove cgroups, does not touch processes, and never leaves the kubelet's root.
+/// The kubelet writes QoS classes and kubepods anew once a minute, and pods when they change; systemd,
+/// where it is the driver, at every daemon-reload.
+///
+/// Exit code 4: refused, nothing was written. 5: stopped part-way.
+///
+/// Examples:
+///
+///   kq cgroup apply --dry-run
+///   kq cgroup apply default/web
+///   kq cgroup apply --yes --rollback-file /root/before.json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(flatten)]
+    comparison: ComparisonArgs,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    /// Where to store the way back; else kq-rollback-TIME.json in this folder
+    #[arg(long, value_name = "FILE")]
+    rollback_file: Option<PathBuf>,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Output,
+}
+
+impl Args {
+    /// Gathers, plans, shows, asks and acts.
+    pub fn run(self) -> Result<Code, Failure> {
+        if self.comparison.sources.snapshot.is_some() && !self.change.dry_run {
+            return Err(Failure::usage(anyhow!("a snapshot cannot be changed"))
+                .hint("say --dry-run to see what would be done"));
+        }
+        let compared = self.comparison.gather(true)?;
+        compared.with(|found, basis| {
+            let root = compared.root();
+            let ground = Ground {
+                version: compared.live.node.cgroup_version,
+                root: &root,
+                allow_oom: self.change.allow_oom,
+            };
+            let plan = repair(&found, compared.live.tree()?, ground);
+            self.carry_out(&compared, plan, basis)
+        })
+    }
+
+    fn carry_out(&self, compared: &Compared, plan: Repair, basis: Basis) -> Result<Code, Failure> {
+        let structured = matches!(self.output, Output::Json | Output::Yaml);
+        let unchanged = |plan: &Repair, code| -> Result<Code, Failure> {
+            if structured {
+                let change = CgroupChange::new(plan, None, basis.warnings.clone());
+                write::value(self.output, &change)?;
+            }
+            Ok(code)
+        };
+        if !structured {
+            self.show(&plan)?;
+            write_basis(&basis.assumptions, &basis.warnings);
+        }
+        let after =
+            if plan.left.iter().any(|left| left.is_drift) { Code::No } else { compared.code() };
+        if !plan.refusals.is_empty() {
+            for refusal in &plan.refusals {
+                note("refused", &refusal.to_string());
+            }
+            note("hint", "nothing was written; limits below what is in use need --allow-oom");
+            return unchanged(&plan, Code::Refused);
+        }
+        if plan.steps.is_empty() || self.change.dry_run {
+            return unchanged(&plan, if plan.steps.is_empty() { after } else { Code::Answered });
+        }
+        let tree = compared.live.tree()?;
+        let host_root = Path::new(&compared.live.snapshot.host_root.path);
+        let files = Files(KernelFiles::new(host_root, &tree.layout));
+        check_all(&plan, &files)?;
+        self.change.ask(&format!("Write {} values?", plan.steps.len()))?;
+        let made_at = now();
+        let rollback_file = self.rollback_path(&made_at);
+        let rollback = Rollback::of(&plan.steps, made_at);
+        let json = serde_json::to_vec_pretty(&rollback)
+            .map_err(|error| Failure::refused(anyhow!("the way back cannot be stored: {error}")))?;
+        create(&rollback_file, &json).map_err(|error| {
+            Failure::refused(error).hint("name another file with --rollback-file")
+        })?;
+        let rollback_file = rollback_file.display().to_string();
+        note("rollback", &rollback_file);
+        let caution = Caution { allow_oom: self.change.allow_oom, rounding: compared.rounding() };
+        let outcome = act(&plan.steps, &files, caution, structured, apply);
+        if structured {
+            let mut change = CgroupChange::new(&plan, Some(&outcome), basis.warnings.clone());
+            change.rollback_file = Some(rollback_file.clone());
+            write::value(self.output, &change)?;
+        }
+        Ok(match conclude(&outcome, plan.steps.len(), Some(&rollback_file)) {
+            Code::Answered => after,
+            code => code,
+        })
+    }
+
+    fn show(&self, plan: &Repair) -> Result<(), Failure> {
+        match plan.steps.is_empty() {
+            true => write::lines(["nothing to write".to_owned()])?,
+            false => write::text(steps_table(&plan.steps))?,
+        }
+        for left in &plan.left {
+            let place = match &left.file {
+                Some(file) => format!("{}/{file}", left.cgroup),
+                None => left.cgroup.clone(),
+            };
+            note("left", &format!("{place}: {}", left.reason));
+        }
+        Ok(())
+    }
+
+    fn rollback_path(&self, made_at: &str) -> PathBuf {
+        let time = made_at.replace([':', '-'], "");
+        self.rollback_file
+            .clone()
+            .unwrap_or_else(|| PathBuf::from(format!("kq-rollback-{time}.json")))
+    }
+}
+
+/// Looks at every file before the first one is written.
+///
+/// # Errors
+///
+/// Refuses everything where one is not what the plan was made from, or cannot be reached safely.
+fn check_all(plan: &Repair, files: &dyn CgroupFiles) -> Result<(), Failure> {
+    for step in &plan.steps {
+        let found = files
+            .read(&step.cgroup, &step.file)
+            .map_err(|reason| Failure::refused(anyhow!("{reason}")).hint("nothing was written"))?;
+        if found != step.from {
+            let changed =
+                anyhow!("{}/{} was {} and is {found} now", step.cgroup, step.file, step.from);
+            return Err(Failure::refused(changed).hint("nothing was written; look again"));
+        }
+    }
+    Ok(())
+}

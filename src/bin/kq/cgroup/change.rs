@@ -1,0 +1,105 @@
+//! What `apply` and `rollback` have in common: looking at everything first, asking, and doing it.
+
+use crate::exit::{Code, Failure, note};
+use crate::write;
+use anyhow::anyhow;
+use kq::cgroup::live::apply::{Caution, CgroupFiles, Event, Outcome};
+use kq::cgroup::live::apply_report::event_line;
+use kq::cgroup::live::repair::Step;
+use kq::edge::cgroup_files::KernelFiles;
+use std::io::{BufRead, IsTerminal, Write};
+
+/// The kernel's files, as the steps see them.
+pub struct Files(pub KernelFiles);
+
+impl CgroupFiles for Files {
+    fn read(&self, cgroup: &str, file: &str) -> Result<String, String> {
+        self.0.read(cgroup, file)
+    }
+
+    fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
+        self.0.write(cgroup, file, text)
+    }
+}
+
+/// How a change may be made.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ChangeArgs {
+    /// Show the plan and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Do it without asking
+    #[arg(short, long, conflicts_with = "dry_run")]
+    pub yes: bool,
+
+    /// Set limits even below what is in use now: processes may be killed
+    #[arg(long)]
+    pub allow_oom: bool,
+}
+
+impl ChangeArgs {
+    /// Asks, unless that was answered on the command line.
+    ///
+    /// # Errors
+    ///
+    /// Refuses where nobody can be asked, and where the answer is no.
+    pub fn ask(self, question: &str) -> Result<(), Failure> {
+        if self.yes {
+            return Ok(());
+        }
+        if !std::io::stdin().is_terminal() {
+            return Err(Failure::refused(anyhow!("nothing was changed: nobody can be asked here"))
+                .hint("look at the plan with --dry-run, and say --yes to do it"));
+        }
+        let mut stderr = std::io::stderr();
+        let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        let mut answer = String::new();
+        let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+        match (read, answer.trim()) {
+            (Ok(_), "y" | "Y" | "yes") => Ok(()),
+            _ => Err(Failure::refused(anyhow!("nothing was changed"))),
+        }
+    }
+}
+
+/// Does the steps, a line for each before and after it is done, so that whoever stops kq knows how far
+/// it came.
+pub fn act(
+    steps: &[Step],
+    files: &dyn CgroupFiles,
+    caution: Caution,
+    quiet: bool,
+    run: impl FnOnce(
+        &[Step],
+        &dyn CgroupFiles,
+        Caution,
+        &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+    ) -> Outcome,
+) -> Outcome {
+    let total = steps.len();
+    let mut tell = |index: usize, step: &Step, event: Event<'_>| {
+        if quiet {
+            return Ok(());
+        }
+        let line = event_line(index, total, step, event);
+        // A reader that went away is no reason to leave things half done.
+        let _ = write::lines([line]);
+        Ok(())
+    };
+    run(steps, files, caution, &mut tell)
+}
+
+/// Says how it ended, and returns the exit code.
+pub fn conclude(outcome: &Outcome, total: usize, rollback: Option<&str>) -> Code {
+    let Some(reason) = &outcome.stopped else { return Code::Answered };
+    let left = total - outcome.done - 1;
+    note(
+        "stopped",
+        &format!("{} of {total} steps done, 1 failed, {left} left: {reason}", outcome.done),
+    );
+    if let Some(file) = rollback {
+        note("hint", &format!("kq cgroup rollback {file} takes back what was done"));
+    }
+    Code::Stopped
+}

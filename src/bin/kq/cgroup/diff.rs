@@ -1,0 +1,69 @@
+//! `kq cgroup diff`
+
+use super::comparison::ComparisonArgs;
+use super::question::write_basis;
+use crate::exit::{Code, Failure};
+use crate::write::{self, Output};
+use kq::cgroup::live::diff_report::CgroupDiff;
+use kq::cgroup::live::diff_view;
+
+/// Hold the plan against what the kernel has, value by value
+///
+/// MATCH and ROUNDED (by the kernel or by systemd) are as planned. DRIFT: the kernel has another
+/// value. MISSING: it has none. EXTRA: it has one, or a cgroup, that nobody planned. RESIZE-PENDING: a
+/// resize is not finished. UNKNOWN: one side is not known, and why.
+///
+/// Exit code 0: nothing drifts. 1: DRIFT, MISSING or EXTRA.
+///
+/// Examples:
+///
+///   kq cgroup diff
+///   kq cgroup diff default/web -o wide
+///   kq cgroup diff ./web.yaml
+///   kq cgroup diff --snapshot node.json.zst -o json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(flatten)]
+    comparison: ComparisonArgs,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Output,
+}
+
+impl Args {
+    /// Gathers, compares and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let compared = self.comparison.gather(false)?;
+        compared.with(|found, basis| {
+            let report = CgroupDiff::new(&compared.live.node.facts, found, basis);
+            let code = if report.has_drift() { Code::No } else { compared.code() };
+            match self.output {
+                output @ (Output::Json | Output::Yaml) => {
+                    write::value(output, &report)?;
+                    return Ok(code);
+                }
+                Output::Table => {
+                    if let Some(table) = diff_view::table(&report.items) {
+                        write::text(table)?;
+                    }
+                    write::lines([diff_view::counts(&report.summary)])?;
+                }
+                Output::Wide => {
+                    write::text(diff_view::wide(&report.items))?;
+                    write::lines([diff_view::counts(&report.summary)])?;
+                }
+                Output::Name => {
+                    let drifting = report.items.iter().filter(|found| found.verdict.is_drift());
+                    let mut paths: Vec<String> =
+                        drifting.map(|found| found.cgroup.clone()).collect();
+                    paths.dedup();
+                    write::lines(paths)?;
+                }
+            }
+            write_basis(&report.assumptions, &report.warnings);
+            Ok(code)
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! `kq cgroup rollback`
+
+use super::change::{ChangeArgs, Files, act, conclude};
+use super::live_node::LiveNode;
+use crate::exit::{Code, Failure, note};
+use crate::live::{SourceArgs, TreeDetail, Wants};
+use crate::node_args::NodeArgs;
+use crate::write;
+use anyhow::{Context, anyhow};
+use kq::cgroup::live::apply::{Caution, Rollback, roll_back};
+use kq::cgroup::live::apply_report::steps_table;
+use kq::cgroup::live::compare::Rounding;
+use kq::cgroup::live::repair::{Ground, check};
+use kq::edge::cgroup_files::KernelFiles;
+use kq::edge::input::read_input;
+use std::path::Path;
+
+/// Take back what kq cgroup apply did
+///
+/// Works whether apply came to its end, stopped or was killed at any step: what was not written, or is
+/// as before already, is passed over. What somebody else changed since is not touched: it stops there.
+///
+/// Examples:
+///
+///   kq cgroup rollback kq-rollback-20260102T030405Z.json
+///   kq cgroup rollback before.json --yes
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The file that apply stored
+    file: String,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+impl Args {
+    /// Reads, checks, shows, asks and takes back.
+    pub fn run(self) -> Result<Code, Failure> {
+        if self.sources.snapshot.is_some() {
+            return Err(Failure::usage(anyhow!("a snapshot cannot be changed")));
+        }
+        let content = read_input(&self.file).map_err(Failure::missing)?;
+        let rollback = Rollback::parse(&content)
+            .with_context(|| format!("{} is no way back", self.file))
+            .map_err(Failure::usage)?;
+        let tree = Some(TreeDetail { usage: false, processes: false });
+        let wants = Wants { tree, ..Wants::NAMES };
+        let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+        let tree = live.tree()?;
+        let version = live.node.cgroup_version;
+        for step in &rollback.steps {
+            let allowed = live
+                .roots
+                .iter()
+                .any(|(_, root)| check(step, Ground { version, root, allow_oom: false }).is_ok());
+            if !allowed {
+                let place = format!("{}/{}", step.cgroup, step.file);
+                return Err(Failure::refused(anyhow!(
+                    "{}: {place} is not the kubelet's",
+                    self.file
+                ))
+                .hint("nothing was written; say --cgroup-root if the kubelet has another root"));
+            }
+        }
+        write::text(steps_table(&rollback.steps))?;
+        if rollback.steps.is_empty() || self.change.dry_run {
+            return Ok(Code::Answered);
+        }
+        self.change.ask(&format!("Take back {} values?", rollback.steps.len()))?;
+        let host_root = Path::new(&live.snapshot.host_root.path);
+        let files = Files(KernelFiles::new(host_root, &tree.layout));
+        let rounding =
+            Rounding { version, driver: live.node.cgroup_driver, page_size: live.node.page_size };
+        let caution = Caution { allow_oom: self.change.allow_oom, rounding };
+        let outcome = act(&rollback.steps, &files, caution, false, |_, files, caution, tell| {
+            roll_back(&rollback, files, caution, tell)
+        });
+        if outcome.stopped.is_none() {
+            note("done", "everything is as it was before");
+        }
+        Ok(conclude(&outcome, rollback.steps.len(), None))
+    }
+}

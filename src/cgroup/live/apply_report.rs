@@ -1,0 +1,86 @@
+//! A change as a value, and for people.
+
+use crate::cgroup::live::apply::{Event, Outcome};
+use crate::cgroup::live::repair::{Left, Refusal, Repair, Step};
+use crate::cgroup::report::API_VERSION;
+use crate::output::table::Table;
+use serde::Serialize;
+
+/// A change of cgroups: what was planned, and what became of it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CgroupChange<'a> {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `CgroupApply` or `CgroupRollback`
+    pub kind: &'static str,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+    /// Where the way back is stored.
+    pub rollback_file: Option<String>,
+    /// The steps, in order, with their results.
+    pub items: Vec<StepResult<'a>>,
+    /// What differs and is not touched.
+    pub left: &'a [Left],
+    /// Why nothing was written.
+    pub refusals: Vec<String>,
+    /// Why it stopped part-way.
+    pub stopped: Option<String>,
+}
+
+/// A step and what became of it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepResult<'a> {
+    /// The step.
+    #[serde(flatten)]
+    pub step: &'a Step,
+    /// `planned`, `done`, `failed` or `left`.
+    pub result: &'static str,
+}
+
+impl<'a> CgroupChange<'a> {
+    /// Puts a plan together with what became of it; without an outcome nothing was done.
+    pub fn new(repair: &'a Repair, outcome: Option<&Outcome>, warnings: Vec<String>) -> Self {
+        let result = |index: usize| match outcome {
+            None => "planned",
+            Some(outcome) if index < outcome.done => "done",
+            Some(outcome) if index == outcome.done && outcome.stopped.is_some() => "failed",
+            Some(_) => "left",
+        };
+        let items = repair.steps.iter().enumerate();
+        Self {
+            api_version: API_VERSION,
+            kind: "CgroupApply",
+            warnings,
+            rollback_file: None,
+            items: items.map(|(index, step)| StepResult { step, result: result(index) }).collect(),
+            left: &repair.left,
+            refusals: repair.refusals.iter().map(Refusal::to_string).collect(),
+            stopped: outcome.and_then(|outcome| outcome.stopped.clone()),
+        }
+    }
+}
+
+/// Returns the steps as a table.
+pub fn steps_table(steps: &[Step]) -> Table {
+    let headings = ["STEP", "POD", "FILE", "FROM", "TO", "WRITER", "CGROUP"];
+    let mut table = Table::new(headings.map(str::to_owned).to_vec());
+    for (index, step) in steps.iter().enumerate() {
+        let Step { cgroup, owner, file, from, to, writer } = step.clone();
+        table.add(vec![(index + 1).to_string(), owner, file, from, to, writer, cgroup]);
+    }
+    table
+}
+
+/// Returns what happens to a step as a line.
+pub fn event_line(index: usize, total: usize, step: &Step, event: Event<'_>) -> String {
+    let Step { cgroup, file, from, to, .. } = step;
+    let place = format!("{}/{total} {cgroup}/{file}", index + 1);
+    match event {
+        Event::Begins => format!("{place}: {from} -> {to} ..."),
+        Event::Done(kept) => format!("{place}: done, is {kept}"),
+        Event::Already(kept) => format!("{place}: is {kept} already"),
+        Event::Stopped(reason) => format!("{place}: stopped: {reason}"),
+    }
+}

@@ -1,0 +1,82 @@
+//! `kq cgroup show`, `which`, `diff`, `apply` and `rollback` on pods that really run.
+
+use super::values::PODS;
+use super::{Runc, Running, node};
+use crate::cli::{Ran, Run, kq};
+use serde_json::Value;
+use std::path::Path;
+
+#[test]
+fn drift_is_named_repaired_and_taken_back() {
+    let Some(node) = node() else { return };
+    let running = node.run_pods(PODS, Runc::System);
+    everything_matches(&running);
+    let container = running.container("burstable", "one-cpu");
+    let file = if is_v2(&running) { "cpu.weight" } else { "cpu.shares" };
+    let read = || node.cgroups.read(&container.cgroup, file).expect("it can be read");
+    let planned = read();
+    node.cgroups.write(&container.cgroup, file, "77");
+    let ran = live(&running, "cgroup diff -o json").run();
+    assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(differing(&ran), [(container.cgroup.clone(), file.to_owned(), "DRIFT".to_owned())]);
+
+    let ran = live(&running, "cgroup apply --dry-run").run();
+    assert_eq!((ran.code, read().as_str()), (0, "77"), "{}", ran.stderr);
+    let ran = live(&running, "cgroup apply").run();
+    assert_eq!((ran.code, read().as_str()), (4, "77"), "nobody can be asked: {}", ran.stderr);
+
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let way_back = folder.path().join("before.json");
+    let ran =
+        live(&running, "cgroup apply --yes").arg("--rollback-file").arg(text(&way_back)).run();
+    assert_eq!((ran.code, read()), (0, planned), "{}{}", ran.stdout, ran.stderr);
+    everything_matches(&running);
+
+    let ran = sources(&running, "cgroup rollback --yes").arg(text(&way_back)).run();
+    assert_eq!((ran.code, read().as_str()), (0, "77"), "{}{}", ran.stdout, ran.stderr);
+    let ran = sources(&running, "cgroup rollback --yes").arg(text(&way_back)).run();
+    assert_eq!((ran.code, read().as_str()), (0, "77"), "again: {}{}", ran.stdout, ran.stderr);
+}
+
+/// Every value of every pod, class and of the node is as planned.
+#[track_caller]
+fn everything_matches(running: &Running<'_>) {
+    let ran = live(running, "cgroup diff -o json").run();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(differing(&ran), [], "{}", ran.stdout);
+}
+
+fn is_v2(running: &Running<'_>) -> bool {
+    running.node.cgroups.version == kq::cgroup::files::CgroupVersion::V2
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Prepares a command that knows the pods as well; there is no kubelet here to ask for them.
+fn live(running: &Running<'_>, line: &str) -> Run {
+    sources(running, line).arg("--pods").arg(text(&running.file()))
+}
+
+/// Prepares a command that finds out everything but what a kubelet says.
+fn sources(running: &Running<'_>, line: &str) -> Run {
+    let node = running.node;
+    kq(line)
+        .arg("--kubelet-config")
+        .arg(text(&node.folder.join("kubelet.yaml")))
+        .arg("--runtime-endpoint")
+        .arg(format!("unix://{}", node.socket.display()))
+}
+
+/// Returns cgroup, file and verdict of all that is not as planned.
+fn differing(ran: &Ran) -> Vec<(String, String, String)> {
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let items = report["items"].as_array().expect("a comparison has items").iter();
+    assert!(items.len() > 30, "{} items", items.len());
+    let text = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
+    items
+        .map(|item| (text(item, "cgroup"), text(item, "file"), text(item, "verdict")))
+        .filter(|(.., verdict)| !matches!(verdict.as_str(), "MATCH" | "ROUNDED"))
+        .collect()
+}
