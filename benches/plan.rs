@@ -14,8 +14,7 @@ use std::hint::black_box;
 #[path = "../tests/support/pod_list.rs"]
 mod pod_list;
 
-const FORMULA: RuntimeFormula =
-    RuntimeFormula { formula: WeightFormula::Quadratic, assumed: false };
+const FORMULA: RuntimeFormula = RuntimeFormula::new(WeightFormula::Quadratic, false);
 
 fn node() -> Node {
     let mut sources = NodeSources::default();

@@ -174,6 +174,12 @@ impl WeightFormula {
     }
 }
 
+/// Tells whether a runtime writes `hugetlb.SIZE.rsvd.*` beside the limit of huge pages: runc does from
+/// 1.1.10 on.
+pub fn limits_reservations(name: &str, version: &str) -> bool {
+    name != "runc" || version_numbers(version).is_none_or(|version| version >= [1, 1, 10])
+}
+
 /// Reads `1.3.2`, `v1.4.0-rc.1` or `1.23`; what follows the numbers is not looked at.
 fn version_numbers(text: &str) -> Option<[u32; 3]> {
     let text = text.trim();
@@ -239,6 +245,19 @@ mod tests {
         ];
         for (name, runtime, version, expected) in cases {
             assert_eq!(WeightFormula::of_runtime(runtime, version), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn old_runtimes_limit_no_reservations() {
+        for (runtime, version, expected) in [
+            ("runc", "1.1.5+ds1", false),
+            ("runc", "1.1.9", false),
+            ("runc", "1.1.10", true),
+            ("runc", "1.3.6", true),
+            ("crun", "1.0", true),
+        ] {
+            assert_eq!(limits_reservations(runtime, version), expected, "{runtime} {version}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Every cgroup value of a node for a set of pods: the tree of cgroups, top down.
 
 use crate::cgroup::container::ContainerKind;
-use crate::cgroup::cpu::WeightFormula;
+use crate::cgroup::cpu::{WeightFormula, limits_reservations};
 use crate::cgroup::exclusive_cpus::pinned_containers;
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::name::CgroupNameError;
@@ -17,13 +17,29 @@ use crate::k8s::qos::QosClass;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The formula with which the container runtime turns shares into a weight.
+/// What containers get from their low-level runtime depends on its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuntimeFormula {
-    /// The formula.
+    /// The formula with which it turns shares into a weight.
     pub formula: WeightFormula,
     /// Nobody said so.
     pub assumed: bool,
+    /// It limits reservations of huge pages too, as runc does from 1.1.10 on.
+    pub limits_reservations: bool,
+}
+
+impl RuntimeFormula {
+    /// Returns what runtimes with this formula do; all but the oldest limit reservations.
+    pub const fn new(formula: WeightFormula, assumed: bool) -> Self {
+        Self { formula, assumed, limits_reservations: true }
+    }
+
+    /// Returns what a runtime does; `None` when its formula is not known.
+    pub fn of_runtime(name: &str, version: &str) -> Option<Self> {
+        let formula = WeightFormula::of_runtime(name, version)?;
+        let limits_reservations = limits_reservations(name, version);
+        Some(Self { formula, assumed: false, limits_reservations })
+    }
 }
 
 /// The planned cgroups of one node.

@@ -244,7 +244,7 @@ impl Basis {
         node: &Node,
         plan: &Plan<'_>,
         pods: &[LoadedPod],
-        RuntimeFormula { formula, assumed }: RuntimeFormula,
+        RuntimeFormula { formula, assumed, .. }: RuntimeFormula,
         notes: Vec<String>,
     ) -> Self {
         let mut assumptions = node_assumptions(node);

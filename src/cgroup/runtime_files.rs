@@ -14,7 +14,7 @@ use crate::cgroup::settings::CgroupSettings;
 /// Returns the files, in the order of their controllers. What is 0 is not set.
 pub fn container_files(
     resources: &RuntimeResources,
-    RuntimeFormula { formula, assumed }: RuntimeFormula,
+    RuntimeFormula { formula, assumed, limits_reservations }: RuntimeFormula,
     settings: &CgroupSettings,
 ) -> Vec<ExplainedFile> {
     let version = settings.version;
@@ -44,7 +44,8 @@ pub fn container_files(
         files.push(ExplainedFile::new(file, limit.because.clone()));
     }
     for (size, limit) in &resources.hugepage_limits {
-        for file in hugetlb_files(size, limit.value, version) {
+        let files_of_size = hugetlb_files(size, limit.value, version).into_iter();
+        for file in files_of_size.take(if limits_reservations { 2 } else { 1 }) {
             let mut because = limit.because.clone();
             because.push(Rule::RuntimeMayIgnoreHugepages.into());
             files.push(ExplainedFile::new(file, because));

@@ -58,6 +58,8 @@ pub struct LiveSources {
     pub runtime_driver: Option<(CgroupDriver, String)>,
     /// The driver that made the tree, judging by its names, and the cgroup that says so.
     pub tree_driver: Option<(CgroupDriver, String)>,
+    /// Whether the cgroups of the tree have a limit of swap, and the cgroup that says so.
+    pub tree_swap: Option<(bool, String)>,
 }
 
 /// The kubelet's configuration as one object, and who set each of its fields.
@@ -207,7 +209,11 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
     let swap_controller = sources
         .swap_controller
         .map(|on| (on, flag("--swap-controller")))
-        .or_else(|| live.host("the cgroup tree", HostFacts::swap_controller));
+        .or_else(|| {
+            let (limits, source) = sources.live.as_ref()?.tree_swap.clone()?;
+            Some((limits, Origin::Source(source)))
+        })
+        .or_else(|| live.host("the cgroup hierarchies", HostFacts::swap_controller));
     let swap_controller =
         facts.add("swapController", swap_controller, || Some(true), "--swap-controller");
     let page_size = sources.page_size.map(|bytes| (bytes, flag("--page-size")));

@@ -1,7 +1,7 @@
 //! From what was gathered about a node to what describes it.
 
-use crate::facts::cgroup_mode::CgroupDriver;
-use crate::facts::cgroup_tree::CgroupPath;
+use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::describe::{ConfigSource, LiveSources};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::RuntimeFacts;
@@ -44,7 +44,19 @@ pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -
             // None, or one of each: that tells nothing.
             _ => None,
         },
+        tree_swap: tree.and_then(swap_limit),
     }
+}
+
+/// Tells whether the kernel limits swap per cgroup: by a cgroup with the memory controller, other than
+/// the root, which has no limits on cgroup v2.
+fn swap_limit(tree: &CgroupTree) -> Option<(bool, String)> {
+    let (limit, swap) = match tree.layout.version()? {
+        CgroupVersion::V1 => ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
+        CgroupVersion::V2 => ("memory.max", "memory.swap.max"),
+    };
+    let (path, texts) = tree.cgroups.iter().find(|(_, texts)| texts.text(limit).is_some())?;
+    Some((texts.text(swap).is_some(), format!("the cgroup {}", path.as_str())))
 }
 
 /// Returns what could not be found out, each with the flag that supplies it. A configuration that is

@@ -251,27 +251,27 @@ impl NodeArgs {
         found: Option<&LowLevelRuntime>,
     ) -> Result<RuntimeFormula, Failure> {
         if let Some(formula) = self.runtime_weight_formula {
-            return Ok(RuntimeFormula { formula, assumed: false });
+            return Ok(RuntimeFormula::new(formula, false));
         }
         if let Some(runtime) = &self.runtime {
             let formula = runtime
                 .split_once('=')
-                .and_then(|(name, version)| WeightFormula::of_runtime(name, version));
+                .and_then(|(name, version)| RuntimeFormula::of_runtime(name, version));
             return match formula {
-                Some(formula) => Ok(RuntimeFormula { formula, assumed: false }),
+                Some(formula) => Ok(formula),
                 None => Err(Failure::usage(anyhow!(
                     "--runtime {runtime}: expected runc=VERSION or crun=VERSION"
                 ))
                 .hint("for another runtime, say --runtime-weight-formula linear or quadratic")),
             };
         }
-        let found = found.and_then(|found| WeightFormula::of_runtime(&found.name, &found.version));
+        let found = found.and_then(|found| RuntimeFormula::of_runtime(&found.name, &found.version));
         if let Some(formula) = found {
-            return Ok(RuntimeFormula { formula, assumed: false });
+            return Ok(formula);
         }
         let formula =
             if version.at_least(35) { WeightFormula::Quadratic } else { WeightFormula::Linear };
-        Ok(RuntimeFormula { formula, assumed: true })
+        Ok(RuntimeFormula::new(formula, true))
     }
 
     /// Adds what the error cannot know: which file it is about, and what to do.

@@ -11,12 +11,16 @@ use snapbox::cmd::Command;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// `kq cgroup apply` and `rollback`.
+mod apply;
 /// What cannot be understood is refused by name, and nothing breaks kq.
 mod bad_input;
 /// The shape of JSON answers is what programs were promised.
 mod contract;
 /// `kq cgroup explain`
 mod explain;
+/// A node in a temporary folder.
+pub mod fake_node;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
 /// `kq cgroup plan`: the flags and files that describe a node.

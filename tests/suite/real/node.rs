@@ -4,7 +4,6 @@ use super::cgroups::Hierarchies;
 use super::pods::{Runc, Running};
 use super::runtime::Runtime;
 use crate::cli::{Run, kq, repository};
-use kq::cgroup::cpu::WeightFormula;
 use kq::cgroup::files::CgroupVersion;
 use kq::cgroup::plan::RuntimeFormula;
 use kq::edge::kubelet_files::read_kubelet_config;
@@ -134,9 +133,8 @@ impl Node {
     #[track_caller]
     pub fn formula(&self, runc: Runc) -> RuntimeFormula {
         let version = &self.versions[&runc];
-        let formula = WeightFormula::of_runtime("runc", version);
-        let formula = formula.unwrap_or_else(|| panic!("runc {version}: which formula?"));
-        RuntimeFormula { formula, assumed: false }
+        let formula = RuntimeFormula::of_runtime("runc", version);
+        formula.unwrap_or_else(|| panic!("runc {version}: which formula?"))
     }
 
     /// Tells whether pods can run with a runc.
@@ -201,11 +199,15 @@ fn capacity(cgroups: &Hierarchies) -> Result<BTreeMap<String, String>, String> {
     let memory = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let memory = memory.and_then(|rest| rest.trim().strip_suffix(" kB"));
     let memory = memory.ok_or("/proc/meminfo has no MemTotal")?;
-    let pids = read("/proc/sys/kernel/pid_max")?;
+    // The kubelet takes the smaller limit (`pkg/kubelet/stats/pidlimit`).
+    let number = |path: &str| -> Result<u64, String> {
+        read(path)?.trim().parse().map_err(|error| format!("{path}: {error}"))
+    };
+    let pids = number("/proc/sys/kernel/pid_max")?.min(number("/proc/sys/kernel/threads-max")?);
     let mut capacity = BTreeMap::from([
         ("cpu".to_owned(), cpus.to_string()),
         ("memory".to_owned(), format!("{memory}Ki")),
-        ("pid".to_owned(), pids.trim_end().to_owned()),
+        ("pid".to_owned(), pids.to_string()),
     ]);
     if cgroups.has("hugetlb") {
         for (folder, size) in [("hugepages-2048kB", "2Mi"), ("hugepages-1048576kB", "1Gi")] {

@@ -74,7 +74,7 @@ fn every_planned_value_is_the_kernels(running: &Running<'_>) {
             }
             for file in &cgroup.files {
                 let kernel = kernels_text(running, cgroup, &file.file);
-                let expected = expected_text(running, cgroup, &file.file, &file.value);
+                let expected = expected_text(running, &file.file, &file.value);
                 compared.insert((cgroup.owner.writer(), file.file.to_string()));
                 if kernel != expected {
                     let path = &cgroup.path;
@@ -153,22 +153,12 @@ fn kernels_text(running: &Running<'_>, cgroup: &PlannedCgroup<'_>, file: &str) -
 }
 
 /// Returns how the kernel shows a planned text.
-fn expected_text(
-    running: &Running<'_>,
-    cgroup: &PlannedCgroup<'_>,
-    file: &str,
-    planned: &str,
-) -> String {
+fn expected_text(running: &Running<'_>, file: &str, planned: &str) -> String {
     const PAGE: u64 = 4096;
     let node = running.node;
     // No score below one's own can be had on some machines; the runtime was told to keep it then.
     if file == "oom_score_adj" && planned.starts_with('-') && !node.lowers_scores {
         return "0".to_owned();
-    }
-    // runc has limited reservations of huge pages since 1.1.10; kq plans for those.
-    let is_old = numbers(node.version(running.runc)) < vec![1, 1, 10];
-    if is_old && cgroup.owner.writer() == "runtime" && file.contains(".rsvd.") {
-        return "max".to_owned();
     }
     match planned.parse::<u64>() {
         Ok(bytes) if file.starts_with("memory.") && file != "memory.oom.group" => {
@@ -176,12 +166,6 @@ fn expected_text(
         }
         _ => planned.to_owned(),
     }
-}
-
-/// Returns the numbers that `1.1.5+ds1` begins with.
-fn numbers(version: &str) -> Vec<u32> {
-    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
-    version[..end].split('.').map(|part| part.parse().expect("runc has a version")).collect()
 }
 
 /// Returns files that must have been compared, with who writes them.

@@ -1,0 +1,259 @@
+//! `kq cgroup apply` and `rollback`: what is done, what is refused, and what a kill leaves.
+
+use super::fake_node::FakeNode;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+
+const POD: &str = "/kubepods/burstable/podaaaa-1";
+const APP: &str = "/kubepods/burstable/podaaaa-1/app1";
+
+/// What a test changes: cgroup, file, text.
+const DRIFT: [(&str, &str, &str); 5] = [
+    ("/kubepods", "cpu.weight", "1"),
+    (POD, "memory.max", "max"),
+    (POD, "cpu.weight", "9999"),
+    (APP, "memory.max", "268435456"),
+    (APP, "cpu.max", "1000 100000"),
+];
+
+fn drifting() -> FakeNode {
+    let node = FakeNode::as_planned();
+    assert_eq!(node.differences(), Vec::<String>::new(), "as planned");
+    for (cgroup, file, text) in DRIFT {
+        node.set(cgroup, file, text);
+    }
+    node
+}
+
+fn texts(node: &FakeNode) -> BTreeMap<String, String> {
+    let place = |(cgroup, file, _): &(&str, &str, &str)| {
+        (format!("{cgroup}/{file}"), node.get(cgroup, file))
+    };
+    DRIFT.iter().map(place).collect()
+}
+
+#[test]
+fn what_drifts_is_written_and_can_be_taken_back() {
+    let node = drifting();
+    let before = texts(&node);
+    let ran = node.with_pods("cgroup apply --yes --rollback-file back.json").run();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(node.differences(), Vec::<String>::new());
+    // Raised from the top down, then lowered from the bottom up.
+    let order: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.contains(": done"))
+        .filter_map(|line| line.split([' ', ':']).nth(1))
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "/kubepods/cpu.weight",
+            "/kubepods/burstable/podaaaa-1/app1/cpu.max",
+            "/kubepods/burstable/podaaaa-1/app1/memory.max",
+            "/kubepods/burstable/podaaaa-1/cpu.weight",
+            "/kubepods/burstable/podaaaa-1/memory.max",
+        ]
+    );
+    let ran = node.with_pods("cgroup apply --yes").run();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "nothing to write\n"), "{}", ran.stderr);
+    let ran = node.kq("cgroup rollback back.json --yes").run();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(texts(&node), before);
+}
+
+#[test]
+fn killed_at_any_step_it_leaves_the_reported_prefix_and_the_rollback_restores() {
+    let lines = 2 * DRIFT.len();
+    for told in 0..=lines {
+        let node = drifting();
+        let before = texts(&node);
+        let said = kill_after(&node, told);
+        let (begun, done): (Vec<_>, Vec<_>) = (places(&said, ": ... "), places(&said, ": done"));
+        for (place, text) in texts(&node) {
+            let changed = before[&place] != text;
+            match (begun.contains(&place), done.contains(&place)) {
+                (_, true) => assert!(changed, "killed after {told}: {place} was done\n{said}"),
+                (false, false) => assert!(!changed, "killed after {told}: {place} was not\n{said}"),
+                // Killed while it was written: it can be either.
+                (true, false) => assert_eq!(begun.last(), Some(&place), "only the last one"),
+            }
+        }
+        let ran = node.kq("cgroup rollback back.json --yes").run();
+        assert_eq!(ran.code, 0, "killed after {told}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(texts(&node), before, "killed after {told}");
+    }
+}
+
+/// Returns the places of which a line says so.
+fn places(said: &str, mark: &str) -> Vec<String> {
+    let is_meant = |line: &&str| match mark {
+        ": ... " => line.ends_with(" ..."),
+        mark => line.contains(mark),
+    };
+    let place = |line: &str| line.split([' ', ':']).nth(1).map(str::to_owned);
+    said.lines().filter(is_meant).filter_map(place).collect()
+}
+
+/// Runs apply, kills it when it has told so many of its steps, and returns what it told.
+///
+/// Its output is a pipe that holds one line: kq waits with each line until the one before was read, and
+/// so cannot be further than that.
+fn kill_after(node: &FakeNode, told: usize) -> String {
+    let (read, write) = pipe_with(PipeFlags::DIRECT | PipeFlags::CLOEXEC).expect("a pipe");
+    fcntl_setpipe_size(&write, 4096).expect("a small pipe");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kq"))
+        .args(["cgroup", "apply", "--yes", "--rollback-file", "back.json", "--host-root", "root"])
+        .args(["--kubelet-config", "kubelet.yaml", "--kubelet-url", "http://127.0.0.1:1"])
+        .args(["--pods", "pods.json"])
+        .env_clear()
+        .current_dir(node.folder())
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(write))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("kq starts");
+    let mut pipe = File::from(read);
+    let mut said = String::new();
+    let mut packet = [0; 4096];
+    let is_told = |said: &str| {
+        said.lines()
+            .filter(|line| {
+                line.starts_with(|c: char| c.is_ascii_digit())
+                    && line.contains("/kubepods")
+                    && line.contains(": ")
+            })
+            .count()
+    };
+    while is_told(&said) < told {
+        match pipe.read(&mut packet).expect("the pipe can be read") {
+            0 => break,
+            count => said.push_str(&String::from_utf8_lossy(&packet[..count])),
+        }
+    }
+    // The plan itself was told: the way back is stored then, or nothing was written yet.
+    if told == 0 {
+        while !node.folder().join("back.json").exists() {
+            match pipe.read(&mut packet).expect("the pipe can be read") {
+                0 => break,
+                count => said.push_str(&String::from_utf8_lossy(&packet[..count])),
+            }
+        }
+    }
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    pipe.read_to_string(&mut said).expect("what is left can be read");
+    said
+}
+
+#[test]
+fn limits_below_use_need_a_word() {
+    let node = drifting();
+    let before = texts(&node);
+    node.set(APP, "memory.current", "201326592");
+    let ran = node.with_pods("cgroup apply --yes").run();
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("134217728 is below what is in use now, 201326592"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(texts(&node), before, "nothing was written");
+    let ran = node.with_pods("cgroup apply --yes --allow-oom").run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(node.differences(), Vec::<String>::new());
+}
+
+#[test]
+fn a_planted_link_is_refused_before_any_write() {
+    let node = drifting();
+    let outside = node.folder().join("outside");
+    fs::create_dir(&outside).expect("a folder");
+    for (name, text) in
+        [("memory.max", "268435456\n"), ("cpu.max", "1000 100000\n"), ("memory.current", "1\n")]
+    {
+        fs::write(outside.join(name), text).expect("a file");
+    }
+    let app = node.file(APP, "");
+    let moved = node.folder().join("moved");
+    for (name, link) in [("the file", app.join("memory.max")), ("the folder", app.clone())] {
+        let _ = fs::remove_dir_all(&moved);
+        fs::rename(&link, &moved).expect("it can be moved");
+        let target =
+            if link.ends_with("memory.max") { outside.join("memory.max") } else { outside.clone() };
+        symlink(&target, &link).expect("a link");
+        let before = fs::read_to_string(outside.join("memory.max")).expect("a file");
+        let ran = node.with_pods("cgroup apply --yes").run();
+        assert_ne!(ran.code, 5, "{name}: {}", ran.stderr);
+        assert_eq!(
+            fs::read_to_string(outside.join("memory.max")).expect("a file"),
+            before,
+            "{name}"
+        );
+        fs::remove_file(&link).expect("the link can be removed");
+        fs::rename(&moved, &link).expect("it can be moved back");
+    }
+}
+
+#[test]
+fn a_hostile_uid_or_rollback_never_becomes_a_path() {
+    let node = drifting();
+    let before = texts(&node);
+    let pods = fs::read_to_string(node.folder().join("pods.json")).expect("a file");
+    for uid in ["../../../etc", "a/../../b", "/etc", "..", "a/b"] {
+        fs::write(node.folder().join("pods.json"), pods.replace("aaaa-1", uid)).expect("a file");
+        let ran = node.with_pods("cgroup apply --yes").run();
+        assert!(!matches!(ran.code, 0 | 5), "{uid}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(texts(&node), before, "{uid}");
+    }
+    let evil = node.folder().join("root/sys/fs/cgroup/system.slice");
+    let weight = || fs::read_to_string(evil.join("cpu.weight")).expect("a file");
+    for cgroup in [
+        "/system.slice",
+        "/kubepods/../system.slice",
+        "system.slice",
+        "/kubepods/./../system.slice",
+    ] {
+        let step = serde_json::json!({
+            "cgroup": cgroup, "owner": "x", "file": "cpu.weight", "from": "100", "to": "1", "writer": "kubelet",
+        });
+        let rollback = serde_json::json!({
+            "apiVersion": "kq/v1", "kind": "CgroupRollback", "madeAt": "", "steps": [step],
+        });
+        fs::write(node.folder().join("evil.json"), rollback.to_string()).expect("a file");
+        let ran = node.kq("cgroup rollback evil.json --yes").run();
+        assert_eq!((ran.code, weight().as_str()), (4, "100\n"), "{cgroup}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn nobody_to_ask_is_a_no() {
+    let node = drifting();
+    let before = texts(&node);
+    for (line, code, expected) in [
+        ("cgroup apply", 4, "nobody can be asked"),
+        ("cgroup apply --dry-run", 0, ""),
+        ("cgroup apply --dry-run --yes", 2, "cannot be used with"),
+    ] {
+        let ran = node.with_pods(line).run();
+        assert_eq!(ran.code, code, "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{line}: {}", ran.stderr);
+        assert_eq!(texts(&node), before, "{line}");
+    }
+}
+
+#[test]
+fn a_way_back_is_never_written_over() {
+    let node = drifting();
+    let before = texts(&node);
+    fs::write(node.folder().join("back.json"), "mine").expect("a file");
+    let ran = node.with_pods("cgroup apply --yes --rollback-file back.json").run();
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(node.folder().join("back.json")).expect("a file"), "mine");
+    assert_eq!(texts(&node), before);
+}
