@@ -63,6 +63,9 @@ impl FakeNode {
         let mut pid = 100;
         for item in plan["items"].as_array().expect("a plan has items") {
             let text = |field: &str| item[field].as_str().unwrap_or_default();
+            if !node.file(text("cgroup"), "memory.swap.max").exists() {
+                node.set(text("cgroup"), "memory.swap.max", "max");
+            }
             if text("file") == "oom_score_adj" {
                 pid += 1;
                 node.set(text("cgroup"), "cgroup.procs", &pid.to_string());

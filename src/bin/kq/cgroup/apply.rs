@@ -58,6 +58,10 @@ impl Args {
                 .hint("say --dry-run to see what would be done"));
         }
         let compared = self.comparison.gather(true)?;
+        if let Some(problem) = compared.live.left_out.first() {
+            let refused = anyhow!("not all pods could be read, so nothing is written: {problem}");
+            return Err(Failure::refused(refused).hint("kq cgroup diff compares the others"));
+        }
         compared.with(|found, basis| {
             let root = compared.root();
             let ground = Ground {
