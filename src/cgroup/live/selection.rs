@@ -1,5 +1,7 @@
 //! Which pods an answer is about.
 
+use crate::cgroup::plan::{Owner, PlannedCgroup};
+use crate::facts::workloads::effective_uid;
 use std::fmt;
 
 /// A pod as a person names it: `NAME`, `NAMESPACE/NAME` or a UID.
@@ -62,6 +64,23 @@ impl Selection {
             !pods.clone().any(|(namespace, name, uid)| selector.matches(namespace, name, uid))
         })
     }
+}
+
+/// Leaves of planned cgroups those of the selected pods, and the levels above them.
+pub fn select(cgroups: &mut Vec<PlannedCgroup<'_>>, selection: &Selection) {
+    if selection.is_all() {
+        return;
+    }
+    cgroups.retain_mut(|cgroup| match cgroup.owner {
+        Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
+            let metadata = &pod.metadata;
+            selection.has(&metadata.namespace, &metadata.name, effective_uid(pod))
+        }
+        Owner::Node { .. } | Owner::Qos(_) => {
+            select(&mut cgroup.children, selection);
+            !cgroup.children.is_empty()
+        }
+    });
 }
 
 #[cfg(test)]

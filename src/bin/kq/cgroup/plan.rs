@@ -8,15 +8,16 @@ use kq::cgroup::view;
 
 /// Show every cgroup value that pods get on a node, with its arithmetic
 ///
-/// Nothing is connected to and nothing is changed: the pods come from files, the node from flags and
-/// from the kubelet's configuration. What is not given takes the kubelet's default for its version
-/// and is listed as assumed.
+/// Nothing is changed, and without --live nothing is connected to: the pods come from files, the node
+/// from flags and from the kubelet's configuration. What is not given takes the kubelet's default for
+/// its version and is listed as assumed. With --live, this node is asked for it first.
 ///
 /// Examples:
 ///
 ///   kq cgroup plan pod.yaml
 ///   kq cgroup plan pod.yaml -o wide --capacity cpu=3,memory=8Gi --cgroup-driver systemd
 ///   kubectl get pods -A -o json | kq cgroup plan - --on-node n1 --node-file n1.json
+///   kq cgroup plan ./pod.yaml --live
 ///
 ///   $ kq cgroup plan examples/web.yaml --capacity cpu=3,memory=8Gi,pid=32768
 ///   CGROUP              QOS          CPU.WEIGHT   CPU.MAX        MEMORY.MAX   PIDS.MAX   ...
@@ -36,8 +37,9 @@ impl Args {
     /// Gathers, plans and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let gathered = self.question.gather()?;
-        let plan = gathered.plan()?;
+        let mut plan = gathered.plan()?;
         let basis = gathered.basis(&plan);
+        gathered.select(&mut plan);
         match self.question.output {
             output @ (Output::Json | Output::Yaml) => {
                 write::value(output, &CgroupPlan::new(&gathered.node, &plan, basis))?;

@@ -1,16 +1,21 @@
 //! What the cgroup commands have in common: pods, a node, and the plan that follows.
 
+use super::live_node::LiveNode;
+use super::subjects::Subjects;
 use crate::exit::{Code, Failure, note, warn};
+use crate::live::{SourceArgs, Wants};
 use crate::node_args::NodeArgs;
 use crate::write::Output;
 use anyhow::anyhow;
-use kq::cgroup::plan::{Plan, RuntimeFormula, plan};
+use kq::cgroup::live::selection::{Selection, select};
+use kq::cgroup::plan::{Plan, RuntimeFormula, display_name, plan};
 use kq::cgroup::report::{Assumption, Basis};
 use kq::edge::input::{read_input, shown};
 use kq::facts::node::Node;
 use kq::facts::origin::Origin;
+use kq::facts::workloads::effective_uid;
 use kq::k8s::defaults::{apply_api_defaults, apply_priority};
-use kq::k8s::manifest::{Loaded, NoteKind, load};
+use kq::k8s::manifest::{Loaded, LoadedPod, NoteKind, load};
 use kq::k8s::priority::mark_static;
 use std::collections::BTreeMap;
 
@@ -18,9 +23,14 @@ use std::collections::BTreeMap;
 #[derive(Debug, clap::Args)]
 pub struct Question {
     /// Manifests in YAML or JSON, lists, workloads with a pod template; - is standard input. Without
-    /// any, the node is planned without pods
-    #[arg(value_name = "FILE")]
+    /// any, the node is planned without pods. With --live or --snapshot also pods of the node: NAME,
+    /// NAMESPACE/NAME or UID; without any, all of them
+    #[arg(value_name = "FILE|POD")]
     files: Vec<String>,
+
+    /// Ask this node for everything that no flag says: its pods, its kubelet, its machine
+    #[arg(long)]
+    live: bool,
 
     /// The pods are read from the kubelet's folder of static pods, not from the API server
     #[arg(long = "static")]
@@ -35,6 +45,9 @@ pub struct Question {
     pub output: Output,
 
     #[command(flatten)]
+    sources: SourceArgs,
+
+    #[command(flatten)]
     node: NodeArgs,
 }
 
@@ -43,14 +56,24 @@ pub struct Gathered {
     /// The node.
     pub node: Node,
     formula: RuntimeFormula,
-    loaded: Loaded,
+    pods: Vec<LoadedPod>,
+    left_out: Vec<String>,
+    selection: Selection,
     notes: Vec<String>,
 }
 
 impl Question {
-    /// Reads the files that are named.
+    /// Reads the files that are named, or looks at the node.
     pub fn gather(&self) -> Result<Gathered, Failure> {
         self.check_standard_input()?;
+        if self.live || self.sources.snapshot.is_some() {
+            return self.gather_live();
+        }
+        if let Some(flag) = self.sources.first_given() {
+            return Err(Failure::usage(anyhow!(
+                "{flag} needs --live: nothing is asked without it"
+            )));
+        }
         let described = self.node.gather()?;
         let (node, formula, mut notes) = (described.node, described.formula, described.notes);
         let mut loaded = self.load()?;
@@ -73,7 +96,24 @@ impl Question {
             let sums = "the node and QoS levels are computed without what was left out";
             notes.push(sums.to_owned());
         }
-        Ok(Gathered { node, formula, loaded, notes })
+        let left_out = loaded.problems.iter().map(ToString::to_string).collect();
+        let selection = Selection::default();
+        Ok(Gathered { node, formula, pods: loaded.pods, left_out, selection, notes })
+    }
+
+    /// Looks at the node.
+    fn gather_live(&self) -> Result<Gathered, Failure> {
+        let subjects = Subjects::of(&self.files);
+        let live = LiveNode::gather(&self.sources, &self.node, Wants::PLAN, &subjects.files)?;
+        let selection = subjects.selection(&live.pods, &[])?;
+        let LiveNode { node, formula, mut pods, mut notes, left_out, incomplete, .. } = live;
+        for loaded in &mut pods {
+            if self.are_static {
+                mark_static(&mut loaded.pod);
+            }
+        }
+        notes.extend(incomplete.map(|reason| format!("the sums may be too small: {reason}")));
+        Ok(Gathered { node, formula, pods, left_out, selection, notes })
     }
 
     /// Reads the pods; fails when there is nothing to plan.
@@ -174,24 +214,36 @@ fn given_twice(loaded: &Loaded) -> Option<String> {
 impl Gathered {
     /// Plans the cgroups.
     pub fn plan(&self) -> Result<Plan<'_>, Failure> {
-        plan(&self.loaded.pods, &self.node, self.formula).map_err(Failure::usage)
+        plan(&self.pods, &self.node, self.formula).map_err(Failure::usage)
+    }
+
+    /// Leaves of a plan what was asked about.
+    pub fn select(&self, plan: &mut Plan<'_>) {
+        select(&mut plan.roots, &self.selection);
+    }
+
+    /// Tells whether a pod was asked about.
+    pub fn is_selected(&self, namespace: &str, pod: &str) -> bool {
+        let mut named = self.pods.iter().map(|loaded| &loaded.pod);
+        let uid = named.find(|own| own.metadata.namespace == namespace && display_name(own) == pod);
+        self.selection.has(namespace, pod, uid.map(effective_uid).unwrap_or_default())
     }
 
     /// Returns what a plan rests on.
     pub fn basis(&self, plan: &Plan<'_>) -> Basis {
-        Basis::of(&self.node, plan, &self.loaded.pods, self.formula, self.notes.clone())
+        Basis::of(&self.node, plan, &self.pods, self.formula, self.notes.clone())
     }
 
     /// Writes what was left out, for answers that carry everything else themselves.
     pub fn write_problems(&self) {
-        for problem in &self.loaded.problems {
+        for problem in &self.left_out {
             warn(&format!("left out: {problem}"));
         }
     }
 
     /// Returns the exit code of an answer.
     pub fn code(&self) -> Code {
-        if self.loaded.problems.is_empty() { Code::Answered } else { Code::Missing }
+        if self.left_out.is_empty() { Code::Answered } else { Code::Missing }
     }
 }
 

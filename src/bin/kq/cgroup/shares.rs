@@ -16,6 +16,7 @@ use kq::k8s::quantity::Quantity;
 /// Examples:
 ///
 ///   kq cgroup shares examples/classic.yaml --capacity cpu=3,memory=8Gi
+///   kq cgroup shares --live
 ///   kq cgroup shares pods.json --cpus 4 --sibling system.slice=100 -o json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -52,7 +53,12 @@ impl Args {
             .hint("it follows from --capacity cpu=N or --node-file FILE"));
         }
         let plan = gathered.plan()?;
-        let divided = shares(&plan, cpus, &self.sibling, gathered.basis(&plan));
+        let mut divided = shares(&plan, cpus, &self.sibling, gathered.basis(&plan));
+        // Everybody takes part; shown is who was asked about, and whom they compete with.
+        divided.items.retain(|share| match (share.namespace, &share.pod) {
+            (Some(namespace), Some(pod)) => gathered.is_selected(namespace, pod),
+            _ => true,
+        });
         match self.question.output {
             output @ (Output::Json | Output::Yaml) => {
                 write::value(output, &divided)?;

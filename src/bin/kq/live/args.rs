@@ -79,30 +79,25 @@ pub struct SourceArgs {
     pub verbose: bool,
 }
 
-impl Default for SourceArgs {
-    fn default() -> Self {
-        Self {
-            snapshot: None,
-            host_root: None,
-            pods: Vec::new(),
-            pods_from: None,
-            node_name: None,
-            kubeconfig: None,
-            context: None,
-            kubelet_url: None,
-            kubelet_token_file: None,
-            kubelet_client_certificate: None,
-            kubelet_client_key: None,
-            kubelet_certificate_authority: None,
-            kubelet_insecure_skip_tls_verify: false,
-            runtime_endpoint: None,
-            timeout: Duration::from_secs(3),
-            verbose: false,
-        }
-    }
-}
-
 impl SourceArgs {
+    /// Returns a flag that only means something when a node is asked.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.host_root.is_some(), "--host-root"),
+            (!self.pods.is_empty(), "--pods"),
+            (self.pods_from.is_some(), "--pods-from"),
+            (self.node_name.is_some(), "--node-name"),
+            (self.kubeconfig.is_some(), "--kubeconfig"),
+            (self.context.is_some(), "--context"),
+            (self.kubelet_url.is_some(), "--kubelet-url"),
+            (self.kubelet_token_file.is_some(), "--kubelet-token-file"),
+            (self.kubelet_client_certificate.is_some(), "--kubelet-client-certificate"),
+            (self.runtime_endpoint.is_some(), "--runtime-endpoint"),
+            (self.verbose, "--verbose"),
+        ];
+        given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+
     /// Returns what was said, for the order of the sources.
     pub fn given(&self, kubeconfig: bool) -> Given {
         Given {
