@@ -26,22 +26,45 @@ end
 
 complete -c kq -n "__fish_kq_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_needs_command" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_needs_command" -f -a "cgroup" -d 'Plan and explain cgroup values'
+complete -c kq -n "__fish_kq_needs_command" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
 complete -c kq -n "__fish_kq_needs_command" -f -a "completion" -d 'Print the completions for a shell'
 complete -c kq -n "__fish_kq_needs_command" -f -a "man" -d 'Write the man pages into a folder'
 complete -c kq -n "__fish_kq_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain help" -s h -l help -d 'Print help'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain help" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain help" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain help" -f -a "shares" -d 'Show who gets how much CPU when every container is busy'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain help" -f -a "explain" -d 'Say what a value in a cgroup file means and where it can come from'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -s h -l help -d 'Print help'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "shares" -d 'Show who gets how much CPU when every container is busy'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "explain" -d 'Say what a value in a cgroup file means and where it can come from'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "show" -d 'Show the cgroups of this node with the names of pods and containers'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "diff" -d 'Hold the plan against what the kernel has, value by value'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "apply" -d 'Bring the kernel to the plan: write the values that drift'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "rollback" -d 'Take back what kq cgroup apply did'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "which" -d 'Say which pod and container a process, a cgroup or a container id belongs to'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l on-node -d 'Only the pods that are bound to this node, or to none yet; else the name in --node-file' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l timeout -d 'How long each source may take' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
@@ -64,7 +87,10 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l live -d 'Ask this node for everything that no flag says: its pods, its kubelet, its machine'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l static -d 'The pods are read from the kubelet\'s folder of static pods, not from the API server'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l on-node -d 'Only the pods that are bound to this node, or to none yet; else the name in --node-file' -r
@@ -73,6 +99,23 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l timeout -d 'How long each source may take' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
@@ -97,7 +140,10 @@ false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l page-size -d 'The size of a page of memory' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cpus -d 'How many CPUs are divided; else those of --capacity or --node-file' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l sibling -d 'A busy cgroup beside kubepods and its weight (shares on cgroup v1), such as system.slice=100 (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l live -d 'Ask this node for everything that no flag says: its pods, its kubelet, its machine'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l static -d 'The pods are read from the kubelet\'s folder of static pods, not from the API server'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s o -l output -d 'How to show the answer' -r -f -a "table\t'Lines to read'
@@ -105,18 +151,298 @@ json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l interval -d 'How long to wait before looking again' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l swap-capacity -d 'The machine\'s swap' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s w -l watch -d 'Look again and again'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l swap-capacity -d 'The machine\'s swap' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l swap-capacity -d 'The machine\'s swap' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l rollback-file -d 'Where to store the way back; else kq-rollback-TIME.json in this folder' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan and do nothing'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do it without asking'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l allow-oom -d 'Set limits even below what is in use now: processes may be killed'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l swap-capacity -d 'The machine\'s swap' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l dry-run -d 'Show the plan and do nothing'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s y -l yes -d 'Do it without asking'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l allow-oom -d 'Set limits even below what is in use now: processes may be killed'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pid -d 'A process' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l path -d 'A cgroup: its path below the hierarchy\'s root, or the path of its folder or of a file in it' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l container -d 'A container, by its id or the beginning of it' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l swap-capacity -d 'The machine\'s swap' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "shares" -d 'Show who gets how much CPU when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Say what a value in a cgroup file means and where it can come from'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the cgroups of this node with the names of pods and containers'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Hold the plan against what the kernel has, value by value'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Bring the kernel to the plan: write the values that drift'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "rollback" -d 'Take back what kq cgroup apply did'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "which" -d 'Say which pod and container a process, a cgroup or a container id belongs to'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -s o -l output -d 'Where to store it, compressed when the name ends in .zst; else it is printed' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand man" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup completion man help" -f -a "cgroup" -d 'Plan and explain cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup completion man help" -f -a "completion" -d 'Print the completions for a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup completion man help" -f -a "man" -d 'Write the man pages into a folder'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show who gets how much CPU when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Say what a value in a cgroup file means and where it can come from'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "show" -d 'Show the cgroups of this node with the names of pods and containers'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "diff" -d 'Hold the plan against what the kernel has, value by value'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "apply" -d 'Bring the kernel to the plan: write the values that drift'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "rollback" -d 'Take back what kq cgroup apply did'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "which" -d 'Say which pod and container a process, a cgroup or a container id belongs to'

@@ -224,6 +224,9 @@ impl Gathered {
 
     /// Tells whether a pod was asked about.
     pub fn is_selected(&self, namespace: &str, pod: &str) -> bool {
+        if self.selection.is_all() {
+            return true;
+        }
         let mut named = self.pods.iter().map(|loaded| &loaded.pod);
         let uid = named.find(|own| own.metadata.namespace == namespace && display_name(own) == pod);
         self.selection.has(namespace, pod, uid.map(effective_uid).unwrap_or_default())
