@@ -6,6 +6,8 @@ mod api_server;
 /// A kq without the API server says so.
 #[cfg(not(feature = "apiserver"))]
 mod api_server_off;
+/// Reading and writing single files of cgroups: only what is meant, and what the kernel says to it.
+mod cgroup_files;
 /// Trees of cgroups: complete, changing, broken.
 mod cgroup_tree;
 /// The container runtime over the CRI: a real containerd, and fakes that fail in every way.
