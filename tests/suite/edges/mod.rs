@@ -26,3 +26,5 @@ mod http_server;
 mod kubelet_api;
 /// Cgroups of the tests' own.
 mod own_cgroups;
+/// Snapshots in files: whole, broken, replaced.
+mod snapshot_file;
