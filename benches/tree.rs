@@ -3,6 +3,8 @@
 //!
 //! The tree is one of plain files; as root with cgroup v1 mounted, a smaller one in the kernel too.
 
+#![expect(clippy::disallowed_methods, reason = "the files that are read have to be made first")]
+
 #[path = "../tests/support/cgroup_tree.rs"]
 mod fake;
 
