@@ -109,7 +109,10 @@ fn reading(criterion: &mut Criterion, name: &str, root: &Path, layout: &CgroupLa
         files.iter().flat_map(|(path, names)| names.iter().map(|name| path.join(name))).collect();
     let size: usize =
         tree.cgroups.values().flat_map(|texts| texts.0.values()).map(String::len).sum();
-    assert_eq!((by_path(&paths), by_folder(&files)), (size, size), "the same is read");
+    // The kernel counts on, so that a number may have a digit more by now.
+    for read in [by_path(&paths), by_folder(&files)] {
+        assert!(read.abs_diff(size) < 1000, "the same is read: {read} and {size} bytes");
+    }
     let mut group = criterion.benchmark_group(format!("{name}, {} files", paths.len()));
     group.sample_size(10);
     group.bench_function("read_tree", |bencher| {
