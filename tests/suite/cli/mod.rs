@@ -17,6 +17,8 @@ mod apply;
 mod bad_input;
 /// The shape of JSON answers is what programs were promised.
 mod contract;
+/// The same for answers about a live node.
+mod contract_live;
 /// `kq cgroup explain`
 mod explain;
 /// A node in a temporary folder.
