@@ -25,6 +25,8 @@ mod explain;
 pub mod fake_node;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
+/// Sources that do not answer.
+mod live_faults;
 /// A node in a folder.
 mod made_up_node;
 /// `kq cgroup plan`: the flags and files that describe a node.
