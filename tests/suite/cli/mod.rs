@@ -17,6 +17,8 @@ mod apply;
 mod bad_input;
 /// The shape of JSON answers is what programs were promised.
 mod contract;
+/// `kq doctor`
+pub mod doctor;
 /// `kq cgroup explain`
 mod explain;
 /// A node in a temporary folder.
