@@ -20,6 +20,6 @@ pub mod runtime_endpoint;
 pub mod settings;
 pub mod snapshot;
 pub mod sought;
-mod start_warnings;
+pub mod start_warnings;
 pub mod state_files;
 pub mod workloads;

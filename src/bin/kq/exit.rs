@@ -62,6 +62,11 @@ impl Failure {
         self
     }
 
+    /// Returns the error and its causes in one line.
+    pub fn reason(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
     /// Writes the error, its causes and the hints, and returns the exit code.
     pub fn report(self) -> ExitCode {
         // A reader that has seen enough, such as `head`, is no error.
@@ -69,7 +74,7 @@ impl Failure {
         if closed.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {
             return Code::Answered.into();
         }
-        to_stderr("kq", &brief(&format!("{:#}", self.error)));
+        to_stderr("kq", &brief(&self.reason()));
         for hint in &self.hints {
             to_stderr("hint", hint);
         }

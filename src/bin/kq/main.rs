@@ -2,6 +2,7 @@
 
 mod cgroup;
 mod cli;
+mod doctor;
 mod exit;
 mod generate;
 mod live;

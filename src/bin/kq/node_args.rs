@@ -40,7 +40,7 @@ pub struct NodeArgs {
 
     /// A Node object (kubectl get node NAME -o json): capacity, versions
     #[arg(long, value_name = "FILE")]
-    node_file: Option<String>,
+    pub node_file: Option<String>,
 
     /// What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768
     #[arg(long, value_name = "RESOURCES", value_parser = parse_capacity)]

@@ -3,7 +3,7 @@
 //! A field that appears, goes away, or changes its type fails here first; then `docs/json.md` and
 //! the changelog must say so. Nothing in here uses kq's own types.
 
-use super::kq;
+use super::{doctor, kq};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -289,6 +289,74 @@ fn check_place(
     assert_eq!(pod.is_some(), has_pod);
     assert_eq!(container.is_some(), level == Level::Container);
     assert_eq!(qos_class.is_some(), level != Level::Node);
+}
+
+/// `kq doctor -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NodeChecks {
+    api_version: String,
+    kind: String,
+    node: BTreeMap<String, Fact>,
+    warnings: Vec<String>,
+    summary: BTreeMap<CheckStatus, usize>,
+    items: Vec<NodeCheck>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeCheck {
+    name: String,
+    status: CheckStatus,
+    found: String,
+    source: Option<String>,
+    advice: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum CheckStatus {
+    Ok,
+    Warn,
+    Fail,
+    Unknown,
+}
+
+#[test]
+fn checks_are_as_promised() {
+    let report: NodeChecks = serde_json::from_value(doctor::healthy_answer()).expect("as promised");
+    assert_eq!((report.api_version.as_str(), report.kind.as_str()), ("kq/v1", "NodeChecks"));
+    assert!(report.node.contains_key("kubeletVersion"));
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+    let statuses = [CheckStatus::Ok, CheckStatus::Warn, CheckStatus::Fail, CheckStatus::Unknown];
+    for status in statuses {
+        let count = report.items.iter().filter(|check| check.status == status).count();
+        assert_eq!(report.summary.get(&status), Some(&count), "{status:?}");
+    }
+    let names: Vec<&str> = report.items.iter().map(|check| check.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "kubelet",
+            "kubelet-config",
+            "node-object",
+            "pods",
+            "container-runtime",
+            "cgroup-version",
+            "cgroup-driver",
+            "cgroup-tree",
+            "orphaned-pods",
+            "cpu-limits",
+            "cpu-weight",
+            "swap",
+            "cgroup-values",
+            "state-files",
+        ]
+    );
+    for NodeCheck { name, status, found, source, advice } in report.items {
+        assert!(!found.is_empty() && source.is_some(), "{name}");
+        assert_eq!(advice.is_none(), status == CheckStatus::Ok, "{name}");
+    }
 }
 
 #[test]

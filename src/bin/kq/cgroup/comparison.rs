@@ -48,9 +48,7 @@ impl ComparisonArgs {
         let live = LiveNode::gather(&self.sources, &self.node, wants, &subjects.files)?;
         live.tree()?;
         let selection = subjects.selection(&live.pods, &[])?;
-        let mut notes = Vec::new();
-        let earlier = earlier(&live, &mut notes);
-        Ok(Compared { live, selection, earlier, notes })
+        Ok(Compared::of(live, selection))
     }
 }
 
@@ -87,6 +85,13 @@ fn earlier(live: &LiveNode, notes: &mut Vec<String>) -> Vec<(&'static str, Vec<L
 }
 
 impl Compared {
+    /// Returns what a comparison of these pods needs.
+    pub fn of(live: LiveNode, selection: Selection) -> Self {
+        let mut notes = Vec::new();
+        let earlier = earlier(&live, &mut notes);
+        Self { live, selection, earlier, notes }
+    }
+
     /// Returns the cgroup of all pods under the driver of the node.
     pub fn root(&self) -> CgroupPath {
         let driver = self.live.node.cgroup_driver;

@@ -9,6 +9,7 @@ use kq::cgroup::live::place::kubelet_roots;
 use kq::cgroup::plan::RuntimeFormula;
 use kq::edge::input::{read_input, shown};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq::facts::describe::ConfigSource;
 use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources, missing};
 use kq::facts::node::Node;
 use kq::facts::runtime::RuntimeFacts;
@@ -22,6 +23,8 @@ use kq::k8s::pod::Pod;
 pub struct LiveNode {
     /// As it was gathered.
     pub snapshot: Snapshot,
+    /// The kubelet's configuration, without the flags that speak of single fields.
+    pub config: ConfigSource,
     /// The node, described.
     pub node: Node,
     /// The runtime's formula.
@@ -69,7 +72,7 @@ impl LiveNode {
             }
         };
         let found = FoundNode {
-            config,
+            config: config.clone(),
             object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
             live: Some(live_sources(&snapshot, &roots)),
             low_level: snapshot.runtime.value().and_then(|r| r.low_level.value().cloned()),
@@ -98,7 +101,18 @@ impl LiveNode {
         let incomplete = incomplete(&snapshot.pods, &all, runtime);
         let workloads = Workloads::of(all, runtime);
         notes.extend(left_out.iter().map(|problem| format!("left out: {problem}")));
-        Ok(Self { node, formula, pods, workloads, roots, incomplete, notes, left_out, snapshot })
+        Ok(Self {
+            snapshot,
+            config,
+            node,
+            formula,
+            pods,
+            workloads,
+            roots,
+            incomplete,
+            notes,
+            left_out,
+        })
     }
 
     /// Returns the cgroup tree.

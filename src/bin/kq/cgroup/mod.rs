@@ -2,7 +2,7 @@
 
 mod apply;
 mod change;
-mod comparison;
+pub mod comparison;
 mod diff;
 mod explain;
 pub mod live_node;

@@ -1,0 +1,107 @@
+//! `kq doctor`
+
+use crate::cgroup::comparison::Compared;
+use crate::cgroup::live_node::LiveNode;
+use crate::exit::{Code, Failure, note, warn};
+use crate::live::{SourceArgs, TreeDetail, Wants};
+use crate::node_args::NodeArgs;
+use crate::write::{self, Output};
+use clap::ValueEnum;
+use kq::cgroup::live::checks::{Examined, NodeChecks, checks};
+use kq::cgroup::live::checks_view;
+use kq::cgroup::live::diff::summary;
+use kq::cgroup::live::selection::Selection;
+use std::collections::BTreeMap;
+
+/// Check this node: what is known of it from where, and what is wrong with its cgroups
+///
+/// One line for each check. OK: as it should be. WARN: works, and is worth knowing. FAIL: wrong.
+/// UNKNOWN: a fact is missing, and why. What to do about each of them is said below, or in a column
+/// with -o wide.
+///
+/// Exit code 0: nothing failed. 1: a check failed. 3: nothing at all could be found out.
+///
+/// Examples:
+///
+///   kq doctor
+///   kq doctor -o wide
+///   kq doctor --snapshot node.json.zst
+///   kq doctor -o json | jq '.items[] | select(.status != "OK")'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Format,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+/// The forms of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A line for each check
+    Table,
+    /// With what to do
+    Wide,
+    /// The whole answer as JSON
+    Json,
+    /// The whole answer as YAML
+    Yaml,
+}
+
+impl Args {
+    /// Gathers, checks and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let tree = Some(TreeDetail { usage: false, processes: true });
+        let wants = Wants { tree, state_files: true, ..Wants::PLAN };
+        let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+        let compared = Compared::of(live, Selection::default());
+        let counted = count(&compared);
+        let live = &compared.live;
+        let found = checks(Examined {
+            snapshot: &live.snapshot,
+            node: &live.node,
+            config: &live.config,
+            node_file: self.node.node_file.as_deref(),
+            roots: &live.roots,
+            pods: &live.pods,
+            workloads: &live.workloads,
+            incomplete: live.incomplete.as_deref(),
+            compared: &counted,
+        });
+        let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
+        let report = NodeChecks::new(&live.node.facts, found, warnings);
+        match self.output {
+            Format::Json => write::value(Output::Json, &report)?,
+            Format::Yaml => write::value(Output::Yaml, &report)?,
+            Format::Wide => {
+                write::text(checks_view::wide(&report.items))?;
+                report.warnings.iter().for_each(|warning| warn(warning));
+            }
+            // What the warnings say of missing facts stands in the checks.
+            Format::Table => {
+                write::text(checks_view::table(&report.items))?;
+                checks_view::advice(&report.items).iter().for_each(|advice| note("fix", advice));
+            }
+        }
+        Ok(match (report.knows_something(), report.has_failed()) {
+            (false, _) => Code::Missing,
+            (true, true) => Code::No,
+            (true, false) => Code::Answered,
+        })
+    }
+}
+
+/// Compares with the plan and counts; fails with the reason.
+fn count(compared: &Compared) -> Result<BTreeMap<String, usize>, String> {
+    let counted = compared
+        .live
+        .tree()
+        .and_then(|_| compared.with(|differences, _| Ok(summary(&differences))));
+    counted.map_err(|failure| failure.reason())
+}

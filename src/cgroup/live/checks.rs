@@ -1,0 +1,275 @@
+//! What is wrong with a node: one finding for each thing that can go wrong with its cgroups, and for
+//! each source that the findings rest on. Pure: decides from facts that were gathered before.
+//!
+//! * [`sources`]: kubelet, configuration, Node object, pods, container runtime.
+//! * [`layout`]: cgroup version, driver, the tree, and what is left over in it.
+//! * [`cpu`]: limits too small for the kernel, and the weight of all pods beside the system.
+//! * [`state`]: swap, drifting values, the kubelet's own files.
+//!
+//! What cannot be told is [`Status::Unknown`] with the reason and the way to supply what is missing;
+//! it is never taken for good.
+
+pub mod cpu;
+pub mod layout;
+pub mod sources;
+pub mod state;
+#[cfg(test)]
+mod tests;
+
+use crate::cgroup::files::CgroupDriver;
+use crate::cgroup::report::API_VERSION;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::describe::ConfigSource;
+use crate::facts::node::{Node, NodeFact, NodeFacts};
+use crate::facts::snapshot::Snapshot;
+use crate::facts::workloads::Workloads;
+use crate::k8s::manifest::LoadedPod;
+use crate::k8s::pod::Pod;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What to do where the tree could not be read.
+const READ_TREE: &str = "run kq on the node as root, or name the node's root with --host-root DIR";
+
+/// What to do where the configuration could not be had.
+const GIVE_CONFIG: &str = "give it with --kubelet-config FILE";
+
+/// What is said where the configuration could not be had; the check of the source says why.
+const NO_CONFIG: &str = "the kubelet's configuration is not known";
+
+/// What is said where the pods could not be had; the check of the source says why.
+const NO_PODS: &str = "the pods of the node are not known";
+
+/// What is said where nothing of the kubelet is in the tree.
+const NO_ROOT: &str = "there is no cgroup of all pods";
+
+/// What to do there.
+const OTHER_ROOT: &str =
+    "start the kubelet; of one with another cgroupRoot, say --cgroup-root PATH";
+
+/// What to do where the pods could not be had.
+const GIVE_PODS: &str = "give them with --pods FILE, or name an API server with --kubeconfig FILE";
+
+/// Everything that the checks look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Examined<'a> {
+    /// What was gathered.
+    pub snapshot: &'a Snapshot,
+    /// The node, described.
+    pub node: &'a Node,
+    /// The kubelet's configuration, without the flags of kq that speak of single fields.
+    pub config: &'a ConfigSource,
+    /// A file with the Node object that was named, which goes before the one that was found.
+    pub node_file: Option<&'a str>,
+    /// Where the cgroup of all pods may be under each driver.
+    pub roots: &'a [(CgroupDriver, CgroupPath)],
+    /// The pods.
+    pub pods: &'a [LoadedPod],
+    /// The names.
+    pub workloads: &'a Workloads,
+    /// Why the pods may not be all of the node.
+    pub incomplete: Option<&'a str>,
+    /// How many values compare how with the plan; or why they could not be compared.
+    pub compared: &'a Result<BTreeMap<String, usize>, String>,
+}
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// Works, and is worth knowing.
+    Warn,
+    /// Wrong.
+    Fail,
+    /// A fact is missing.
+    Unknown,
+}
+
+impl Status {
+    /// All of them, in the order in which they are counted.
+    pub const ALL: [Self; 4] = [Self::Ok, Self::Warn, Self::Fail, Self::Unknown];
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Ok => "OK",
+            Self::Warn => "WARN",
+            Self::Fail => "FAIL",
+            Self::Unknown => "UNKNOWN",
+        })
+    }
+}
+
+/// What one check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    /// Which check.
+    pub name: &'static str,
+    /// How it came out.
+    pub status: Status,
+    /// What was found; of an unknown, why it is not known.
+    pub found: String,
+    /// Where from.
+    pub source: Option<String>,
+    /// What to do.
+    pub advice: Option<String>,
+}
+
+impl Check {
+    fn new(name: &'static str, status: Status, found: impl Into<String>) -> Self {
+        Self { name, status, found: found.into(), source: None, advice: None }
+    }
+
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Self::new(name, Status::Ok, found)
+    }
+
+    fn warn(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..Self::new(name, Status::Warn, found) }
+    }
+
+    fn fail(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..Self::new(name, Status::Fail, found) }
+    }
+
+    fn unknown(name: &'static str, reason: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..Self::new(name, Status::Unknown, reason) }
+    }
+
+    fn from(mut self, source: impl Into<String>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+}
+
+/// Makes all checks, in the order in which they are shown.
+pub fn checks(examined: Examined<'_>) -> Vec<Check> {
+    vec![
+        sources::kubelet(examined),
+        sources::configuration(examined),
+        sources::node_object(examined),
+        sources::pods(examined),
+        sources::runtime(examined),
+        layout::version(examined),
+        layout::driver(examined),
+        layout::tree(examined),
+        layout::orphans(examined),
+        cpu::limits(examined),
+        cpu::weight(examined),
+        state::swap(examined),
+        state::values(examined),
+        state::files(examined),
+    ]
+}
+
+impl<'a> Examined<'a> {
+    /// Returns the cgroup tree, or why it could not be read.
+    fn tree(&self) -> Result<&'a CgroupTree, String> {
+        let cgroups = &self.snapshot.cgroups;
+        cgroups
+            .value()
+            .ok_or_else(|| format!("the cgroup tree could not be read: {}", cgroups.reason()))
+    }
+
+    /// Returns the cgroups of all pods that are there, each with the driver that names it so.
+    fn present(&self, tree: &CgroupTree) -> Vec<(CgroupDriver, &'a CgroupPath)> {
+        let mut seen = BTreeSet::new();
+        let roots = self.roots.iter().filter(|(_, root)| tree.get(root).is_some());
+        // Without cgroups per class of pods, both drivers have the same.
+        roots.filter(|(_, root)| seen.insert(root)).map(|(driver, root)| (*driver, root)).collect()
+    }
+
+    /// Tells whether the kubelet's configuration is known as a whole.
+    fn knows_config(&self) -> bool {
+        self.config.value.is_object()
+    }
+
+    /// Returns where the kubelet's configuration is from.
+    fn config_source(&self) -> String {
+        if let Some(found) = &self.snapshot.kubelet_config.found {
+            return found.source.clone();
+        }
+        let origins: BTreeSet<String> =
+            self.config.origins.values().map(ToString::to_string).collect();
+        match origins.is_empty() {
+            true => "--kubelet-config".to_owned(),
+            false => origins.into_iter().collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Returns a fact about the node.
+    fn fact(&self, name: &str) -> Option<&'a NodeFact> {
+        self.node.facts.0.iter().find(|fact| fact.name == name)
+    }
+
+    /// Returns who said a fact about the node; `None`: nobody.
+    fn said_by(&self, name: &str) -> Option<String> {
+        let fact = self.fact(name).filter(|fact| fact.origin.is_given());
+        fact.map(|fact| fact.origin.to_string())
+    }
+
+    /// Walks over the pods that have not ended.
+    fn active_pods(&self) -> impl Iterator<Item = &'a Pod> {
+        let ended = |pod: &Pod| matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+        self.pods.iter().map(|loaded| &loaded.pod).filter(move |pod| !ended(pod))
+    }
+}
+
+/// Returns the first few of many, and how many there are beside.
+fn first_of(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Returns a number of things: `1 pod`, `2 pods`.
+fn count(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The checks of a node as a value: what `-o json` and `-o yaml` print.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeChecks<'a> {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `NodeChecks`
+    pub kind: &'static str,
+    /// The facts about the node, with their origins.
+    pub node: &'a NodeFacts,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+    /// How many of each status there are.
+    pub summary: BTreeMap<String, usize>,
+    /// The checks.
+    pub items: Vec<Check>,
+}
+
+impl<'a> NodeChecks<'a> {
+    /// Puts checks together with what they rest on.
+    pub fn new(node: &'a NodeFacts, items: Vec<Check>, warnings: Vec<String>) -> Self {
+        let count = |status: Status| {
+            (status.to_string(), items.iter().filter(|check| check.status == status).count())
+        };
+        let summary = Status::ALL.into_iter().map(count).collect();
+        Self { api_version: API_VERSION, kind: "NodeChecks", node, warnings, summary, items }
+    }
+
+    /// Tells whether anything is wrong.
+    pub fn has_failed(&self) -> bool {
+        self.items.iter().any(|check| check.status == Status::Fail)
+    }
+
+    /// Tells whether anything could be found out at all.
+    pub fn knows_something(&self) -> bool {
+        self.items.iter().any(|check| check.status != Status::Unknown)
+    }
+}

@@ -1,0 +1,376 @@
+//! The kernel's cgroup interface, who creates cgroups, and what is in the tree that should not be.
+
+use super::{
+    Check, Examined, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
+    count, first_of,
+};
+use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePod, live_cgroups};
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::origin::Origin;
+use crate::facts::sought::Found;
+
+/// The first kubelets that do not start on cgroup v1 unless they are told to.
+const REFUSES_V1: u32 = 35;
+
+/// The first kubelets that ask the runtime for the driver.
+const ASKS_RUNTIME: u32 = 31;
+
+/// Checks that the kubelet starts on the kernel's cgroup interface.
+///
+/// | mounted     | kubelet                              |         |
+/// |-------------|--------------------------------------|---------|
+/// | v2          | any                                  | OK      |
+/// | v1, hybrid  | before 1.35, or failCgroupV1 false   | WARN    |
+/// | v1, hybrid  | 1.35 or later, failCgroupV1 true     | FAIL    |
+/// | v1, hybrid  | 1.35 or later, nobody said           | UNKNOWN |
+/// | v1, hybrid  | of unknown version                   | UNKNOWN |
+/// | none        | any                                  | UNKNOWN |
+pub fn version(examined: Examined<'_>) -> Check {
+    const NAME: &str = "cgroup-version";
+    const SAY: &str = "say it with --cgroup-version VERSION";
+    const MOVE: &str = "move the node to cgroup v2 (systemd.unified_cgroup_hierarchy=1 on the \
+                        kernel's command line)";
+    let node = examined.node;
+    let flag = examined.fact("cgroupVersion").map(|fact| &fact.origin);
+    let by_hand = matches!(flag, Some(Origin::Flag(_)));
+    let layout = examined.snapshot.host.cgroup_layout();
+    let (shown, source) = match (by_hand, layout) {
+        (true, _) => (format!("v{}", node.cgroup_version), "--cgroup-version".to_owned()),
+        (false, Err(error)) => return Check::unknown(NAME, error.to_string(), SAY),
+        (false, Ok(layout)) => {
+            let shown = match layout.version() {
+                None => return Check::unknown(NAME, "no cgroup hierarchy is mounted", SAY),
+                Some(_) if layout.is_hybrid() => {
+                    let unified = layout.unified.unwrap_or_default();
+                    format!("v1, hybrid: the unified hierarchy is at {unified} beside it")
+                }
+                Some(version) => format!("v{version}"),
+            };
+            (shown, "the mounted cgroup hierarchies".to_owned())
+        }
+    };
+    if node.cgroup_version == CgroupVersion::V2 {
+        return Check::ok(NAME, shown).from(source);
+    }
+    let Some(kubelet) = examined.said_by("kubeletVersion") else {
+        return Check::unknown(
+            NAME,
+            format!("{shown}; whether the kubelet starts there depends on its version"),
+            "say it with --kubelet-version VERSION",
+        )
+        .from(source);
+    };
+    let source = format!("{source}, {kubelet}");
+    let refuses = node.kubelet_version.at_least(REFUSES_V1);
+    if !refuses || !node.config.fail_cgroup_v1 {
+        return Check::warn(NAME, format!("{shown}, which kubelets give up"), MOVE).from(source);
+    }
+    if !examined.knows_config() {
+        return Check::unknown(
+            NAME,
+            format!("{shown}; {}", NO_CONFIG),
+            format!("{GIVE_CONFIG}, or say --set failCgroupV1=false"),
+        )
+        .from(source);
+    }
+    Check::fail(
+        NAME,
+        format!(
+            "{shown}, and failCgroupV1 is true: kubelet {} does not start",
+            node.kubelet_version
+        ),
+        format!("{MOVE}, or set failCgroupV1: false"),
+    )
+    .from(source)
+}
+
+/// What one of them says about the driver, and where.
+type Voice = (CgroupDriver, String);
+
+/// Checks that the kubelet, the runtime and the tree have the same driver.
+///
+/// A kubelet since 1.31 goes by what the runtime tells through `RuntimeConfig`; then its own field
+/// counts for nothing, and a difference is a warning. Otherwise a kubelet and a runtime of different
+/// minds make the cgroups of one pod in two trees. Which one is to change: the one that the tree does
+/// not go by; without a tree the one that is not systemd, where systemd runs the machine.
+pub fn driver(examined: Examined<'_>) -> Check {
+    const NAME: &str = "cgroup-driver";
+    let (configured, by_hand) = configured(examined);
+    let runtime = runtime(examined);
+    let tree = examined.tree();
+    let made: Option<Voice> = match tree.as_ref().map(|tree| examined.present(tree)) {
+        Ok(present) => match present.as_slice() {
+            [(driver, root)] if root.depth() > 0 => Some((*driver, root.as_str().to_owned())),
+            // None, or one of each, which is a finding of its own: that tells nothing.
+            _ => None,
+        },
+        Err(_) => None,
+    };
+    let follows = !by_hand
+        && examined.node.kubelet_version.at_least(ASKS_RUNTIME)
+        && runtime.as_ref().is_ok_and(|(_, source)| source.ends_with("RuntimeConfig"));
+    let used = if follows { runtime.as_ref().ok().cloned() } else { configured.clone().ok() };
+
+    let voices = [
+        ("kubelet", configured.as_ref().ok()),
+        ("runtime", runtime.as_ref().ok()),
+        ("tree", made.as_ref()),
+    ];
+    let shown: Vec<String> = voices
+        .iter()
+        .filter_map(|(who, voice)| voice.map(|(driver, _)| format!("{who} {driver}")))
+        .collect();
+    let sources: Vec<&str> =
+        voices.iter().filter_map(|(_, voice)| voice.map(|(_, source)| source.as_str())).collect();
+    let (shown, source) = (shown.join(", "), sources.join(", "));
+    let shown = if shown.is_empty() { "nobody tells".to_owned() } else { shown };
+
+    let check = match (&used, &runtime, &made) {
+        (Some((kubelet, _)), Ok((runtime, _)), made) if kubelet != runtime => {
+            let made = made.as_ref().map(|(driver, _)| *driver);
+            let advice = which_to_change(*kubelet, *runtime, made, runs_systemd(&tree));
+            Check::fail(NAME, shown, advice)
+        }
+        (Some((used, _)), _, Some((made, root))) if used != made => Check::fail(
+            NAME,
+            shown,
+            format!(
+                "{root} was made by {made} and the next start of the kubelet uses {used}: drain the \
+                 node, change the kubelet to {used} for good and reboot, or set the kubelet and the \
+                 runtime back to {made}"
+            ),
+        ),
+        (_, Ok((runtime, _)), Some((made, root))) if runtime != made => Check::fail(
+            NAME,
+            shown,
+            format!(
+                "{root} was made by {made}: {}, or drain the node and reboot",
+                set_runtime(*made)
+            ),
+        ),
+        _ => match (&configured, &runtime, &tree) {
+            // A kubelet that follows does not need to be told.
+            (Err(reason), ..) if !follows => Check::unknown(
+                NAME,
+                format!("{shown}; {reason}"),
+                format!("{GIVE_CONFIG}, or say --cgroup-driver DRIVER"),
+            ),
+            (_, Err(reason), _) => Check::unknown(
+                NAME,
+                format!("{shown}; {reason}"),
+                "name the runtime with --runtime-endpoint ENDPOINT",
+            ),
+            (.., Err(reason)) => Check::unknown(NAME, format!("{shown}; {reason}"), READ_TREE),
+            (Ok((configured, _)), Ok((runtime, _)), Ok(_)) if configured != runtime => Check::warn(
+                NAME,
+                format!("{shown}; the kubelet goes by the runtime"),
+                format!(
+                    "set cgroupDriver: {runtime} in the kubelet's configuration: it counts again \
+                     when a runtime does not tell"
+                ),
+            ),
+            _ => Check::ok(NAME, shown),
+        },
+    };
+    if source.is_empty() { check } else { check.from(source) }
+}
+
+/// Returns what the kubelet's own configuration says, and whether a flag of kq said so.
+fn configured(examined: Examined<'_>) -> (Result<Voice, String>, bool) {
+    let fact = examined.fact("cgroupDriver");
+    if let Some(Origin::Flag(flag)) = fact.map(|fact| &fact.origin) {
+        return (Ok((examined.node.cgroup_driver, (*flag).to_owned())), true);
+    }
+    if !examined.knows_config() {
+        return (Err(NO_CONFIG.to_owned()), false);
+    }
+    let field = examined.config.value.get("cgroupDriver").and_then(|field| field.as_str());
+    let voice = match field.filter(|text| !text.is_empty()).map(str::parse) {
+        Some(Ok(driver)) => {
+            let origin = examined.config.origins.get("cgroupDriver");
+            let source = origin.map_or_else(|| examined.config_source(), ToString::to_string);
+            Ok((driver, source))
+        }
+        Some(Err(error)) => Err(format!("cgroupDriver: {error}")),
+        // What is not set is cgroupfs to the kubelet.
+        None => Ok((
+            CgroupDriver::Cgroupfs,
+            format!("{} (not set, so cgroupfs)", examined.config_source()),
+        )),
+    };
+    (voice, false)
+}
+
+fn runtime(examined: Examined<'_>) -> Result<Voice, String> {
+    let runtime = &examined.snapshot.runtime;
+    let facts = runtime.value().ok_or("the container runtime does not answer")?;
+    match &facts.cgroup_driver.found {
+        Some(Found { source, value }) => Ok((*value, source.clone())),
+        None => Err(format!("the runtime's driver: {}", facts.cgroup_driver.reason())),
+    }
+}
+
+/// Tells whether systemd has cgroups of its own.
+fn runs_systemd(tree: &Result<&CgroupTree, String>) -> bool {
+    let names = ["/init.scope", "/system.slice"].map(CgroupPath::new);
+    tree.as_ref().is_ok_and(|tree| names.iter().any(|name| tree.get(name).is_some()))
+}
+
+/// Says which of two that differ is to change.
+fn which_to_change(
+    kubelet: CgroupDriver,
+    runtime: CgroupDriver,
+    tree: Option<CgroupDriver>,
+    systemd: bool,
+) -> String {
+    let goal = match tree {
+        Some(made) => made,
+        None if systemd => CgroupDriver::Systemd,
+        None => runtime,
+    };
+    match goal == runtime && goal != kubelet {
+        true => format!("set cgroupDriver: {goal} in the kubelet's configuration and restart it"),
+        false => format!("{} and restart it", set_runtime(goal)),
+    }
+}
+
+fn set_runtime(driver: CgroupDriver) -> String {
+    format!(
+        "set the container runtime to {driver} (containerd: SystemdCgroup = {}; CRI-O: \
+         cgroup_manager = \"{driver}\")",
+        driver == CgroupDriver::Systemd
+    )
+}
+
+/// Checks that there is one cgroup of all pods, and that it could be read.
+pub fn tree(examined: Examined<'_>) -> Check {
+    const NAME: &str = "cgroup-tree";
+    let tree = match examined.tree() {
+        Ok(tree) => tree,
+        Err(reason) => return Check::unknown(NAME, reason, READ_TREE),
+    };
+    let source =
+        examined.snapshot.cgroups.found.as_ref().map_or("-", |found| found.source.as_str());
+    let present = examined.present(tree);
+    let shown: Vec<String> = present
+        .iter()
+        .map(|(driver, root)| {
+            let pods = pods_in(examined, tree, root, *driver).count();
+            format!("{} with {}", root.as_str(), count(pods, "pod"))
+        })
+        .collect();
+    let check = match present.as_slice() {
+        [] => {
+            let wanted: Vec<&str> = examined.roots.iter().map(|(_, root)| root.as_str()).collect();
+            Check::warn(NAME, format!("neither {} is there", wanted.join(" nor ")), OTHER_ROOT)
+        }
+        [_] if tree.problems.is_empty() => Check::ok(NAME, shown.join(", ")),
+        [_] => {
+            let problems: Vec<String> = tree.problems.iter().map(ToString::to_string).collect();
+            Check::unknown(
+                NAME,
+                format!("{}; not readable: {}", shown.join(", "), first_of(&problems)),
+                "run kq as root",
+            )
+        }
+        several => {
+            let own = examined.node.cgroup_driver;
+            let stale: Vec<_> = several.iter().filter(|(driver, _)| *driver != own).collect();
+            let has_pods = |(driver, root): &&&(CgroupDriver, &CgroupPath)| {
+                pods_in(examined, tree, root, *driver).next().is_some()
+            };
+            let names: Vec<&str> = stale.iter().map(|(_, root)| root.as_str()).collect();
+            let names = names.join(", ");
+            let advice = format!(
+                "the kubelet uses {own}: drain the node and reboot it, so that {names} goes away"
+            );
+            match stale.iter().find(has_pods) {
+                Some(_) => Check::fail(NAME, shown.join(", "), advice),
+                // Nothing runs in it; it only misleads who measures there.
+                None => Check::warn(NAME, shown.join(", "), advice),
+            }
+        }
+    };
+    check.from(source)
+}
+
+/// Walks over the cgroups of pods, with their paths.
+fn pods_in<'t>(
+    examined: Examined<'t>,
+    tree: &'t CgroupTree,
+    root: &'t CgroupPath,
+    driver: CgroupDriver,
+) -> impl Iterator<Item = (&'t CgroupPath, LivePod<'t>)> {
+    let cgroups = live_cgroups(tree, root, driver, examined.workloads);
+    cgroups.into_iter().filter_map(|LiveCgroup { path, owner, .. }| match owner {
+        LiveOwner::Pod(pod) => Some((path, pod)),
+        _ => None,
+    })
+}
+
+/// Checks that each pod's cgroup has a pod.
+///
+/// | the pod of the cgroup          | processes | pods known | |
+/// |--------------------------------|-----------|------------|---------|
+/// | is known                       |           |            | OK      |
+/// | is not                         | some      | all        | FAIL    |
+/// | is not                         | none      | all        | WARN    |
+/// | is not                         |           | some       | UNKNOWN |
+pub fn orphans(examined: Examined<'_>) -> Check {
+    const NAME: &str = "orphaned-pods";
+    let tree = match examined.tree() {
+        Ok(tree) => tree,
+        Err(reason) => return Check::unknown(NAME, reason, READ_TREE),
+    };
+    let source = format!(
+        "{}, {}",
+        examined.snapshot.cgroups.found.as_ref().map_or("-", |found| &found.source),
+        examined.snapshot.pods.found.as_ref().map_or("no pods", |found| &found.source)
+    );
+    if examined.present(tree).is_empty() {
+        return Check::unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
+    }
+    let (mut known, mut busy, mut empty) = (0, Vec::new(), Vec::new());
+    for (driver, root) in examined.present(tree) {
+        for (path, pod) in pods_in(examined, tree, root, driver) {
+            // That the runtime has its sandbox does not make it a pod of this node.
+            if pod.name.is_some_and(|name| name.known) {
+                known += 1;
+                continue;
+            }
+            let processes: usize = tree.within(path).map(|(_, texts)| texts.pids().count()).sum();
+            match processes {
+                0 => empty.push(pod.label()),
+                some => busy.push(format!("{} ({})", pod.label(), processes_text(some))),
+            }
+        }
+    }
+    let all: Vec<String> = busy.iter().chain(&empty).cloned().collect();
+    if all.is_empty() {
+        let check = match known {
+            // Nothing was looked at, so nothing is said of it.
+            0 if examined.snapshot.pods.found.is_none() => Check::unknown(NAME, NO_PODS, GIVE_PODS),
+            known => Check::ok(NAME, format!("none among {}", count(known, "cgroup"))),
+        };
+        return check.from(source);
+    }
+    let found = format!("{} without a pod: {}", count(all.len(), "cgroup"), first_of(&all));
+    match (examined.incomplete, busy.is_empty()) {
+        (Some(reason), _) => Check::unknown(NAME, format!("{found}; {reason}"), GIVE_PODS),
+        (None, false) => Check::fail(
+            NAME,
+            found,
+            "look again in a minute; what is still there then, stop with crictl stopp SANDBOX and \
+             see the kubelet's log for why it does not",
+        ),
+        (None, true) => {
+            Check::warn(NAME, found, "nothing runs there; the kubelet removes it, or rmdir does")
+        }
+    }
+    .from(source)
+}
+
+fn processes_text(number: usize) -> String {
+    if number == 1 { "1 process".to_owned() } else { format!("{number} processes") }
+}

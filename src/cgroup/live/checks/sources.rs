@@ -1,0 +1,200 @@
+//! The sources that everything else rests on: what was found, and from where.
+
+use super::{Check, Examined, GIVE_CONFIG, GIVE_PODS, count, first_of};
+use crate::facts::kubelet_process::Program;
+use crate::facts::sought::Found;
+use crate::facts::start_warnings::{start_warnings, status_warnings};
+
+/// The CRI that kubelets since 1.26 speak.
+const CRI_VERSION: &str = "v1";
+
+/// Checks that a kubelet runs, and which one it is.
+pub fn kubelet(examined: Examined<'_>) -> Check {
+    const NAME: &str = "kubelet";
+    let snapshot = examined.snapshot;
+    let said_by = examined.said_by("kubeletVersion");
+    let version = said_by.as_ref().map(|_| examined.node.kubelet_version.to_string());
+    let Some(Found { source, value: process }) = &snapshot.kubelet.found else {
+        let reason = snapshot.kubelet.reason();
+        let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
+        let pods = examined.tree().ok().and_then(|tree| examined.present(tree).first().copied());
+        return match pods {
+            Some((_, root)) => Check::warn(
+                NAME,
+                format!("{reason}; {} is there, and nobody looks after it{version}", root.as_str()),
+                "start the kubelet, or run kq where its process can be seen",
+            ),
+            None => Check::unknown(
+                NAME,
+                format!("{reason}{version}"),
+                "start the kubelet, or say what it is with --kubelet-version VERSION and \
+                 --kubelet-config FILE",
+            ),
+        };
+    };
+    let program = match process.program {
+        Program::Kubelet => "kubelet",
+        Program::K3s => "k3s",
+        Program::Kubelite => "kubelite",
+    };
+    let Some((version, said_by)) = version.zip(said_by) else {
+        return Check::unknown(
+            NAME,
+            format!(
+                "process {} ({program}), of unknown version: {}",
+                process.pid,
+                snapshot.kubelet_version.reason()
+            ),
+            "say it with --kubelet-version VERSION",
+        )
+        .from(source);
+    };
+    let found = format!("{version}, process {} ({program})", process.pid);
+    let sources = format!("{source}, {said_by}");
+    if !process.others.is_empty() {
+        let others: Vec<String> = process.others.iter().map(ToString::to_string).collect();
+        return Check::warn(
+            NAME,
+            format!("{found}; other kubelets run too: {}", first_of(&others)),
+            "a node has one kubelet: stop the others, or look at them where they run",
+        )
+        .from(sources);
+    }
+    let reported = snapshot.node.value().map(|node| node.status.node_info.kubelet_version.as_str());
+    match (snapshot.kubelet_version.value(), reported) {
+        (Some(own), Some(reported)) if !reported.is_empty() && own.trim() != reported => {
+            Check::warn(
+                NAME,
+                format!("{found}; the program is {}, its Node says {reported}", own.trim()),
+                "restart the kubelet: it runs an older program than the one that is installed, or \
+                 has not reported yet",
+            )
+        }
+        _ => Check::ok(NAME, found),
+    }
+    .from(sources)
+}
+
+/// Checks that the kubelet's configuration is known and lets it start.
+pub fn configuration(examined: Examined<'_>) -> Check {
+    const NAME: &str = "kubelet-config";
+    if !examined.knows_config() {
+        return Check::unknown(NAME, examined.snapshot.kubelet_config.reason(), GIVE_CONFIG);
+    }
+    let node = examined.node;
+    let fields = examined.config.value.as_object().map_or(0, serde_json::Map::len);
+    // Swap has a check of its own.
+    let stops = start_warnings(&node.config, &node.reservations, None);
+    match stops.is_empty() {
+        true => Check::ok(NAME, format!("{} set", count(fields, "field"))),
+        false => Check::fail(
+            NAME,
+            stops.join("; "),
+            "correct the configuration before the kubelet is started again",
+        ),
+    }
+    .from(examined.config_source())
+}
+
+/// Checks that the Node object is known and says what follows from the configuration.
+pub fn node_object(examined: Examined<'_>) -> Check {
+    const NAME: &str = "node-object";
+    if let Some(file) = examined.node_file {
+        let name = examined.node.name.as_deref().unwrap_or("a Node without a name");
+        return Check::ok(NAME, name).from(file);
+    }
+    let node = &examined.snapshot.node;
+    let Some(Found { source, value: object }) = &node.found else {
+        return Check::unknown(
+            NAME,
+            node.reason(),
+            "name an API server with --kubeconfig FILE, or give the object with --node-file FILE",
+        );
+    };
+    let other = status_warnings(source, object, &examined.node.allocatable);
+    match (other.is_empty(), examined.knows_config()) {
+        (false, true) => Check::warn(
+            NAME,
+            other.join("; "),
+            "restart the kubelet if its configuration was changed, or give the one that it has \
+             with --kubelet-config FILE",
+        ),
+        // What nobody knows contradicts nothing.
+        _ => Check::ok(NAME, object.metadata.name.clone()),
+    }
+    .from(source)
+}
+
+/// Checks that all pods of the node are known.
+pub fn pods(examined: Examined<'_>) -> Check {
+    const NAME: &str = "pods";
+    let pods = &examined.snapshot.pods;
+    let Some(Found { source, value }) = &pods.found else {
+        return Check::unknown(NAME, pods.reason(), GIVE_PODS);
+    };
+    let found = format!("{} from {}", examined.pods.len(), value.source);
+    match (value.left_out.as_slice(), examined.incomplete) {
+        ([_, ..], _) => Check::warn(
+            NAME,
+            format!("{found}; {} left out: {}", value.left_out.len(), first_of(&value.left_out)),
+            "correct what is named, and look again",
+        ),
+        ([], Some(reason)) => Check::warn(NAME, format!("{found}: {reason}"), GIVE_PODS),
+        ([], None) => Check::ok(NAME, found),
+    }
+    .from(source)
+}
+
+/// Checks that the container runtime answers, and which one it is.
+pub fn runtime(examined: Examined<'_>) -> Check {
+    const NAME: &str = "container-runtime";
+    let runtime = &examined.snapshot.runtime;
+    let Some(Found { source, value: facts }) = &runtime.found else {
+        return Check::unknown(
+            NAME,
+            runtime.reason(),
+            "start it, or name it with --runtime-endpoint ENDPOINT",
+        );
+    };
+    let version = &facts.version;
+    let own = format!("{} {}", version.runtime_name, version.runtime_version);
+    if !matches!(version.runtime_api_version.as_str(), "" | CRI_VERSION) {
+        return Check::fail(
+            NAME,
+            format!(
+                "{own} speaks version {:?} of the CRI, and kubelets since 1.26 only {CRI_VERSION}",
+                version.runtime_api_version
+            ),
+            "update the container runtime",
+        )
+        .from(source);
+    }
+    let configured = examined.config.value.get("containerRuntimeEndpoint");
+    let configured = configured.and_then(serde_json::Value::as_str).unwrap_or_default();
+    if !configured.is_empty() && socket(configured) != socket(source) {
+        return Check::warn(
+            NAME,
+            format!("{own} answers here, and the kubelet talks to {configured}"),
+            format!("look at the kubelet's own: --runtime-endpoint {configured}"),
+        )
+        .from(source);
+    }
+    match &facts.low_level.found {
+        Some(Found { source: low_source, value: program }) => {
+            Check::ok(NAME, format!("{own} with {} {}", program.name, program.version))
+                .from(format!("{source}, {low_source}"))
+        }
+        None => Check::unknown(
+            NAME,
+            format!("{own}, low-level runtime not known: {}", facts.low_level.reason()),
+            "say which it runs with --runtime NAME=VERSION",
+        )
+        .from(source),
+    }
+}
+
+/// Returns the socket of an endpoint; `/var/run` is `/run` on every node with systemd.
+fn socket(endpoint: &str) -> &str {
+    let path = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
+    path.strip_prefix("/var").filter(|rest| rest.starts_with("/run/")).unwrap_or(path)
+}

@@ -1,0 +1,150 @@
+//! Swap, values that drift, and the kubelet's own files.
+
+use super::{
+    Check, Examined, GIVE_CONFIG, NO_CONFIG, NO_ROOT, OTHER_ROOT, READ_TREE, count, first_of,
+};
+use crate::cgroup::files::CgroupVersion;
+use crate::cgroup::live::diff::Verdict;
+use crate::cgroup::live::diff_view::counts;
+use crate::facts::host::Text;
+use crate::output::units;
+use serde_json::Value;
+
+/// Checks that a machine with swap has a kubelet that starts there.
+///
+/// | swap | failSwapOn                 | |
+/// |------|----------------------------|---------|
+/// | none | any                        | OK      |
+/// | some | false                      | OK      |
+/// | some | true                       | FAIL    |
+/// | some | nobody said                | UNKNOWN |
+/// | ?    | any                        | UNKNOWN |
+pub fn swap(examined: Examined<'_>) -> Check {
+    const NAME: &str = "swap";
+    let node = examined.node;
+    let source = examined.said_by("swapCapacity");
+    let Some((bytes, source)) = node.swap_capacity.zip(source) else {
+        let reason = examined.snapshot.host.swap_bytes().err();
+        let reason = reason.map_or("not looked for".to_owned(), |reason| reason.to_string());
+        return Check::unknown(NAME, reason, "say it with --swap-capacity AMOUNT");
+    };
+    if bytes <= 0 {
+        return Check::ok(NAME, "no swap").from(source);
+    }
+    let amount = format!("{} of swap", units::bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
+    // What is not the default was said by somebody.
+    if node.config.fail_swap_on && !examined.knows_config() {
+        return Check::unknown(
+            NAME,
+            format!("{amount}; {NO_CONFIG}"),
+            format!("{GIVE_CONFIG}, or say --set failSwapOn=false"),
+        )
+        .from(source);
+    }
+    let source = format!("{source}, {}", examined.config_source_or("--set"));
+    if node.config.fail_swap_on {
+        return Check::fail(
+            NAME,
+            format!("{amount}, and failSwapOn is true: the kubelet does not start"),
+            "turn swap off (swapoff -a, and in /etc/fstab), or set failSwapOn: false",
+        )
+        .from(source);
+    }
+    let behavior = match node.config.swap_behavior.as_str() {
+        "" => "NoSwap",
+        behavior => behavior,
+    };
+    let found = format!("{amount}, failSwapOn is false, swapBehavior {behavior}");
+    match (behavior, node.cgroup_version) {
+        ("LimitedSwap", CgroupVersion::V1) => Check::warn(
+            NAME,
+            format!("{found}, which has no effect on cgroup v1"),
+            "move the node to cgroup v2 if pods are to swap",
+        ),
+        _ => Check::ok(NAME, found),
+    }
+    .from(source)
+}
+
+/// Checks that the kernel has what the kubelet and the runtime write.
+pub fn values(examined: Examined<'_>) -> Check {
+    const NAME: &str = "cgroup-values";
+    let summary = match examined.compared {
+        Ok(summary) => summary,
+        Err(reason) => return Check::unknown(NAME, reason, READ_TREE),
+    };
+    let source =
+        examined.snapshot.cgroups.found.as_ref().map_or("-", |found| found.source.as_str());
+    // Before a kubelet has run, all is missing and nothing drifts.
+    if examined.tree().is_ok_and(|tree| examined.present(tree).is_empty()) {
+        return Check::unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
+    }
+    let of = |verdict: Verdict| summary.get(&verdict.to_string()).copied().unwrap_or(0);
+    let drifting: usize =
+        Verdict::ALL.into_iter().filter(|verdict| verdict.is_drift()).map(of).sum();
+    let total: usize = summary.values().sum();
+    let found = counts(summary);
+    let check = if drifting > 0 {
+        Check::fail(
+            NAME,
+            format!("{drifting} not as planned; {found}"),
+            "see which: kq cgroup diff",
+        )
+    } else if total == of(Verdict::Unknown) {
+        Check::unknown(NAME, found, "see why: kq cgroup diff -o wide")
+    } else {
+        Check::ok(NAME, found)
+    };
+    check.from(source)
+}
+
+/// Checks that the kubelet can read what it remembers: it does not start, or forgets who has which
+/// CPUs and devices, when one of its files is cut short.
+pub fn files(examined: Examined<'_>) -> Check {
+    const NAME: &str = "state-files";
+    let Some(state) = &examined.snapshot.state_files else {
+        return Check::unknown(NAME, "not looked for", "run kq on the node as root");
+    };
+    let (mut read, mut unreadable, mut broken) = (0, Vec::new(), Vec::new());
+    for (name, text) in &state.files {
+        match text {
+            Text::Absent => {}
+            Text::Unreadable(reason) => unreadable.push(format!("{name}: {reason}")),
+            Text::Read(text) => match serde_json::from_str::<Value>(text) {
+                Ok(Value::Object(_)) => read += 1,
+                Ok(_) => broken.push(format!("{name}: no JSON object")),
+                Err(_) if text.trim().is_empty() => broken.push(format!("{name}: empty")),
+                Err(error) => broken.push(format!("{name}: {error}")),
+            },
+        }
+    }
+    let check = if !broken.is_empty() {
+        Check::fail(
+            NAME,
+            format!("{} not readable by the kubelet: {}", broken.len(), first_of(&broken)),
+            "drain the node, stop the kubelet, move the file away and start it again",
+        )
+    } else if !unreadable.is_empty() {
+        Check::unknown(
+            NAME,
+            format!("{} not readable: {}", unreadable.len(), first_of(&unreadable)),
+            "run kq as root, or look at the disk",
+        )
+    } else if read == 0 {
+        Check::unknown(
+            NAME,
+            "none is there",
+            "run kq on the node; a kubelet with another --root-dir is recognised while it runs",
+        )
+    } else {
+        Check::ok(NAME, count(read, "file"))
+    };
+    check.from(&state.folder)
+}
+
+impl Examined<'_> {
+    /// Returns where the configuration is from; what stands in for it where it is not known.
+    fn config_source_or(&self, otherwise: &str) -> String {
+        if self.knows_config() { self.config_source() } else { otherwise.to_owned() }
+    }
+}

@@ -1,0 +1,325 @@
+//! Each check on a node where all is well, with one thing changed.
+
+mod cpu;
+mod layout;
+mod sources;
+mod state;
+
+use super::Status::{Fail, Ok as Fine, Unknown, Warn};
+use super::{Check, Examined, NodeChecks, Status, checks};
+use crate::cgroup::live::place::kubelet_roots;
+use crate::facts::cgroup_layout::CgroupLayout;
+use crate::facts::cgroup_mode::CgroupDriver;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use crate::facts::describe::{NodeSources, describe};
+use crate::facts::host::{CPUS_ONLINE, HostFacts, INIT_MOUNTINFO, MEMINFO, Text};
+use crate::facts::kubelet_config::Source;
+use crate::facts::kubelet_process::{KubeletProcess, Program};
+use crate::facts::live::{config_source, incomplete, live_sources};
+use crate::facts::runtime::{
+    Container, ContainerState, LowLevelRuntime, RuntimeFacts, RuntimeVersion, Sandbox,
+};
+use crate::facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
+use crate::facts::sought::{Sought, Tried};
+use crate::facts::state_files::StateFiles;
+use crate::facts::workloads::Workloads;
+use crate::k8s::manifest::load;
+use crate::k8s::pod::Pod;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const UID: &str = "0f4b6c8e-0001-4a4a-9b9b-000000000001";
+const STRANGER: &str = "0f4b6c8e-0002-4a4a-9b9b-000000000002";
+const V2: &str = "35 25 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+const V1: &str = "29 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+                  30 25 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+const UNIFIED: &str = "31 25 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+
+/// What a row of a table can change.
+struct Given {
+    snapshot: Snapshot,
+    compared: Result<BTreeMap<String, usize>, String>,
+    node_file: Option<&'static str>,
+}
+
+/// A node where all is well: kubelet 1.36 and containerd with the systemd driver, one pod on 4 CPUs.
+fn healthy() -> Given {
+    let mut snapshot = Snapshot::default();
+    snapshot.host.page_size = Some(4096);
+    let mut given = Given {
+        snapshot: Snapshot {
+            kubelet: Sought::found("/proc/700", process()),
+            kubelet_version: Sought::found("/proc/700/exe --version", "v1.36.2".to_owned()),
+            runtime: Sought::found("unix:///run/containerd/containerd.sock", runtime()),
+            state_files: Some(StateFiles {
+                folder: "/var/lib/kubelet".to_owned(),
+                files: BTreeMap::new(),
+            }),
+            ..snapshot
+        },
+        compared: Ok([("MATCH".to_owned(), 12)].into()),
+        node_file: None,
+    };
+    given.host(INIT_MOUNTINFO, V2);
+    given.host(MEMINFO, "MemTotal: 8000000 kB\nSwapTotal: 0 kB\n");
+    given.host(CPUS_ONLINE, "0-3\n");
+    given.config(json!({ "cgroupDriver": "systemd" }));
+    given.object(json!({ "capacity": { "cpu": "4", "memory": "8000000Ki" } }));
+    given.pods(json!([pod("500m")]));
+    given.state("cpu_manager_state", Text::Read("{\"policyName\":\"none\"}".to_owned()));
+    given.state("memory_manager_state", Text::Absent);
+    given.layout(V2);
+    given.cgroup("/kubepods.slice", &[("cpu.weight", "157\n")]);
+    given.cgroup("/system.slice", &[("cpu.weight", "100\n")]);
+    given.cgroup("/user.slice", &[("cpu.weight", "100\n")]);
+    given.cgroup("/kubepods.slice/kubepods-burstable.slice", &[("cpu.weight", "20\n")]);
+    given.cgroup(&slice(UID), &[("cgroup.procs", "900\n")]);
+    given
+}
+
+fn process() -> KubeletProcess {
+    KubeletProcess {
+        pid: 700,
+        program: Program::Kubelet,
+        executable: None,
+        working_folder: None,
+        start_ticks: 1,
+        started_at: None,
+        flags: Vec::new(),
+        others: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn runtime() -> RuntimeFacts {
+    RuntimeFacts {
+        endpoint: "unix:///run/containerd/containerd.sock".to_owned(),
+        version: RuntimeVersion {
+            runtime_name: "containerd".to_owned(),
+            runtime_version: "2.1.4".to_owned(),
+            runtime_api_version: "v1".to_owned(),
+        },
+        cgroup_driver: Sought::found("containerd.sock RuntimeConfig", CgroupDriver::Systemd),
+        low_level: Sought::found(
+            "/usr/sbin/runc --version",
+            LowLevelRuntime {
+                name: "runc".to_owned(),
+                version: "1.3.3".to_owned(),
+                path: "/usr/sbin/runc".to_owned(),
+            },
+        ),
+        sandboxes: Sought::found("containerd.sock", vec![sandbox(UID, "web")]),
+        containers: Sought::found(
+            "containerd.sock",
+            vec![Container {
+                pod_uid: UID.to_owned(),
+                name: "web".to_owned(),
+                state: ContainerState::Running,
+                ..Container::default()
+            }],
+        ),
+        ..RuntimeFacts::default()
+    }
+}
+
+fn sandbox(uid: &str, name: &str) -> Sandbox {
+    Sandbox {
+        id: format!("sandbox-of-{name}"),
+        uid: uid.to_owned(),
+        name: name.to_owned(),
+        namespace: "default".to_owned(),
+        ready: true,
+        ..Sandbox::default()
+    }
+}
+
+/// A pod that requests CPU.
+fn pod(cpu: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": { "name": "web", "namespace": "default", "uid": UID },
+        "spec": { "containers": [
+            { "name": "web", "resources": { "requests": { "cpu": cpu } } },
+        ] },
+        "status": { "phase": "Running" },
+    })
+}
+
+/// A pod with a CPU limit.
+fn limited(cpu: &str) -> Value {
+    let mut pod = pod("1m");
+    pod["spec"]["containers"][0]["resources"]["limits"] = json!({ "cpu": cpu });
+    pod
+}
+
+fn slice(uid: &str) -> String {
+    format!(
+        "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice",
+        uid.replace('-', "_")
+    )
+}
+
+impl Given {
+    fn host(&mut self, path: &str, text: &str) {
+        self.snapshot.host.texts.insert(path.to_owned(), Text::Read(text.to_owned()));
+    }
+
+    fn config(&mut self, value: Value) {
+        let read_as = Some(Source::Configz);
+        let config = RecordedConfig { value, read_as, ..RecordedConfig::default() };
+        self.snapshot.kubelet_config = Sought::found("https://127.0.0.1:10250/configz", config);
+    }
+
+    fn no_config(&mut self) {
+        self.snapshot.kubelet_config = Sought::failed("configz", "refused the connection");
+    }
+
+    fn object(&mut self, status: Value) {
+        let node = json!({ "kind": "Node", "metadata": { "name": "n1" }, "status": status });
+        let node = serde_json::from_value(node).expect("a node");
+        self.snapshot.node = Sought::found("the API server node n1", node);
+    }
+
+    fn pods(&mut self, items: Value) {
+        let list = json!({ "apiVersion": "v1", "kind": "PodList", "items": items });
+        let loaded = load("pods", list.to_string().as_bytes());
+        assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
+        let source = PodSource::Kubelet;
+        let pods = RecordedPods { source, pods: loaded.pods, ..RecordedPods::default() };
+        self.snapshot.pods = Sought::found("https://127.0.0.1:10250/pods", pods);
+    }
+
+    fn no_pods(&mut self) {
+        self.snapshot.pods = Sought::failed("kubelet", "refused the connection");
+    }
+
+    fn recorded(&mut self) -> &mut RecordedPods {
+        &mut self.snapshot.pods.found.as_mut().expect("pods").value
+    }
+
+    fn runtime(&mut self) -> &mut RuntimeFacts {
+        &mut self.snapshot.runtime.found.as_mut().expect("a runtime").value
+    }
+
+    /// The kubelet was told by other means than those to which it listens.
+    fn told(&mut self, driver: CgroupDriver) {
+        self.runtime().cgroup_driver = Sought::found("config.SystemdCgroup", driver);
+    }
+
+    fn state(&mut self, name: &str, text: Text) {
+        let state = self.snapshot.state_files.as_mut().expect("files");
+        state.files.insert(name.to_owned(), text);
+    }
+
+    fn tree(&mut self) -> &mut CgroupTree {
+        let tree = || Sought::found("/sys/fs/cgroup", CgroupTree::default());
+        if self.snapshot.cgroups.found.is_none() {
+            self.snapshot.cgroups = tree();
+        }
+        &mut self.snapshot.cgroups.found.as_mut().expect("a tree").value
+    }
+
+    fn layout(&mut self, mounts: &str) {
+        self.tree().layout = CgroupLayout::parse(mounts).expect("mounts");
+    }
+
+    fn cgroup(&mut self, path: &str, files: &[(&str, &str)]) {
+        let texts = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        self.tree().cgroups.insert(CgroupPath::new(path), CgroupTexts(texts.collect()));
+    }
+
+    fn remove(&mut self, path: &str) {
+        let root = CgroupPath::new(path);
+        self.tree().cgroups.retain(|path, _| !path.is_within(&root));
+    }
+
+    fn no_tree(&mut self) {
+        self.snapshot.cgroups = Sought::failed("/sys/fs/cgroup", "permission denied");
+        self.compared = Err("the cgroup tree could not be read".to_owned());
+    }
+
+    /// Moves the tree to where the other driver has it.
+    fn cgroupfs(&mut self) {
+        self.remove("/kubepods.slice");
+        self.cgroup("/kubepods", &[("cpu.weight", "157\n")]);
+        self.cgroup(&format!("/kubepods/burstable/pod{UID}"), &[("cgroup.procs", "900\n")]);
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let snapshot = &self.snapshot;
+        let config = config_source(snapshot);
+        let root = config.value.get("cgroupRoot").and_then(Value::as_str).unwrap_or("/");
+        let per_qos = config.value.get("cgroupsPerQOS").and_then(Value::as_bool).unwrap_or(true);
+        let roots = kubelet_roots(root, per_qos);
+        let node = describe(&NodeSources {
+            config: config.clone(),
+            object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
+            live: Some(live_sources(snapshot, &roots)),
+            ..NodeSources::default()
+        })
+        .expect("a node");
+        let pods = snapshot.pods.value().map(|found| found.pods.clone()).unwrap_or_default();
+        let all: Vec<&Pod> = pods.iter().map(|loaded| &loaded.pod).collect();
+        let incomplete = incomplete(&snapshot.pods, &all, snapshot.runtime.value());
+        let workloads = Workloads::of(all, snapshot.runtime.value());
+        checks(Examined {
+            snapshot,
+            node: &node,
+            config: &config,
+            node_file: self.node_file,
+            roots: &roots,
+            pods: &pods,
+            workloads: &workloads,
+            incomplete: incomplete.as_deref(),
+            compared: &self.compared,
+        })
+    }
+}
+
+/// A name, what is changed, how the check comes out, and what its finding and its advice hold.
+type Row = (&'static str, fn(&mut Given), Status, &'static str, &'static str);
+
+#[track_caller]
+fn come_out(check: &str, rows: &[Row]) {
+    for (name, change, status, found, advice) in rows {
+        let mut given = healthy();
+        change(&mut given);
+        let all = given.checks();
+        let own = all.iter().find(|own| own.name == check).expect("a check of this name");
+        assert_eq!(own.status, *status, "{check}: {name}: {own:?}");
+        assert!(own.found.contains(found), "{check}: {name}: {own:?}");
+        let told = own.advice.as_deref().unwrap_or_default();
+        assert!(told.contains(advice), "{check}: {name}: {own:?}");
+        assert_eq!(told.is_empty(), *status == Fine, "{check}: {name}: {own:?}");
+    }
+}
+
+fn as_it_is(_: &mut Given) {}
+
+#[test]
+fn all_is_well_on_a_healthy_node() {
+    let checks = healthy().checks();
+    for check in &checks {
+        assert_eq!(check.status, Fine, "{check:?}");
+        assert!(check.source.is_some() && !check.found.is_empty(), "{check:?}");
+    }
+    let facts = crate::facts::node::NodeFacts::default();
+    let report = NodeChecks::new(&facts, checks, Vec::new());
+    assert!(!report.has_failed() && report.knows_something());
+    assert_eq!(report.summary["OK"], 14);
+    assert_eq!(report.summary["FAIL"], 0);
+}
+
+#[test]
+fn nothing_is_taken_for_good_where_nothing_is_known() {
+    let mut given = healthy();
+    given.snapshot = Snapshot::default();
+    given.compared = Err("the cgroup tree could not be read".to_owned());
+    let checks = given.checks();
+    for check in &checks {
+        assert_eq!(check.status, Unknown, "{check:?}");
+        assert!(check.advice.is_some(), "{check:?}");
+    }
+    let facts = crate::facts::node::NodeFacts::default();
+    assert!(!NodeChecks::new(&facts, checks, Vec::new()).knows_something());
+}

@@ -1,0 +1,172 @@
+//! The sources: what was found, and from where.
+
+use super::*;
+
+#[test]
+fn the_kubelet_is_checked() {
+    let gone = |given: &mut Given| {
+        given.snapshot.kubelet = Sought::failed("/proc", "no kubelet runs on this node");
+    };
+    come_out(
+        "kubelet",
+        &[
+            ("runs", as_it_is, Fine, "1.36.2, process 700 (kubelet)", ""),
+            ("gone, with pods", gone, Warn, "/kubepods.slice is there", "start the kubelet"),
+            (
+                "gone, without pods",
+                |given| {
+                    given.snapshot.kubelet =
+                        Sought::failed("/proc", "no kubelet runs on this node");
+                    given.remove("/kubepods.slice");
+                },
+                Unknown,
+                "no kubelet runs",
+                "--kubelet-version",
+            ),
+            (
+                "no version",
+                |given| given.snapshot.kubelet_version = Sought::failed("exe", "timed out"),
+                Unknown,
+                "exe: timed out",
+                "--kubelet-version",
+            ),
+            (
+                "several",
+                |given| {
+                    given.snapshot.kubelet.found.as_mut().expect("one").value.others = vec![701]
+                },
+                Warn,
+                "701",
+                "one kubelet",
+            ),
+            (
+                "another version was reported",
+                |given| given.object(json!({ "nodeInfo": { "kubeletVersion": "v1.35.0" } })),
+                Warn,
+                "the program is v1.36.2, its Node says v1.35.0",
+                "restart",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_sources_are_checked() {
+    come_out(
+        "kubelet-config",
+        &[
+            ("known", as_it_is, Fine, "1 field set", ""),
+            (
+                "not known",
+                Given::no_config,
+                Unknown,
+                "refused the connection",
+                "--kubelet-config FILE",
+            ),
+            (
+                "a kubelet that does not start",
+                |given| given.config(json!({ "cpuManagerPolicy": "static" })),
+                Fail,
+                "static CPU manager policy needs CPUs",
+                "before the kubelet is started again",
+            ),
+        ],
+    );
+    come_out(
+        "node-object",
+        &[
+            ("known", as_it_is, Fine, "n1", ""),
+            ("a file", |given| given.node_file = Some("n1.json"), Fine, "n1", ""),
+            (
+                "not known",
+                |given| given.snapshot.node = Sought::failed("the API server", "401"),
+                Unknown,
+                "401",
+                "--node-file FILE",
+            ),
+            (
+                "something else is allocatable",
+                |given| {
+                    given.object(
+                        json!({ "capacity": { "cpu": "4" }, "allocatable": { "cpu": "3" } }),
+                    );
+                },
+                Warn,
+                "says that 3 of cpu are allocatable",
+                "restart the kubelet",
+            ),
+        ],
+    );
+    come_out(
+        "pods",
+        &[
+            ("known", as_it_is, Fine, "1 from the kubelet", ""),
+            ("not known", Given::no_pods, Unknown, "refused the connection", "--pods FILE"),
+            (
+                "one left out",
+                |given| given.recorded().left_out = vec!["pod x: no name".to_owned()],
+                Warn,
+                "1 left out: pod x",
+                "correct",
+            ),
+            (
+                "static pods only",
+                |given| {
+                    given.recorded().source = PodSource::StaticManifests;
+                    let others = vec![sandbox(STRANGER, "other")];
+                    given.runtime().sandboxes = Sought::found("containerd.sock", others);
+                },
+                Warn,
+                "default/other",
+                "--pods FILE",
+            ),
+        ],
+    );
+    come_out(
+        "container-runtime",
+        &[
+            ("known", as_it_is, Fine, "containerd 2.1.4 with runc 1.3.3", ""),
+            (
+                "not known",
+                |given| given.snapshot.runtime = Sought::failed("unix:///x", "no such file"),
+                Unknown,
+                "unix:///x: no such file",
+                "--runtime-endpoint",
+            ),
+            (
+                "an old CRI",
+                |given| given.runtime().version.runtime_api_version = "v1alpha2".to_owned(),
+                Fail,
+                "v1alpha2",
+                "update",
+            ),
+            (
+                "no low-level runtime",
+                |given| given.runtime().low_level = Sought::failed("runc", "timed out"),
+                Unknown,
+                "runc: timed out",
+                "--runtime NAME=VERSION",
+            ),
+            (
+                "another one than the kubelet's",
+                |given| {
+                    given
+                        .config(json!({ "containerRuntimeEndpoint": "unix:///run/crio/crio.sock" }))
+                },
+                Warn,
+                "unix:///run/crio/crio.sock",
+                "--runtime-endpoint unix:///run/crio/crio.sock",
+            ),
+            (
+                "the same by another path",
+                |given| {
+                    let endpoint = "unix:///var/run/containerd/containerd.sock";
+                    given.config(json!({ "containerRuntimeEndpoint": endpoint }));
+                },
+                Fine,
+                "containerd",
+                "",
+            ),
+        ],
+    );
+}
