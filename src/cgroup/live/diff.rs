@@ -108,8 +108,8 @@ pub struct Context<'a> {
     pub incomplete: Option<&'a str>,
     /// The runtime said which containers there are.
     pub runtime_known: bool,
-    /// The runtime does not lower `oom_score_adj` below its own.
-    pub restricts_oom_score: bool,
+    /// The runtime does not lower `oom_score_adj` below its own; `None`: no runtime could be asked.
+    pub restricts_oom_score: Option<bool>,
     /// The pods that are asked about.
     pub selection: &'a Selection,
     /// Plans for what was allocated and what is in effect, with their names, where they differ.
@@ -307,18 +307,33 @@ impl<'a> Comparison<'a> {
         {
             return (Verdict::Unknown, Some(reason.to_owned()));
         }
-        if file == "oom_score_adj" && self.context.restricts_oom_score {
-            let lower = planned.parse::<i64>().ok().zip(actual.parse::<i64>().ok());
-            if lower.is_some_and(|(planned, actual)| planned < actual) {
-                let reason = "the runtime may not go below its own (restrict_oom_score_adj)";
-                return (Verdict::Rounded, Some(reason.to_owned()));
-            }
+        if file == "oom_score_adj"
+            && let Some((verdict, reason)) = self.raised_score(planned, actual)
+        {
+            return (verdict, Some(reason.to_owned()));
         }
         let reason = match cgroup.owner {
             Owner::Qos(_) => Some("the kubelet writes this level anew once a minute".to_owned()),
             _ => None,
         };
         (Verdict::Drift, reason)
+    }
+
+    /// Judges a score that is higher than planned: some runtimes raise it to their own.
+    fn raised_score(&self, planned: &str, actual: &str) -> Option<(Verdict, &'static str)> {
+        let (planned, actual): (i64, i64) = (planned.parse().ok()?, actual.parse().ok()?);
+        match self.context.restricts_oom_score {
+            _ if planned >= actual => None,
+            Some(true) => Some((
+                Verdict::Rounded,
+                "the runtime may not go below its own (restrict_oom_score_adj)",
+            )),
+            Some(false) => None,
+            None => Some((
+                Verdict::Unknown,
+                "no runtime says whether it may go below its own (restrict_oom_score_adj)",
+            )),
+        }
     }
 
     /// Judges a planned cgroup that the kernel does not have.

@@ -11,7 +11,9 @@ type Column = (&'static str, fn(&UsedCgroup<'_>) -> Option<String>);
 /// What a glance needs. A column about which no cgroup says anything is left out.
 const COLUMNS: &[Column] = &[
     ("QOS", |cgroup| {
-        (cgroup.place.level != "container")
+        // What is in a pod has no class of its own.
+        ["qos", "pod"]
+            .contains(&cgroup.place.level)
             .then_some(cgroup.place.qos_class)?
             .map(|class| class.to_string())
     }),

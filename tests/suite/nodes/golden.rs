@@ -1,12 +1,19 @@
 //! Every command about a node, on every recorded node, in every format.
 
+use super::stored::stored;
 use super::{ask, recorded};
 use crate::cli::generate::visible_commands;
-use crate::cli::{kq, matches};
+use crate::cli::{folder_with, kq, matches, repository};
 use snapbox::Data;
+use std::path::Path;
 
 /// The commands that answer about a node.
 const COMMANDS: &[&str] = &["cgroup plan", "cgroup shares"];
+
+/// The commands that answer about a node as it is, with something to ask each; the container is one of
+/// every recorded node.
+const LIVE_COMMANDS: &[&str] =
+    &["cgroup show", "cgroup diff", "cgroup which --container CONTAINER", "cgroup apply --dry-run"];
 
 const FORMATS: &[&str] = &["table", "wide", "json", "yaml", "name"];
 
@@ -25,10 +32,73 @@ fn answers_are_as_they_were() {
 }
 
 #[test]
+fn the_example_is_what_the_recording_says() {
+    // The first of the recorded nodes, so that the commands in the README have one to ask.
+    let text = stored(&recorded()[0]);
+    let example = repository().join("examples/node/snapshot.json");
+    assert!(text.len() < 100_000, "an example to read, not one of {} bytes", text.len());
+    matches(text, Data::read_from(&example, None));
+}
+
+#[test]
+fn answers_from_a_snapshot_are_as_they_were() {
+    for node in recorded() {
+        let folder = folder_with(&[("snapshot.json", stored(&node))]);
+        for command in LIVE_COMMANDS {
+            for format in FORMATS {
+                let line = command.replace("CONTAINER", &first_container(&node));
+                let line = format!("{line} --snapshot snapshot.json -o{format}");
+                let ran = kq(&line).within(folder.path()).run();
+                let words = command.split(' ').filter(|word| word.starts_with(char::is_lowercase));
+                let name = words.collect::<Vec<_>>().join("-");
+                let file = node.join("golden").join(format!("{name}.{format}.txt"));
+                matches(ran.text(), Data::read_from(&file, None));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kernel_had_what_kq_plans() {
+    for node in recorded() {
+        let folder = folder_with(&[("snapshot.json", stored(&node))]);
+        let answer = kq("cgroup diff --snapshot snapshot.json").within(folder.path()).json();
+        let items = answer["items"].as_array().expect("a comparison has items");
+        let strange: Vec<_> = items
+            .iter()
+            .filter(|item| item["verdict"] != "MATCH" && item["verdict"] != "ROUNDED")
+            .collect();
+        assert!(strange.is_empty(), "{}: {strange:#?}", node.display());
+        assert!(items.len() > 100, "{}: {} values", node.display(), items.len());
+    }
+}
+
+/// Returns the beginning of a container's id.
+fn first_container(node: &Path) -> String {
+    let cri = super::json(node, "cri.json");
+    let id = cri["containers"][0]["id"].as_str().expect("a container has an id");
+    id[..12].to_owned()
+}
+
+/// Commands that know of snapshots and have no answer about a recorded node: the one refuses, and the
+/// other one stores what it was given.
+const NO_ANSWERS: &[&str] = &["cgroup rollback", "snapshot"];
+
+#[test]
 fn no_command_about_a_node_is_left_out() {
-    let about_nodes: Vec<String> = visible_commands()
-        .into_iter()
-        .filter(|command| kq(&format!("{command} --help")).run().stdout.contains("--node-file"))
-        .collect();
-    assert_eq!(about_nodes, COMMANDS);
+    let (live, others): (Vec<String>, Vec<String>) =
+        visible_commands().into_iter().partition(|command| help(command).contains("--snapshot"));
+    let is_described = |command: &String| help(command).contains("--node-file");
+    let described: Vec<String> = others.into_iter().filter(is_described).collect();
+    assert_eq!(described, COMMANDS);
+    let is_asked = |command: &String| {
+        NO_ANSWERS.contains(&command.as_str())
+            || LIVE_COMMANDS.iter().any(|line| line.starts_with(command.as_str()))
+    };
+    let forgotten: Vec<String> = live.into_iter().filter(|command| !is_asked(command)).collect();
+    assert!(forgotten.is_empty(), "not asked of recorded nodes: {forgotten:?}");
+}
+
+fn help(command: &str) -> String {
+    kq(&format!("{command} --help")).run().stdout
 }

@@ -6,6 +6,7 @@
 //! | `args` | what else kq must be told about that node |
 //! | `cgroup-tree.json` | the kernel's values of every cgroup, a minute after the pods ran |
 //! | `cri.json` | what the kubelet asked of the runtime |
+//! | `cpu_manager_state.json`, `memory_manager_state.json` | what the kubelet remembered |
 //! | `golden/` | what kq answers, command by command and format by format |
 //!
 //! The kernel's and the kubelet's words are held against kq; the golden answers only show what
@@ -20,6 +21,10 @@ mod golden;
 mod kernel;
 /// What the kubelet asked of the runtime, and what it left for pods.
 mod kubelet;
+/// What kq says when something about a node is otherwise than it was.
+mod otherwise;
+/// The recording as a snapshot.
+pub mod stored;
 
 /// Returns the folders of all recorded nodes.
 fn recorded() -> Vec<PathBuf> {

@@ -129,7 +129,7 @@ impl Compared {
             rounding: self.rounding(),
             incomplete: live.incomplete.as_deref(),
             runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
-            restricts_oom_score: runtime.is_some_and(|runtime| runtime.restricts_oom_score),
+            restricts_oom_score: runtime.map(|runtime| runtime.restricts_oom_score),
             selection: &self.selection,
             resizing: &resizing,
         };
