@@ -23,6 +23,8 @@ mod explain;
 pub mod fake_node;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
+/// A node in a folder.
+mod made_up_node;
 /// `kq cgroup plan`: the flags and files that describe a node.
 mod node_args;
 /// `kq cgroup plan`: what pods get.
@@ -31,6 +33,10 @@ mod plan;
 mod readme;
 /// `kq cgroup shares`
 mod shares;
+/// `kq snapshot`
+mod snapshot;
+/// What a made-up node can be asked.
+mod sources;
 /// What is said beside an answer that rests on something odd.
 mod warnings;
 

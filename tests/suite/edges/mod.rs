@@ -8,12 +8,12 @@ mod api_server;
 mod api_server_off;
 /// The container runtime over the CRI: a real containerd, and fakes that fail in every way.
 #[cfg(feature = "cri")]
-mod cri;
+pub mod cri;
 /// The host's files, and the kubelet among its processes.
 mod host;
 /// The small HTTP client: what a server can do wrong, and that no call outlives its deadline.
 mod http;
 /// HTTP servers on loopback that answer as a test says, with TLS or without.
-mod http_server;
+pub mod http_server;
 /// The kubelet's own API: trust, credentials, permissions.
 mod kubelet_api;

@@ -8,7 +8,7 @@ mod containerd;
 mod disabled;
 /// Runtimes that are made up, on real sockets.
 #[cfg(feature = "cri")]
-mod fake;
+pub mod fake;
 /// Whatever goes wrong ends in time and has a reason.
 #[cfg(feature = "cri")]
 mod faults;
