@@ -1,16 +1,20 @@
 //! Reading and writing single files of the cgroup tree, for a change.
 //!
 //! A path is opened beneath the hierarchy's mount with `openat2`: no part of it may be a link, lead up
-//! or cross into another mount, whatever the tree holds at that moment.
+//! or cross into another mount, whatever the tree holds at that moment. Only files that kq knows are
+//! opened, and of those only the ones in which something is set are written.
 
 use crate::edge::input::plain;
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::cgroup_tree::known_file;
+use crate::facts::cgroup_tree::{FileUse, known_file};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::{Errno, read, write};
 use std::path::{Path, PathBuf};
+
+/// The longest text that is read: no file in which one value is set or counted comes near.
+const MAX_TEXT: usize = 1 << 16;
 
 /// The files of a machine's cgroups.
 #[derive(Debug)]
@@ -31,18 +35,8 @@ impl KernelFiles {
     ///
     /// Fails with the reason, in words.
     pub fn read(&self, cgroup: &str, file: &str) -> Result<String, String> {
-        let open = self.open(cgroup, file, OFlags::RDONLY)?;
-        let mut text = Vec::new();
-        let mut buffer = [0_u8; 4096];
-        loop {
-            match read(&open, &mut buffer).map_err(|error| reason("read", cgroup, file, error))? {
-                0 => break,
-                count => text.extend_from_slice(&buffer[..count]),
-            }
-        }
-        let text = String::from_utf8(text)
-            .map_err(|_| format!("cannot read {cgroup}/{file}: it holds no text"))?;
-        Ok(text.trim_end_matches('\n').to_owned())
+        let refuse = |why: String| format!("cannot read {cgroup}/{file}: {why}");
+        self.read_text(cgroup, file).map_err(refuse)
     }
 
     /// Writes a text to a file, at once: the kernel takes each write for a whole value.
@@ -51,61 +45,95 @@ impl KernelFiles {
     ///
     /// Fails with the reason, in words.
     pub fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
-        let open = self.open(cgroup, file, OFlags::WRONLY | OFlags::TRUNC)?;
-        match write(&open, text.as_bytes()) {
-            Ok(count) if count == text.len() => Ok(()),
-            Ok(count) => Err(format!(
-                "cannot write {cgroup}/{file}: {count} of {} bytes were taken",
-                text.len()
-            )),
-            Err(error) => Err(reason("write", cgroup, file, error)),
-        }
+        let refuse = |why: String| format!("cannot write {cgroup}/{file}: {why}");
+        self.write_text(cgroup, file, text).map_err(refuse)
     }
 
-    fn open(&self, cgroup: &str, file: &str, flags: OFlags) -> Result<OwnedFd, String> {
-        let refuse = |error| reason("open", cgroup, file, error);
-        let mount = self.mount(file).ok_or_else(|| {
-            format!("cannot open {cgroup}/{file}: no hierarchy with this controller is mounted")
-        })?;
-        // The mount point itself may be a link: cpu -> cpu,cpuacct.
-        let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = open(&mount, folder, Mode::empty()).map_err(refuse)?;
-        let path = format!("{}/{file}", cgroup.trim_start_matches('/'));
-        let beneath = ResolveFlags::BENEATH
-            | ResolveFlags::NO_SYMLINKS
-            | ResolveFlags::NO_MAGICLINKS
-            | ResolveFlags::NO_XDEV;
-        let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let open = openat2(&root, path, flags, Mode::empty(), beneath).map_err(refuse)?;
-        let kind = FileType::from_raw_mode(fstat(&open).map_err(refuse)?.st_mode);
-        if kind != FileType::RegularFile {
-            return Err(format!("cannot open {cgroup}/{file}: it is no file"));
-        }
-        Ok(open)
-    }
-
-    /// Returns where the hierarchy of a file is mounted, as kq sees it.
-    fn mount(&self, file: &str) -> Option<PathBuf> {
-        let version = self.layout.version()?;
-        let mount = match version {
-            CgroupVersion::V2 => self.layout.unified.as_ref()?,
-            CgroupVersion::V1 => {
-                let controller = match known_file(version, file) {
-                    Some(known) => known.controller,
-                    None => file.split('.').next().unwrap_or_default(),
-                };
-                self.layout.controllers.get(controller)?
+    fn read_text(&self, cgroup: &str, file: &str) -> Result<String, String> {
+        let (mount, _) = self.place(file)?;
+        let open = open_beneath(&mount, cgroup, file, OFlags::RDONLY)?;
+        let mut text = Vec::new();
+        let mut buffer = [0_u8; 4096];
+        loop {
+            match read(&open, &mut buffer).map_err(reason)? {
+                0 => break,
+                count => text.extend_from_slice(&buffer[..count]),
             }
+            if text.len() > MAX_TEXT {
+                return Err(format!("larger than {MAX_TEXT} bytes, which no value is"));
+            }
+        }
+        let text = String::from_utf8(text).map_err(|_| "not text in UTF-8".to_owned())?;
+        Ok(text.trim_end_matches('\n').to_owned())
+    }
+
+    fn write_text(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
+        let (mount, used_for) = self.place(file)?;
+        if used_for != FileUse::Setting {
+            return Err("it is no setting".to_owned());
+        }
+        let open = open_beneath(&mount, cgroup, file, OFlags::WRONLY | OFlags::TRUNC)?;
+        match write(&open, text.as_bytes()).map_err(reason)? {
+            count if count == text.len() => Ok(()),
+            count => Err(format!("{count} of {} bytes were taken", text.len())),
+        }
+    }
+
+    /// Returns where the hierarchy of a file is mounted, as kq sees it, and what the file is good for.
+    fn place(&self, file: &str) -> Result<(PathBuf, FileUse), String> {
+        let absent = || "no hierarchy with this controller is mounted".to_owned();
+        let version = self.layout.version().ok_or_else(absent)?;
+        let known = known_file(version, file).filter(|known| known.used_for != FileUse::Processes);
+        let known = known.filter(|_| !file.contains('/'));
+        let known =
+            known.ok_or_else(|| format!("cgroup v{} has no such value", u8::from(version)))?;
+        let mount = match version {
+            CgroupVersion::V2 => self.layout.unified.as_ref(),
+            CgroupVersion::V1 => self.layout.controllers.get(known.controller),
         };
-        Some(self.host_root.join(mount.trim_start_matches('/')))
+        let mount = mount.ok_or_else(absent)?;
+        Ok((self.host_root.join(mount.trim_start_matches('/')), known.used_for))
     }
 }
 
-fn reason(what: &str, cgroup: &str, file: &str, error: Errno) -> String {
-    let why = match error {
+/// Opens a plain file in a cgroup, and nothing else.
+fn open_beneath(mount: &Path, cgroup: &str, file: &str, flags: OFlags) -> Result<OwnedFd, String> {
+    // The kernel would follow such a part as long as it stays beneath the mount: into another pod.
+    if cgroup.split('/').any(|part| part == "..") {
+        return Err("a part of the path leads up".to_owned());
+    }
+    // The mount point itself may be a link: cpu -> cpu,cpuacct.
+    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = open(mount, folder, Mode::empty())
+        .map_err(|error| format!("its hierarchy: {}", reason(error)))?;
+    let path = match cgroup.trim_start_matches('/') {
+        "" => file.to_owned(),
+        cgroup => format!("{cgroup}/{file}"),
+    };
+    let beneath = ResolveFlags::BENEATH
+        | ResolveFlags::NO_SYMLINKS
+        | ResolveFlags::NO_MAGICLINKS
+        | ResolveFlags::NO_XDEV;
+    let open = |flags: OFlags| {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = openat2(&root, &path, flags, Mode::empty(), beneath).map_err(reason)?;
+        let kind = fstat(&file).map_err(reason)?.st_mode;
+        match FileType::from_raw_mode(kind) {
+            FileType::RegularFile => Ok(file),
+            FileType::Symlink => Err(reason(Errno::LOOP)),
+            _ => Err("it is no plain file".to_owned()),
+        }
+    };
+    // First without opening it for real: opening a device can do something.
+    open(OFlags::PATH)?;
+    open(flags | OFlags::NONBLOCK | OFlags::NOCTTY)
+}
+
+fn reason(error: Errno) -> String {
+    match error {
         Errno::LOOP => "a part of the path is a link".to_owned(),
         Errno::XDEV => "the path leaves the hierarchy".to_owned(),
+        Errno::NOSYS => "the kernel cannot open a file beneath a folder only (openat2)".to_owned(),
         error => plain(&std::io::Error::from(error)),
-    };
-    format!("cannot {what} {cgroup}/{file}: {why}")
+    }
 }

@@ -1,7 +1,12 @@
 //! Reading the cgroup tree.
 //!
 //! Each folder is opened in the one above it and never through a link, so that nothing outside the
-//! mounted hierarchies can be read. The tree changes while it is read: what is gone is left out.
+//! mounted hierarchies can be read. The tree changes while it is read: a cgroup that is gone before
+//! all of it was read is left out.
+//!
+//! Of the time, nearly all is the kernel's. So each folder is opened and listed once, in a buffer that
+//! is used again, and the cgroups are put in order at the end: a walk meets them nearly in order, which
+//! costs less than to search the place of each.
 
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
@@ -10,8 +15,9 @@ use crate::facts::cgroup_tree::{
 };
 use crate::facts::sought::Tried;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{Dir, FileType, Mode, OFlags, open, openat};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, open, openat, seek};
 use rustix::io::{Errno, read};
+use rustix::path::Arg;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -37,12 +43,20 @@ const MAX_TEXT: usize = 4 << 20;
 /// Also reads the settings of the root cgroup and of those right below it, beside which kubepods has
 /// to compete.
 pub fn read_tree(host_root: &Path, layout: &CgroupLayout, wants: &TreeWants) -> CgroupTree {
-    let mut tree = CgroupTree { layout: layout.clone(), ..CgroupTree::default() };
+    let mut found = Found::default();
+    let mut buffers = Buffers::default();
     for hierarchy in hierarchies(layout) {
         let mount = host_root.join(hierarchy.mount.trim_start_matches('/'));
-        let walk = Walk { hierarchy: &hierarchy, wants, tree: &mut tree };
+        let hierarchy = &hierarchy;
+        let walk = Walk { hierarchy, wants, found: &mut found, buffers: &mut buffers };
         walk.from(&mount);
     }
+    let mut tree = CgroupTree {
+        layout: layout.clone(),
+        cgroups: merged(found.cgroups),
+        problems: found.problems,
+        ..CgroupTree::default()
+    };
     if wants.processes {
         read_scores(host_root, wants, &mut tree);
     }
@@ -88,10 +102,47 @@ fn hierarchies(layout: &CgroupLayout) -> Vec<Hierarchy<'_>> {
     }
 }
 
+/// What was read so far.
+#[derive(Default)]
+struct Found {
+    /// A cgroup of v1 is here once per hierarchy.
+    cgroups: Vec<(CgroupPath, Texts)>,
+    problems: Vec<Tried>,
+}
+
+/// Names of files and what is in them.
+type Texts = Vec<(String, String)>;
+
+/// Puts the cgroups in order, with the files of all hierarchies in each.
+fn merged(mut cgroups: Vec<(CgroupPath, Texts)>) -> BTreeMap<CgroupPath, CgroupTexts> {
+    cgroups.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut once: Vec<(CgroupPath, Texts)> = Vec::with_capacity(cgroups.len());
+    for (path, texts) in cgroups {
+        match once.last_mut() {
+            Some((last, all)) if *last == path => all.extend(texts),
+            _ => once.push((path, texts)),
+        }
+    }
+    once.into_iter().map(|(path, texts)| (path, CgroupTexts(texts.into_iter().collect()))).collect()
+}
+
+/// Memory that is used for one folder or file after the other.
+struct Buffers {
+    listing: Vec<u8>,
+    text: Vec<u8>,
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Self { listing: Vec::with_capacity(1 << 15), text: vec![0; 1 << 13] }
+    }
+}
+
 struct Walk<'a> {
     hierarchy: &'a Hierarchy<'a>,
     wants: &'a TreeWants,
-    tree: &'a mut CgroupTree,
+    found: &'a mut Found,
+    buffers: &'a mut Buffers,
 }
 
 /// What is read of one cgroup.
@@ -115,7 +166,7 @@ impl Walk<'_> {
         // The mount point itself may be a link: cpu -> cpu,cpuacct.
         let root = match open(mount, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty()) {
             Ok(root) => root,
-            Err(error) => return self.problem(self.hierarchy.mount.to_owned(), error),
+            Err(error) => return self.problem(self.hierarchy.mount.to_owned(), reason(error)),
         };
         let top = CgroupPath::root();
         for child in self.read(root.as_fd(), &top, Detail::Settings) {
@@ -123,13 +174,16 @@ impl Walk<'_> {
             if self.wants.roots.contains(&path) {
                 continue;
             }
-            if let Ok(folder) = openat(&root, child.as_str(), FOLDER, Mode::empty()) {
-                self.read(folder.as_fd(), &path, Detail::Settings);
+            match openat(&root, child.as_str(), FOLDER, Mode::empty()) {
+                Ok(folder) => {
+                    self.read(folder.as_fd(), &path, Detail::Settings);
+                }
+                Err(error) => self.not_opened(&path, error),
             }
         }
-        for wanted in self.wants.roots.clone() {
-            if let Some(folder) = self.descend(root.as_fd(), &wanted) {
-                self.walk(folder, &wanted, 0);
+        for wanted in &self.wants.roots {
+            if let Some(folder) = self.descend(root.as_fd(), wanted) {
+                self.walk(folder, wanted, 0);
             }
         }
     }
@@ -140,9 +194,8 @@ impl Walk<'_> {
         for part in path.as_str().split('/').filter(|part| !part.is_empty()) {
             folder = match openat(&folder, part, FOLDER, Mode::empty()) {
                 Ok(folder) => folder,
-                Err(Errno::NOENT) => return None,
                 Err(error) => {
-                    self.problem(format!("{}{}", self.hierarchy.mount, path.as_str()), error);
+                    self.not_opened(path, error);
                     return None;
                 }
             };
@@ -154,124 +207,187 @@ impl Walk<'_> {
         let detail = if level <= LEVELS { Detail::Full } else { Detail::Processes };
         let deeper = level < LEVELS || (self.wants.processes && self.hierarchy.processes);
         let children = self.read(folder.as_fd(), path, detail);
-        if !deeper || level >= DEEPEST {
+        if !deeper || children.is_empty() {
             return;
         }
+        if level >= DEEPEST {
+            let why = format!("deeper than {DEEPEST} levels, which kq does not read");
+            return self.problem(self.place(path, &children[0]), why);
+        }
         for child in children {
+            let below = path.child(&child);
             match openat(&folder, child.as_str(), FOLDER, Mode::empty()) {
-                Ok(below) => self.walk(below, &path.child(&child), level + 1),
-                Err(Errno::NOENT) => {}
-                Err(error) => {
-                    let place = format!("{}{}/{child}", self.hierarchy.mount, path.as_str());
-                    self.problem(place, error);
-                }
+                Ok(folder) => self.walk(folder, &below, level + 1),
+                Err(error) => self.not_opened(&below, error),
             }
         }
     }
 
-    /// Reads the files of one cgroup and returns the names of the cgroups in it.
+    /// Reads the files of one cgroup and returns the names of the cgroups in it, in order.
     fn read(&mut self, folder: BorrowedFd<'_>, path: &CgroupPath, detail: Detail) -> Vec<String> {
         let mut children = Vec::new();
         let mut texts = Vec::new();
-        let place = |name: &str| format!("{}{}/{name}", self.hierarchy.mount, path.as_str());
         let mut problems = Vec::new();
-        let listing = match Dir::read_from(folder) {
-            Ok(listing) => listing,
-            Err(error) => {
-                self.problem(place(""), error);
-                return children;
-            }
-        };
-        for entry in listing {
+        let mut gone = false;
+        let Buffers { listing, text } = &mut *self.buffers;
+        let mut entries = RawDir::new(folder, listing.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
             let entry = match entry {
                 Ok(entry) => entry,
                 // The cgroup went away while it was listed.
-                Err(_) => return Vec::new(),
+                Err(Errno::NOENT | Errno::NODEV) => return Vec::new(),
+                Err(error) => {
+                    problems.push((String::new(), reason(error)));
+                    break;
+                }
             };
-            let Ok(name) = entry.file_name().to_str() else { continue };
             match entry.file_type() {
-                FileType::Directory if !matches!(name, "." | "..") => {
-                    children.push(name.to_owned())
+                FileType::Directory if !matches!(entry.file_name().to_bytes(), b"." | b"..") => {
+                    match entry.file_name().to_str() {
+                        Ok(name) => children.push(name.to_owned()),
+                        Err(_) => {
+                            let shown = entry.file_name().to_string_lossy().into_owned();
+                            problems.push((shown, NO_TEXT.to_owned()));
+                        }
+                    }
                 }
                 FileType::RegularFile => {
+                    // No file that kq knows has another name.
+                    let Ok(name) = entry.file_name().to_str() else { continue };
                     let Some(file) = known_file(self.hierarchy.version, name) else { continue };
-                    if !self.is_wanted(file, detail) {
+                    if !is_wanted(self.wants, self.hierarchy, file, detail) {
                         continue;
                     }
-                    match read_text(folder, name) {
+                    match read_text(folder, entry.file_name(), text) {
                         Ok(text) => texts.push((name.to_owned(), text)),
-                        Err(Errno::NOENT | Errno::NODEV) => {}
-                        Err(error) => problems.push((place(name), error)),
+                        Err(Errno::NOENT | Errno::NODEV) => gone = true,
+                        Err(error) => problems.push((name.to_owned(), reason(error))),
                     }
                 }
                 _ => {}
             }
         }
-        for (place, error) in problems {
-            self.problem(place, error);
+        if gone && self.is_removed(folder) {
+            return Vec::new();
+        }
+        for (name, why) in problems {
+            self.problem(self.place(path, &name), why);
         }
         children.sort_unstable();
-        let here: &mut CgroupTexts = self.tree.cgroups.entry(path.clone()).or_default();
-        here.0.extend(texts);
+        self.found.cgroups.push((path.clone(), texts));
         children
     }
 
-    fn is_wanted(&self, file: KnownFile, detail: Detail) -> bool {
-        let here = self.hierarchy.controllers.as_ref();
-        match file.used_for {
-            FileUse::Processes => {
-                self.wants.processes && self.hierarchy.processes && detail != Detail::Settings
-            }
-            FileUse::Usage if !self.wants.usage || detail != Detail::Full => false,
-            FileUse::Setting if detail == Detail::Processes => false,
-            FileUse::Usage | FileUse::Setting => {
-                here.is_none_or(|controllers| controllers.contains(&file.controller))
-            }
+    /// Tells whether a folder that is open was removed: nothing can be listed in it then.
+    fn is_removed(&mut self, folder: BorrowedFd<'_>) -> bool {
+        let listing = self.buffers.listing.spare_capacity_mut();
+        seek(folder, SeekFrom::Start(0)).is_err()
+            || matches!(RawDir::new(folder, listing).next(), Some(Err(_)))
+    }
+
+    fn place(&self, path: &CgroupPath, name: &str) -> String {
+        let at = match name {
+            "" => path.clone(),
+            name => path.child(name),
+        };
+        format!("{}{}", self.hierarchy.mount, at.as_str())
+    }
+
+    fn not_opened(&mut self, path: &CgroupPath, error: Errno) {
+        // What is not there, or not any more, is no problem.
+        if !matches!(error, Errno::NOENT | Errno::NODEV) {
+            self.problem(self.place(path, ""), reason(error));
         }
     }
 
-    fn problem(&mut self, source: String, error: Errno) {
-        self.tree.problems.push(Tried { source, reason: reason(error) });
+    fn problem(&mut self, source: String, reason: String) {
+        self.found.problems.push(Tried { source, reason });
     }
 }
 
-/// Reads a whole file of the kernel.
-fn read_text(folder: BorrowedFd<'_>, name: &str) -> Result<String, Errno> {
-    let file = openat(folder, name, FILE, Mode::empty())?;
-    // Nearly every text is shorter; a page is what the kernel gives at once.
-    let mut buffer = [0_u8; 4096];
-    let mut bytes = Vec::new();
-    loop {
-        match read(&file, &mut buffer)? {
-            0 => break,
-            count if bytes.len() + count > MAX_TEXT => return Err(Errno::FBIG),
-            count => bytes.extend_from_slice(&buffer[..count]),
+fn is_wanted(
+    wants: &TreeWants,
+    hierarchy: &Hierarchy<'_>,
+    file: KnownFile,
+    detail: Detail,
+) -> bool {
+    match file.used_for {
+        FileUse::Processes => wants.processes && hierarchy.processes && detail != Detail::Settings,
+        FileUse::Usage if !wants.usage || detail != Detail::Full => false,
+        FileUse::Setting if detail == Detail::Processes => false,
+        FileUse::Usage | FileUse::Setting => {
+            let here = hierarchy.controllers.as_ref();
+            here.is_none_or(|controllers| controllers.contains(&file.controller))
         }
     }
-    String::from_utf8(bytes).map_err(|_| Errno::ILSEQ)
+}
+
+/// Reads a whole file of the kernel. The buffer grows with the largest.
+fn read_text(
+    folder: BorrowedFd<'_>,
+    name: impl Arg,
+    buffer: &mut Vec<u8>,
+) -> Result<String, Errno> {
+    let file = openat(folder, name, FILE, Mode::empty())?;
+    let mut length = 0;
+    loop {
+        if length == buffer.len() {
+            if length > MAX_TEXT {
+                return Err(Errno::FBIG);
+            }
+            buffer.resize(length * 2, 0);
+        }
+        match read(&file, &mut buffer[length..])? {
+            0 => break,
+            count => length += count,
+        }
+    }
+    match std::str::from_utf8(&buffer[..length]) {
+        Ok(_) if length > MAX_TEXT => Err(Errno::FBIG),
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err(Errno::ILSEQ),
+    }
 }
 
 /// Reads how the kernel ranks the processes of the containers when memory runs out.
 fn read_scores(host_root: &Path, wants: &TreeWants, tree: &mut CgroupTree) {
-    let proc = host_root.join("proc");
-    let Ok(proc) = open(&proc, FOLDER, Mode::empty()) else { return };
+    let mut pids: Vec<i32> = Vec::new();
     for root in &wants.roots {
-        let pids: Vec<i32> = tree
-            .within(root)
-            .filter(|(path, _)| path.depth() > root.depth() + 1)
-            .flat_map(|(_, texts)| texts.pids())
-            .collect();
-        for pid in pids {
-            let file = format!("{pid}/oom_score_adj");
-            // A process that has ended has no score.
-            if let Ok(text) = read_text(proc.as_fd(), &file) {
+        let inside = tree.within(root).filter(|(path, _)| path.depth() > root.depth() + 1);
+        pids.extend(inside.flat_map(|(_, texts)| texts.pids()));
+    }
+    if pids.is_empty() {
+        return;
+    }
+    let problem = |source: &str, error| Tried { source: source.to_owned(), reason: reason(error) };
+    let proc = match open(host_root.join("proc"), FOLDER, Mode::empty()) {
+        Ok(proc) => proc,
+        Err(error) => return tree.problems.push(problem("/proc", error)),
+    };
+    let mut buffer = Buffers::default().text;
+    for pid in pids {
+        let score = openat(&proc, pid.to_string(), FOLDER, Mode::empty())
+            .and_then(|folder| read_text(folder.as_fd(), c"oom_score_adj", &mut buffer));
+        match score {
+            Ok(text) => {
                 tree.oom_score_adj.insert(pid, text.trim_end().to_owned());
             }
+            // A process that has ended has no score.
+            Err(Errno::NOENT | Errno::SRCH) => {}
+            Err(error) => tree.problems.push(problem(&format!("/proc/{pid}/oom_score_adj"), error)),
         }
     }
 }
 
+/// Of a file or a name.
+const NO_TEXT: &str = "not text in UTF-8";
+
 /// Returns what the system said, in words.
 fn reason(error: Errno) -> String {
-    super::input::plain(&std::io::Error::from(error))
+    match error {
+        Errno::ILSEQ => NO_TEXT.to_owned(),
+        Errno::FBIG => format!("larger than {MAX_TEXT} bytes, which kq does not read"),
+        Errno::LOOP => "a link, expected a folder or file".to_owned(),
+        error => super::input::plain(&std::io::Error::from(error)),
+    }
 }

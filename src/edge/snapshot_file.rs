@@ -4,6 +4,7 @@ use crate::edge::input::plain;
 use crate::edge::replace::{ReplaceError, replace};
 use crate::facts::snapshot::{Snapshot, SnapshotError};
 use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::fs::File;
 use std::io::{self, Read};
@@ -27,10 +28,12 @@ pub enum SnapshotFileError {
         error: io::Error,
     },
     /// It is larger than kq reads.
-    #[error("snapshot {path} has more than {MAX_BYTES} bytes, which kq does not read")]
+    #[error("snapshot {path} has more than {limit} bytes, which kq does not read")]
     TooLarge {
         /// The file.
         path: String,
+        /// How large it may be.
+        limit: u64,
     },
     /// It holds something else.
     #[error("{path} is no snapshot: {error}")]
@@ -51,22 +54,26 @@ pub enum SnapshotFileError {
 ///
 /// Fails for what cannot be read, is too large or is no snapshot.
 pub fn read_snapshot(path: &str) -> Result<Snapshot, SnapshotFileError> {
-    let refuse = |error| SnapshotFileError::Read { path: path.to_owned(), error };
-    let bytes =
-        if path == "-" { bounded(io::stdin().lock()) } else { File::open(path).and_then(bounded) }
-            .map_err(refuse)?;
-    let bytes = match bytes.starts_with(&ZSTANDARD) {
-        false => bytes,
-        true => {
-            let broken = |error: &dyn std::fmt::Display| {
-                refuse(io::Error::other(format!("not what Zstandard writes: {error}")))
-            };
-            let decoder = StreamingDecoder::new(bytes.as_slice()).map_err(|e| broken(&e))?;
-            bounded(decoder).map_err(|error| broken(&error))?
-        }
+    read_snapshot_within(path, MAX_BYTES)
+}
+
+/// Reads a snapshot of at most so many bytes, packed and unpacked.
+///
+/// # Errors
+///
+/// Fails for what cannot be read, is too large or is no snapshot.
+pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, SnapshotFileError> {
+    let refuse = |stopped| match stopped {
+        Stopped::System(error) => SnapshotFileError::Read { path: path.to_owned(), error },
+        Stopped::TooLarge => SnapshotFileError::TooLarge { path: path.to_owned(), limit },
     };
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(SnapshotFileError::TooLarge { path: path.to_owned() });
+    let bytes = match path {
+        "-" => bounded(io::stdin().lock(), limit),
+        path => File::open(path).map_err(Stopped::System).and_then(|file| bounded(file, limit)),
+    };
+    let mut bytes = bytes.map_err(refuse)?;
+    if bytes.starts_with(&ZSTANDARD) {
+        bytes = unpack(&bytes, limit).map_err(refuse)?;
     }
     Snapshot::parse(&bytes)
         .map_err(|error| SnapshotFileError::Content { path: path.to_owned(), error })
@@ -85,9 +92,49 @@ pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> 
     Ok(())
 }
 
-/// Reads all, up to a byte more than is allowed.
-fn bounded(reader: impl Read) -> io::Result<Vec<u8>> {
+/// Why nothing more is read.
+enum Stopped {
+    System(io::Error),
+    TooLarge,
+}
+
+/// Reads all that is allowed.
+fn bounded(reader: impl Read, limit: u64) -> Result<Vec<u8>, Stopped> {
     let mut bytes = Vec::new();
-    reader.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    reader.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(Stopped::System)?;
+    if bytes.len() as u64 > limit { Err(Stopped::TooLarge) } else { Ok(bytes) }
+}
+
+/// Unpacks frame after frame: some programs make several of one file. What is damaged in a way that
+/// still can be unpacked shows in the sum at the end of a frame.
+fn unpack(mut packed: &[u8], limit: u64) -> Result<Vec<u8>, Stopped> {
+    let broken = |error: &dyn std::fmt::Display| {
+        Stopped::System(io::Error::other(format!("not what Zstandard writes: {error}")))
+    };
+    let mut bytes = Vec::new();
+    while !packed.is_empty() {
+        let mut decoder = match StreamingDecoder::new(&mut packed) {
+            Ok(decoder) => decoder,
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length,
+                ..
+            })) => {
+                let length = usize::try_from(length).unwrap_or(usize::MAX);
+                packed = packed.get(length..).ok_or_else(|| broken(&"it ends too early"))?;
+                continue;
+            }
+            Err(error) => return Err(broken(&error)),
+        };
+        let rest = limit - bytes.len() as u64;
+        let frame = bounded(&mut decoder, rest).map_err(|stopped| match stopped {
+            Stopped::System(error) => broken(&error),
+            Stopped::TooLarge => Stopped::TooLarge,
+        })?;
+        let said = decoder.decoder.get_checksum_from_data();
+        if said.is_some() && said != decoder.decoder.get_calculated_checksum() {
+            return Err(broken(&"the sum at its end is another"));
+        }
+        bytes.extend_from_slice(&frame);
+    }
     Ok(bytes)
 }

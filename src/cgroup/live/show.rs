@@ -118,6 +118,7 @@ pub fn show<'t>(
             }
         }
     }
+    let items = by_name(items);
     CgroupUsage {
         api_version: API_VERSION,
         kind: "CgroupUsage",
@@ -126,6 +127,27 @@ pub fn show<'t>(
         warnings,
         items,
     }
+}
+
+/// Puts the cgroups in each cgroup in the order of their names, which are not those in their paths:
+/// what belongs to nobody, such as a sandbox, comes last.
+fn by_name(items: Vec<UsedCgroup<'_>>) -> Vec<UsedCgroup<'_>> {
+    // The names on the way to a cgroup put it in its place.
+    let mut way: Vec<(u8, String, &str)> = Vec::new();
+    let mut ways = Vec::with_capacity(items.len());
+    for item in &items {
+        let rank = match (item.place.level, item.place.container) {
+            ("qos", _) => 1,
+            ("sandbox" | "other", _) | ("container", None) => 2,
+            _ => 0,
+        };
+        way.truncate(item.depth);
+        way.push((rank, item.label.clone(), item.place.cgroup));
+        ways.push(way.clone());
+    }
+    let mut items: Vec<_> = ways.into_iter().zip(items).collect();
+    items.sort_by(|(way, _), (other, _)| way.cmp(other));
+    items.into_iter().map(|(_, item)| item).collect()
 }
 
 /// What programs make in their containers is theirs.

@@ -6,9 +6,16 @@ mod api_server;
 /// A kq without the API server says so.
 #[cfg(not(feature = "apiserver"))]
 mod api_server_off;
+/// Reading and writing single files of cgroups: only what is meant, and what the kernel says to it.
+mod cgroup_files;
+/// Trees of cgroups: complete, changing, broken.
+mod cgroup_tree;
 /// The container runtime over the CRI: a real containerd, and fakes that fail in every way.
 #[cfg(feature = "cri")]
 pub mod cri;
+/// Nodes of plain files with a cgroup tree.
+#[path = "../../support/cgroup_tree.rs"]
+pub mod fake_tree;
 /// The host's files, and the kubelet among its processes.
 mod host;
 /// The small HTTP client: what a server can do wrong, and that no call outlives its deadline.
@@ -17,3 +24,7 @@ mod http;
 pub mod http_server;
 /// The kubelet's own API: trust, credentials, permissions.
 mod kubelet_api;
+/// Cgroups of the tests' own.
+mod own_cgroups;
+/// Snapshots in files: whole, broken, replaced.
+mod snapshot_file;
