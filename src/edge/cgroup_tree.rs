@@ -4,21 +4,23 @@
 //! mounted hierarchies can be read. The tree changes while it is read: a cgroup that is gone before
 //! all of it was read is left out.
 //!
-//! Of the time, nearly all is the kernel's. So each folder is opened and listed once, in a buffer that
-//! is used again, and the cgroups are put in order at the end: a walk meets them nearly in order, which
+//! Of the time, nearly all is the kernel's. So each folder is opened and listed once at most (that of a
+//! container is not: which files it can have is known), each text is read at once where the
+//! kernel gives it at once, and the cgroups are put in order at the end: a walk meets them nearly in order, which
 //! costs less than to search the place of each.
 
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::cgroup_tree::{
-    CgroupPath, CgroupTexts, CgroupTree, FileUse, KnownFile, LEVELS, known_file, v1_controllers,
+    CgroupPath, CgroupTexts, CgroupTree, FileUse, KnownFile, LEVELS, PROCESSES, known_file,
+    known_files, v1_controllers,
 };
 use crate::facts::sought::Tried;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, open, openat, seek};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, fstat, open, openat, seek};
 use rustix::io::{Errno, read};
-use rustix::path::Arg;
 use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
 use std::path::Path;
 
 /// What to read of the tree.
@@ -48,7 +50,12 @@ pub fn read_tree(host_root: &Path, layout: &CgroupLayout, wants: &TreeWants) -> 
     for hierarchy in hierarchies(layout) {
         let mount = host_root.join(hierarchy.mount.trim_start_matches('/'));
         let hierarchy = &hierarchy;
-        let walk = Walk { hierarchy, wants, found: &mut found, buffers: &mut buffers };
+        let wanted = known_files(hierarchy.version)
+            .iter()
+            .filter(|file| is_wanted(wants, hierarchy, **file, Detail::Full));
+        let names: Vec<CString> = wanted.filter_map(|file| CString::new(file.name).ok()).collect();
+        let names = names.as_slice();
+        let walk = Walk { hierarchy, names, wants, found: &mut found, buffers: &mut buffers };
         walk.from(&mount);
     }
     let mut tree = CgroupTree {
@@ -140,9 +147,20 @@ impl Default for Buffers {
 
 struct Walk<'a> {
     hierarchy: &'a Hierarchy<'a>,
+    /// The files that are wanted of every container.
+    names: &'a [CString],
     wants: &'a TreeWants,
     found: &'a mut Found,
     buffers: &'a mut Buffers,
+}
+
+/// What a folder holds.
+#[derive(Default)]
+struct Listed {
+    /// The cgroups in it, in order.
+    children: Vec<String>,
+    /// The files that limit huge pages.
+    hugepages: Vec<CString>,
 }
 
 /// What is read of one cgroup.
@@ -169,7 +187,7 @@ impl Walk<'_> {
             Err(error) => return self.problem(self.hierarchy.mount.to_owned(), reason(error)),
         };
         let top = CgroupPath::root();
-        for child in self.read(root.as_fd(), &top, Detail::Settings) {
+        for child in self.read(root.as_fd(), &top, Detail::Settings).children {
             let path = top.child(&child);
             if self.wants.roots.contains(&path) {
                 continue;
@@ -183,7 +201,7 @@ impl Walk<'_> {
         }
         for wanted in &self.wants.roots {
             if let Some(folder) = self.descend(root.as_fd(), wanted) {
-                self.walk(folder, wanted, 0);
+                self.walk(folder, wanted, 0, &[]);
             }
         }
     }
@@ -203,11 +221,15 @@ impl Walk<'_> {
         Some(folder)
     }
 
-    fn walk(&mut self, folder: OwnedFd, path: &CgroupPath, level: usize) {
+    /// `hugepages` are the files of the cgroup above that are named after sizes of huge pages.
+    fn walk(&mut self, folder: OwnedFd, path: &CgroupPath, level: usize, hugepages: &[CString]) {
         let detail = if level <= LEVELS { Detail::Full } else { Detail::Processes };
-        let deeper = level < LEVELS || (self.wants.processes && self.hierarchy.processes);
-        let children = self.read(folder.as_fd(), path, detail);
-        if !deeper || children.is_empty() {
+        if level == LEVELS && !(self.wants.processes && self.hierarchy.processes) {
+            // Nothing below is wanted: opening the files costs less than listing them first.
+            return self.read_known(folder.as_fd(), path, hugepages);
+        }
+        let Listed { children, hugepages } = self.read(folder.as_fd(), path, detail);
+        if children.is_empty() {
             return;
         }
         if level >= DEEPEST {
@@ -217,15 +239,35 @@ impl Walk<'_> {
         for child in children {
             let below = path.child(&child);
             match openat(&folder, child.as_str(), FOLDER, Mode::empty()) {
-                Ok(folder) => self.walk(folder, &below, level + 1),
+                Ok(folder) => self.walk(folder, &below, level + 1, &hugepages),
                 Err(error) => self.not_opened(&below, error),
             }
         }
     }
 
+    /// Reads the files of one cgroup, as far as they are there.
+    fn read_known(&mut self, folder: BorrowedFd<'_>, path: &CgroupPath, hugepages: &[CString]) {
+        let names = self.names;
+        let mut texts = Vec::with_capacity(names.len() + hugepages.len());
+        let mut gone = false;
+        for name in names.iter().chain(hugepages) {
+            let shown = name.to_string_lossy();
+            match read_regular(folder, name, &mut self.buffers.text) {
+                Ok(Some(text)) => texts.push((shown.into_owned(), text)),
+                Ok(None) => {}
+                Err(Errno::NOENT | Errno::NODEV) => gone = true,
+                Err(error) => self.problem(self.place(path, &shown), reason(error)),
+            }
+        }
+        if !(gone && self.is_removed(folder)) {
+            self.found.cgroups.push((path.clone(), texts));
+        }
+    }
+
     /// Reads the files of one cgroup and returns the names of the cgroups in it, in order.
-    fn read(&mut self, folder: BorrowedFd<'_>, path: &CgroupPath, detail: Detail) -> Vec<String> {
+    fn read(&mut self, folder: BorrowedFd<'_>, path: &CgroupPath, detail: Detail) -> Listed {
         let mut children = Vec::new();
+        let mut hugepages = Vec::new();
         let mut texts = Vec::new();
         let mut problems = Vec::new();
         let mut gone = false;
@@ -235,7 +277,7 @@ impl Walk<'_> {
             let entry = match entry {
                 Ok(entry) => entry,
                 // The cgroup went away while it was listed.
-                Err(Errno::NOENT | Errno::NODEV) => return Vec::new(),
+                Err(Errno::NOENT | Errno::NODEV) => return Listed::default(),
                 Err(error) => {
                     problems.push((String::new(), reason(error)));
                     break;
@@ -258,6 +300,9 @@ impl Walk<'_> {
                     if !is_wanted(self.wants, self.hierarchy, file, detail) {
                         continue;
                     }
+                    if file.name.is_empty() {
+                        hugepages.push(entry.file_name().to_owned());
+                    }
                     match read_text(folder, entry.file_name(), text) {
                         Ok(text) => texts.push((name.to_owned(), text)),
                         Err(Errno::NOENT | Errno::NODEV) => gone = true,
@@ -268,14 +313,14 @@ impl Walk<'_> {
             }
         }
         if gone && self.is_removed(folder) {
-            return Vec::new();
+            return Listed::default();
         }
         for (name, why) in problems {
             self.problem(self.place(path, &name), why);
         }
         children.sort_unstable();
         self.found.cgroups.push((path.clone(), texts));
-        children
+        Listed { children, hugepages }
     }
 
     /// Tells whether a folder that is open was removed: nothing can be listed in it then.
@@ -322,13 +367,32 @@ fn is_wanted(
     }
 }
 
-/// Reads a whole file of the kernel. The buffer grows with the largest.
-fn read_text(
+/// Reads a whole file of the kernel that was not listed: `None` when it is something else.
+fn read_regular(
     folder: BorrowedFd<'_>,
-    name: impl Arg,
+    name: &CStr,
     buffer: &mut Vec<u8>,
-) -> Result<String, Errno> {
-    let file = openat(folder, name, FILE, Mode::empty())?;
+) -> Result<Option<String>, Errno> {
+    let file = match openat(folder, name, FILE, Mode::empty()) {
+        // A link, or a socket.
+        Err(Errno::LOOP | Errno::NXIO) => return Ok(None),
+        opened => opened?,
+    };
+    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+        FileType::RegularFile => read_open(&file, name, buffer).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Reads a whole file of the kernel. The buffer grows with the largest.
+fn read_text(folder: BorrowedFd<'_>, name: &CStr, buffer: &mut Vec<u8>) -> Result<String, Errno> {
+    read_open(&openat(folder, name, FILE, Mode::empty())?, name, buffer)
+}
+
+/// Reads all that is in a file. The kernel gives each text at once, as far as there is room; only the
+/// list of processes comes in pieces, and its end has to be asked for.
+fn read_open(file: &OwnedFd, name: &CStr, buffer: &mut Vec<u8>) -> Result<String, Errno> {
+    let in_pieces = name.to_bytes() == PROCESSES.as_bytes();
     let mut length = 0;
     loop {
         if length == buffer.len() {
@@ -337,9 +401,15 @@ fn read_text(
             }
             buffer.resize(length * 2, 0);
         }
-        match read(&file, &mut buffer[length..])? {
+        let room = buffer.len() - length;
+        match read(file, &mut buffer[length..])? {
             0 => break,
-            count => length += count,
+            count => {
+                length += count;
+                if count < room && !in_pieces {
+                    break;
+                }
+            }
         }
     }
     match std::str::from_utf8(&buffer[..length]) {

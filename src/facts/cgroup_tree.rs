@@ -267,11 +267,17 @@ pub fn known_file(version: CgroupVersion, name: &str) -> Option<KnownFile> {
     if is_hugepage_limit(version, name) {
         return Some(setting("hugetlb", ""));
     }
-    let files = match version {
+    let files = known_files(version);
+    files.binary_search_by(|known| known.name.cmp(name)).ok().map(|at| files[at])
+}
+
+/// Returns the files that kq reads, without those that are named after sizes of huge pages, and
+/// without [`PROCESSES`].
+pub fn known_files(version: CgroupVersion) -> &'static [KnownFile] {
+    match version {
         CgroupVersion::V1 => V1,
         CgroupVersion::V2 => V2,
-    };
-    files.binary_search_by(|known| known.name.cmp(name)).ok().map(|at| files[at])
+    }
 }
 
 /// Returns the controllers whose hierarchies are read on cgroup v1.

@@ -1,6 +1,6 @@
 //! Plan against kernel, value by value.
 
-use crate::cgroup::because::Step;
+use crate::cgroup::because::{self, Step};
 use crate::cgroup::live::compare::{Kept, Rounding, compare, is_unlimited, untouched};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, Part};
 use crate::cgroup::live::selection::Selection;
@@ -10,7 +10,7 @@ use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::{Workloads, effective_uid};
 use crate::k8s::pod::Pod;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -93,8 +93,12 @@ pub struct Difference<'a> {
     /// `kubelet` or `runtime`.
     pub writer: Option<&'static str>,
     /// The steps to what is planned.
-    #[serde(skip)]
+    #[serde(serialize_with = "because_of")]
     pub because: &'a [Step],
+}
+
+fn because_of<S: Serializer>(steps: &&[Step], serializer: S) -> Result<S::Ok, S::Error> {
+    because::serialize_with_text(steps, serializer)
 }
 
 /// What is compared beside the plan and the tree.

@@ -378,6 +378,7 @@ pub fn pods() -> Value {
 }
 
 /// Returns the Node object.
+#[cfg(feature = "apiserver")]
 pub fn node_object() -> Value {
     json!({
         "kind": "Node",

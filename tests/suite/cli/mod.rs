@@ -17,12 +17,16 @@ mod apply;
 mod bad_input;
 /// The shape of JSON answers is what programs were promised.
 mod contract;
+/// The same for answers about a live node.
+mod contract_live;
 /// `kq cgroup explain`
 mod explain;
 /// A node in a temporary folder.
 pub mod fake_node;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
+/// Sources that do not answer.
+mod live_faults;
 /// A node in a folder.
 mod made_up_node;
 /// `kq cgroup plan`: the flags and files that describe a node.

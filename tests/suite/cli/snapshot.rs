@@ -1,9 +1,11 @@
 //! `kq snapshot`: what is stored answers as the node did, and holds no secrets.
 
 use super::generate::visible_commands;
-use super::made_up_node::{Kernel, NAME, Node, WEB_APP, configz, pods};
-use super::sources::{Api, Sources};
+use super::made_up_node::{Kernel, NAME, Node, configz, pods};
+use super::sources::Api;
 use super::{Ran, kq};
+#[cfg(feature = "cri")]
+use super::{made_up_node::WEB_APP, sources::Sources};
 use serde_json::{Value, json};
 
 const KERNELS: [Kernel; 2] = [Kernel::V1, Kernel::V2];
@@ -129,6 +131,37 @@ fn what_files_say_is_stored() {
         answers_alike(&node, &format!("--pods {}", file.display()));
         answers_alike_in(&node, "--pods-from static", &["wide", "json"]);
     }
+}
+
+#[test]
+fn what_is_given_goes_over_what_is_stored() {
+    let node = Node::new(Kernel::V1);
+    let mut list = pods();
+    list["items"][0]["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "7"}});
+    let (pods, config) = (node.beside().join("other.json"), node.beside().join("config.yaml"));
+    std::fs::write(&pods, list.to_string()).expect("a file can be written");
+    let mut other = super::made_up_node::kubelet_config("cgroupfs");
+    other["podPidsLimit"] = 77.into();
+    std::fs::write(&config, other.to_string()).expect("a file can be written");
+    let kubelet = Api::of_kubelet(&node);
+    let stored = store(&node, &kubelet.flags(), "node.json");
+    for given in [
+        format!("--pods {}", pods.display()),
+        format!("--kubelet-config {}", config.display()),
+        format!("--kubelet-config {} --pods {}", config.display(), pods.display()),
+        "--kubelet-version 1.30 --runtime runc=1.0.0 --node-name other".to_owned(),
+    ] {
+        for question in ["cgroup diff -ojson", "cgroup show -ojson", "cgroup diff -owide"] {
+            let question = format!("{question} {given}");
+            let expected = live(&node, &kubelet.flags(), &question).text();
+            let ran = kq(&format!("{question} --snapshot {stored}")).run();
+            assert_eq!(ran.text(), expected, "{question}");
+        }
+    }
+    let ran = kq(&format!("cgroup diff --snapshot {stored} --pods {}", pods.display())).run();
+    assert!(ran.stdout.contains("7168"), "seven CPUs: {}", ran.text());
+    let missing = kq(&format!("cgroup diff --snapshot {stored} --pods nowhere.json")).run();
+    assert_eq!(missing.code, 3, "{}", missing.text());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The sources of a made-up node that speak: its kubelet, its API server, its runtime.
 
 use super::made_up_node::{self as made_up, Node};
+#[cfg(feature = "apiserver")]
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Server, Wire, answer, json};
 use serde_json::Value;
@@ -8,7 +9,8 @@ use serde_json::Value;
 /// An API over HTTP.
 pub struct Api {
     server: Server,
-    /// Signed for the server, where it has TLS.
+    /// Has signed for the server, where it has TLS.
+    #[cfg(feature = "apiserver")]
     authority: Option<Authority>,
 }
 
@@ -29,7 +31,11 @@ impl Api {
             };
             to.write_all(said.as_bytes())
         });
-        Self { server, authority: None }
+        Self {
+            server,
+            #[cfg(feature = "apiserver")]
+            authority: None,
+        }
     }
 
     /// Starts the API server of a node.
@@ -76,6 +82,7 @@ impl Api {
 }
 
 /// Writes a kubeconfig and returns the flags with which it is used.
+#[cfg(feature = "apiserver")]
 pub fn kubeconfig_flags(node: &Node, url: &str, authority: &str) -> String {
     let config = serde_json::json!({
         "apiVersion": "v1",

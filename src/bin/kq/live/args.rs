@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Where the facts come from")]
 pub struct SourceArgs {
-    /// A file of kq snapshot; nothing else is asked then
+    /// A file of kq snapshot; nothing else is asked then, but for files that are named
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<String>,
 

@@ -31,7 +31,11 @@ pub fn gather(
     wants: Wants,
 ) -> Result<Snapshot, Failure> {
     let mut snapshot = match &args.snapshot {
-        Some(path) => stored(path)?,
+        Some(path) => {
+            let mut snapshot = stored(path)?;
+            put_given(&mut snapshot, args, config.is_some(), wants)?;
+            snapshot
+        }
         None => live(args, node, config, wants)?,
     };
     let found = snapshot.kubelet_config.value().map(|config| &config.value);
@@ -50,6 +54,24 @@ fn stored(path: &str) -> Result<Snapshot, Failure> {
         }
         other => Failure::missing(other),
     })
+}
+
+/// Puts what is given on the command line over what is stored, as it goes over what a node says.
+fn put_given(
+    snapshot: &mut Snapshot,
+    args: &SourceArgs,
+    has_config: bool,
+    wants: Wants,
+) -> Result<(), Failure> {
+    if !args.pods.is_empty() && wants.needs_pods(&snapshot.runtime) {
+        let found = Some(pods::of_files(args)?);
+        snapshot.pods = Sought { found, tried: Vec::new() };
+    }
+    if has_config {
+        // It would not have been looked for.
+        snapshot.kubelet_config = Sought::default();
+    }
+    Ok(())
 }
 
 /// Looks around on the node. Only what no answer can do without is a failure; all else that cannot be

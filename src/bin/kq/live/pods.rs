@@ -143,7 +143,7 @@ impl PodsQuestion<'_> {
         runtime: &Sought<RuntimeFacts>,
     ) -> Result<Result<Found<RecordedPods>, Vec<Tried>>, Failure> {
         Ok(match source {
-            PodSource::Files => Ok(self.files()?),
+            PodSource::Files => Ok(of_files(self.args)?),
             PodSource::ApiServer => match server {
                 Ok(server) => self.of_server(server).map_err(|tried| vec![tried]),
                 Err(tried) => Err(vec![tried.clone()]),
@@ -160,24 +160,6 @@ impl PodsQuestion<'_> {
                     reason: "none was found".to_owned(),
                 }]),
             },
-        })
-    }
-
-    fn files(&self) -> Result<Found<RecordedPods>, Failure> {
-        let mut loaded = Loaded::default();
-        for file in &self.args.pods {
-            let content = read_input(file).map_err(Failure::missing)?;
-            loaded.append(load(shown(file), &content));
-        }
-        let notes = loaded.notes.iter().map(ToString::to_string).collect();
-        if loaded.pods.is_empty()
-            && let Some(problem) = loaded.problems.first()
-        {
-            return Err(Failure::usage(anyhow::anyhow!("{problem}")));
-        }
-        Ok(Found {
-            source: self.args.pods.join(", "),
-            value: recorded(PodSource::Files, loaded, notes),
         })
     }
 
@@ -201,6 +183,11 @@ impl PodsQuestion<'_> {
         for endpoint in kubelet_endpoints(&known) {
             let source = format!("{}/pods", endpoint.url);
             match ask(self.args, self.root, &endpoint, "/pods") {
+                Ok(answer) if !is_list(&answer) => {
+                    // Else a node without pods would be made of any other answer.
+                    tried
+                        .push(Tried { source, reason: "the answer is no list of pods".to_owned() });
+                }
                 Ok(answer) => {
                     let loaded = load("the kubelet", &answer);
                     match (&loaded.pods[..], loaded.problems.first()) {
@@ -252,6 +239,35 @@ impl PodsQuestion<'_> {
         value.left_out.extend(unread);
         Ok(Found { source: folder.clone(), value })
     }
+}
+
+/// Reads the pods of the files that were named.
+///
+/// # Errors
+///
+/// Fails for a file that cannot be read, and where none of them has a pod that can be.
+pub fn of_files(args: &SourceArgs) -> Result<Found<RecordedPods>, Failure> {
+    let mut loaded = Loaded::default();
+    for file in &args.pods {
+        let content = read_input(file).map_err(Failure::missing)?;
+        loaded.append(load(shown(file), &content));
+    }
+    let notes = loaded.notes.iter().map(ToString::to_string).collect();
+    if loaded.pods.is_empty()
+        && let Some(problem) = loaded.problems.first()
+    {
+        return Err(Failure::usage(anyhow::anyhow!("{problem}")));
+    }
+    Ok(Found { source: args.pods.join(", "), value: recorded(PodSource::Files, loaded, notes) })
+}
+
+/// Tells whether an answer calls itself a list of pods.
+fn is_list(answer: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        kind: String,
+    }
+    serde_json::from_slice(answer).is_ok_and(|Head { kind }| kind == "PodList" || kind == "List")
 }
 
 fn recorded(source: PodSource, loaded: Loaded, notes: Vec<String>) -> RecordedPods {

@@ -1,0 +1,137 @@
+//! Whatever is stored in a snapshot, reading it and answering from it ends without a panic, and what was
+//! read comes back from what is written.
+#![no_main]
+
+use kq::cgroup::cpu::WeightFormula;
+use kq::cgroup::live::compare::Rounding;
+use kq::cgroup::live::diff::{Context, diff};
+use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
+use kq::cgroup::live::repair::{Ground, repair};
+use kq::cgroup::live::selection::Selection;
+use kq::cgroup::live::which::{Asked, lines, which};
+use kq::cgroup::live::{diff_view, show, show_view};
+use kq::cgroup::plan::{Plan, RuntimeFormula, plan};
+use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq::facts::describe::{NodeSources, describe};
+use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources, missing};
+use kq::facts::node::Node;
+use kq::facts::resize::{RecordedResources, put_effective};
+use kq::facts::snapshot::Snapshot;
+use kq::facts::workloads::{Workloads, add_container_ids};
+use kq::k8s::defaults::{apply_api_defaults, apply_priority};
+use kq::k8s::manifest::LoadedPod;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Ok(snapshot) = Snapshot::parse(bytes) else { return };
+    let stored = serde_json::to_vec(&snapshot).expect("it is stored");
+    assert_eq!(Snapshot::parse(&stored).expect("it comes back"), snapshot);
+    let _ = missing(&snapshot, false);
+    let config = snapshot.kubelet_config.value().map(|config| &config.value);
+    let root = config.and_then(|config| config["cgroupRoot"].as_str()).unwrap_or("/");
+    let roots = kubelet_roots(root, true);
+    let pods = snapshot.pods.value().map(|pods| pods.pods.clone()).unwrap_or_default();
+    let runtime = snapshot.runtime.value();
+    let workloads = Workloads::of(pods.iter().map(|loaded| &loaded.pod), runtime);
+    if let Some(tree) = snapshot.cgroups.value() {
+        look(tree, &roots, &workloads);
+    }
+    let sources = NodeSources {
+        config: config_source(&snapshot),
+        object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
+        live: Some(live_sources(&snapshot, &roots)),
+        ..NodeSources::default()
+    };
+    if let Ok(node) = describe(&sources) {
+        compare(&snapshot, &node, pods, &workloads, &roots);
+    }
+});
+
+type Roots = [(kq::cgroup::files::CgroupDriver, CgroupPath)];
+
+fn look(tree: &CgroupTree, roots: &Roots, workloads: &Workloads) {
+    for (usage, processes) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut less = tree.clone();
+        let paths: Vec<CgroupPath> = roots.iter().map(|(_, path)| path.clone()).collect();
+        less.restrict(&paths, usage, processes);
+        let again = less.clone();
+        less.restrict(&paths, usage, processes);
+        assert_eq!(less, again, "what was forgotten is forgotten");
+    }
+    let shown = show::show(tree, roots, workloads, &Selection::default(), Vec::new());
+    let _ = (show_view::table(&shown), show_view::wide(&shown));
+    let pids = tree.cgroups.values().flat_map(|texts| texts.pids()).take(8);
+    let mut asked: Vec<Asked> = pids.map(Asked::Pid).collect();
+    asked.extend(tree.cgroups.keys().take(8).cloned().map(Asked::Path));
+    asked.push(Asked::Container("a".to_owned()));
+    for asked in asked {
+        if let Ok(owner) = which(&asked, tree, roots, workloads) {
+            let _ = lines(&owner);
+        }
+    }
+}
+
+fn compare(
+    snapshot: &Snapshot,
+    node: &Node,
+    mut pods: Vec<LoadedPod>,
+    known: &Workloads,
+    roots: &Roots,
+) {
+    let runtime = snapshot.runtime.value();
+    for LoadedPod { pod, .. } in &mut pods {
+        apply_api_defaults(pod, &node.rules);
+        apply_priority(pod);
+        adopt_uid(pod, known);
+        if let Some(runtime) = runtime {
+            add_container_ids(pod, runtime);
+        }
+    }
+    let all: Vec<_> = pods.iter().map(|loaded| &loaded.pod).collect();
+    let incomplete = incomplete(&snapshot.pods, &all, runtime);
+    let workloads = Workloads::of(all, runtime);
+    let mut earlier = pods.clone();
+    let files = snapshot.state_files.as_ref();
+    let allocated = files.and_then(|files| files.get("allocated_pods_state"));
+    if let Ok(recorded) = RecordedResources::parse(allocated) {
+        for loaded in &mut earlier {
+            recorded.put_into(&mut loaded.pod);
+            put_effective(&mut loaded.pod);
+        }
+    }
+    let formula = RuntimeFormula { formula: WeightFormula::Linear, assumed: true };
+    let (Ok(desired), Ok(before)) = (plan(&pods, node, formula), plan(&earlier, node, formula))
+    else {
+        return;
+    };
+    let Some(tree) = snapshot.cgroups.value() else { return };
+    let resizing: [(&'static str, &Plan<'_>); 1] = [("allocated", &before)];
+    let cgroups: Vec<_> = roots
+        .iter()
+        .filter(|(_, root)| tree.get(root).is_some())
+        .flat_map(|(driver, root)| live_cgroups(tree, root, *driver, &workloads))
+        .collect();
+    let everything = Selection::default();
+    let found = diff(
+        &desired,
+        tree,
+        &cgroups,
+        Context {
+            workloads: &workloads,
+            rounding: Rounding {
+                version: node.cgroup_version,
+                driver: node.cgroup_driver,
+                page_size: node.page_size,
+            },
+            incomplete: incomplete.as_deref(),
+            runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
+            restricts_oom_score: runtime.map(|runtime| runtime.restricts_oom_score),
+            selection: &everything,
+            resizing: &resizing,
+        },
+    );
+    let _ = (diff_view::table(&found), diff_view::wide(&found));
+    for (_, root) in roots {
+        let _ =
+            repair(&found, tree, Ground { version: node.cgroup_version, root, allow_oom: false });
+    }
+}

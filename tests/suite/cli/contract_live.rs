@@ -1,0 +1,336 @@
+//! The shape of JSON answers about a live node, written down once more from the outside, as in
+//! `contract`.
+
+use super::fake_node::FakeNode;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// `kq cgroup show -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CgroupUsage {
+    api_version: String,
+    kind: String,
+    cgroup_version: u8,
+    cgroup_driver: String,
+    warnings: Vec<String>,
+    items: Vec<UsedCgroup>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct UsedCgroup {
+    level: String,
+    namespace: Option<String>,
+    pod: Option<String>,
+    pod_uid: Option<String>,
+    container: Option<String>,
+    container_id: Option<String>,
+    qos_class: Option<String>,
+    cgroup: String,
+    settings: BTreeMap<String, String>,
+    usage: Usage,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Usage {
+    cpu_usec: Option<u64>,
+    periods: Option<u64>,
+    throttled_periods: Option<u64>,
+    throttled_usec: Option<u64>,
+    memory_bytes: Option<u64>,
+    swap_bytes: Option<u64>,
+    pids: Option<u64>,
+    oom_kills: Option<u64>,
+    cpu_pressure: Option<String>,
+    memory_pressure: Option<String>,
+    io_pressure: Option<String>,
+}
+
+/// `kq cgroup which -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CgroupOwner {
+    api_version: String,
+    kind: String,
+    level: String,
+    namespace: Option<String>,
+    pod: Option<String>,
+    pod_uid: Option<String>,
+    container: Option<String>,
+    container_id: Option<String>,
+    qos_class: Option<String>,
+    cgroup: String,
+    pids: Vec<i32>,
+}
+
+/// `kq cgroup diff -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CgroupDiff {
+    api_version: String,
+    kind: String,
+    node: BTreeMap<String, Value>,
+    assumptions: Vec<Value>,
+    warnings: Vec<String>,
+    summary: Summary,
+    items: Vec<Difference>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "SCREAMING-KEBAB-CASE", deny_unknown_fields)]
+struct Summary {
+    r#match: usize,
+    rounded: usize,
+    drift: usize,
+    missing: usize,
+    extra: usize,
+    resize_pending: usize,
+    unknown: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Difference {
+    level: String,
+    namespace: Option<String>,
+    pod: Option<String>,
+    container: Option<String>,
+    cgroup: String,
+    file: Option<String>,
+    planned: Option<String>,
+    actual: Option<String>,
+    verdict: String,
+    reason: Option<String>,
+    writer: Option<String>,
+    because: Vec<BTreeMap<String, Value>>,
+}
+
+/// `kq cgroup apply -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CgroupApply {
+    api_version: String,
+    kind: String,
+    warnings: Vec<String>,
+    rollback_file: Option<String>,
+    items: Vec<DoneStep>,
+    left: Vec<Left>,
+    refusals: Vec<String>,
+    stopped: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DoneStep {
+    cgroup: String,
+    owner: String,
+    file: String,
+    from: String,
+    to: String,
+    writer: String,
+    result: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Left {
+    cgroup: String,
+    file: Option<String>,
+    reason: String,
+}
+
+/// What `kq cgroup apply` stores.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CgroupRollback {
+    api_version: String,
+    kind: String,
+    made_at: String,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Step {
+    cgroup: String,
+    owner: String,
+    file: String,
+    from: String,
+    to: String,
+    writer: String,
+}
+
+/// `kq snapshot`: the outer shape; what is deeper may grow.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NodeSnapshot {
+    api_version: String,
+    kind: String,
+    taken_at: String,
+    taken_by: String,
+    host_root: BTreeMap<String, String>,
+    host: BTreeMap<String, Value>,
+    node_name: Sought,
+    kubelet: Sought,
+    kubelet_version: Sought,
+    kubelet_config: Sought,
+    node: Sought,
+    pods: Sought,
+    runtime: Sought,
+    state_files: Option<BTreeMap<String, Value>>,
+    cgroups: Sought,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sought {
+    found: Option<Found>,
+    tried: Vec<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Found {
+    source: String,
+    value: Value,
+}
+
+const APP: &str = "/kubepods/burstable/podaaaa-1/app1";
+
+#[track_caller]
+fn answer<T: DeserializeOwned>(node: &FakeNode, line: &str) -> T {
+    let ran = node.with_pods(line).run();
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("kq {line}: {error}\n{}{}", ran.stdout, ran.stderr))
+}
+
+#[test]
+fn usage_has_its_shape() {
+    let node = FakeNode::as_planned();
+    let stat = "usage_usec 5\nnr_periods 4\nnr_throttled 1\nthrottled_usec 2";
+    node.set(APP, "cpu.stat", stat);
+    node.set(APP, "memory.events", "oom 1\noom_kill 1");
+    node.set(APP, "memory.swap.current", "4096");
+    for file in ["cpu.pressure", "memory.pressure", "io.pressure"] {
+        node.set(APP, file, "some avg10=0.10 avg60=0.00 avg300=0.00 total=1");
+    }
+    let shown: CgroupUsage = answer(&node, "cgroup show -o json");
+    assert_eq!((shown.api_version.as_str(), shown.kind.as_str()), ("kq/v1", "CgroupUsage"));
+    assert_eq!((shown.cgroup_version, shown.cgroup_driver.as_str()), (2, "cgroupfs"));
+    assert!(!shown.warnings.is_empty(), "no runtime was found, and that is said");
+    let app = shown.items.iter().find(|item| item.cgroup == APP).expect("the container");
+    let names = [&app.namespace, &app.pod, &app.pod_uid, &app.container, &app.container_id];
+    let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or_default()).collect();
+    assert_eq!(names, ["shop", "web", "aaaa-1", "app", "app1"]);
+    assert_eq!((app.level.as_str(), app.qos_class.as_deref()), ("container", Some("Burstable")));
+    assert_eq!(app.settings["memory.max"], "134217728");
+    let Usage { cpu_usec, periods, throttled_periods, throttled_usec, .. } = app.usage;
+    assert_eq!([cpu_usec, periods, throttled_periods, throttled_usec], [5, 4, 1, 2].map(Some));
+    let Usage { memory_bytes, swap_bytes, pids, oom_kills, .. } = app.usage;
+    assert_eq!([memory_bytes, swap_bytes, pids, oom_kills], [1_048_576, 4096, 1, 1].map(Some));
+    let usage = &app.usage;
+    for pressure in [&usage.cpu_pressure, &usage.memory_pressure, &usage.io_pressure] {
+        assert_eq!(pressure.as_deref(), Some("0.10"));
+    }
+}
+
+#[test]
+fn owners_have_their_shape() {
+    let node = FakeNode::as_planned();
+    let owner: CgroupOwner = answer(&node, "cgroup which --container app1 -o json");
+    assert_eq!((owner.api_version.as_str(), owner.kind.as_str()), ("kq/v1", "CgroupOwner"));
+    assert_eq!((owner.level.as_str(), owner.cgroup.as_str()), ("container", APP));
+    let names = [owner.namespace, owner.pod, owner.pod_uid, owner.container, owner.container_id];
+    assert_eq!(names.map(Option::unwrap_or_default), ["shop", "web", "aaaa-1", "app", "app1"]);
+    assert_eq!((owner.qos_class.as_deref(), owner.pids.len()), (Some("Burstable"), 1));
+}
+
+#[test]
+fn differences_have_their_shape() {
+    let node = FakeNode::as_planned();
+    node.set(APP, "cpu.weight", "77");
+    let report: CgroupDiff = answer(&node, "cgroup diff -o json");
+    assert_eq!((report.api_version.as_str(), report.kind.as_str()), ("kq/v1", "CgroupDiff"));
+    assert!(report.node.contains_key("cgroupDriver") && !report.assumptions.is_empty());
+    assert!(report.warnings.iter().any(|warning| warning.contains("--runtime-endpoint")));
+    let Summary { r#match, rounded, drift, missing, extra, resize_pending, unknown } =
+        report.summary;
+    let others = rounded + missing + extra + resize_pending + unknown;
+    assert_eq!((drift, others), (1, 0), "beside {match} that match");
+    assert_eq!(report.items.len(), r#match + 1);
+    let drifting = report.items.iter().find(|item| item.verdict == "DRIFT").expect("one drifts");
+    let Difference { namespace, pod, container, file, planned, actual, .. } = drifting;
+    let texts = [namespace, pod, container, file, planned, actual];
+    let texts: Vec<&str> = texts.iter().map(|text| text.as_deref().unwrap_or_default()).collect();
+    assert_eq!(texts, ["shop", "web", "app", "cpu.weight", "17", "77"]);
+    assert_eq!((drifting.level.as_str(), drifting.cgroup.as_str()), ("container", APP));
+    assert_eq!((drifting.writer.as_deref(), &drifting.reason), (Some("runtime"), &None));
+    assert!(drifting.because.iter().any(|step| step.contains_key("text")), "{drifting:?}");
+}
+
+#[test]
+fn changes_have_their_shape() {
+    let node = FakeNode::as_planned();
+    node.set(APP, "cpu.weight", "77");
+    node.set("/kubepods/burstable/podgone-9", "cpu.weight", "5");
+    let planned: CgroupApply = answer(&node, "cgroup apply --dry-run -o json");
+    assert_eq!((planned.api_version.as_str(), planned.kind.as_str()), ("kq/v1", "CgroupApply"));
+    assert_eq!((planned.rollback_file, planned.stopped), (None, None));
+    let [step] = &planned.items[..] else { panic!("{:?}", planned.items) };
+    let DoneStep { cgroup, owner, file, from, to, writer, result } = step;
+    let texts = [cgroup, owner, file, from, to, writer, result];
+    assert_eq!(texts, [APP, "shop/web app", "cpu.weight", "77", "17", "runtime", "planned"]);
+    let [left] = &planned.left[..] else { panic!("{:?}", planned.left) };
+    assert_eq!((left.cgroup.as_str(), &left.file), ("/kubepods/burstable/podgone-9", &None));
+    assert!(!left.reason.is_empty() && planned.refusals.is_empty() && !planned.warnings.is_empty());
+
+    let done: CgroupApply = answer(&node, "cgroup apply --yes --rollback-file back.json -o json");
+    assert_eq!(done.items[0].result, "done");
+    assert_eq!(done.rollback_file.as_deref(), Some("back.json"));
+    let stored = std::fs::read(node.folder().join("back.json")).expect("the way back is stored");
+    let stored: CgroupRollback = serde_json::from_slice(&stored).expect("it has its shape");
+    assert_eq!((stored.api_version.as_str(), stored.kind.as_str()), ("kq/v1", "CgroupRollback"));
+    assert!(stored.made_at.ends_with('Z'), "{}", stored.made_at);
+    let [step] = &stored.steps[..] else { panic!("{:?}", stored.steps) };
+    let Step { cgroup, owner, file, from, to, writer } = step;
+    let texts = [cgroup, owner, file, from, to, writer];
+    assert_eq!(texts, [APP, "shop/web app", "cpu.weight", "17", "77", "runtime"]);
+}
+
+#[test]
+fn snapshots_have_their_shape() {
+    let node = FakeNode::as_planned();
+    let ran = node.root();
+    let stored: NodeSnapshot = answer_without_config(&node);
+    assert_eq!((stored.api_version.as_str(), stored.kind.as_str()), ("kq/v1", "NodeSnapshot"));
+    assert!(stored.taken_at.ends_with('Z') && stored.taken_by.starts_with("kq "));
+    assert_eq!(stored.host_root["path"], "root", "{}", ran.display());
+    assert!(stored.host.contains_key("texts") && stored.state_files.is_some());
+    for (name, sought) in
+        [("nodeName", &stored.node_name), ("pods", &stored.pods), ("cgroups", &stored.cgroups)]
+    {
+        let found = sought.found.as_ref().unwrap_or_else(|| panic!("{name}: {:?}", sought.tried));
+        assert!(!found.source.is_empty() && !found.value.is_null(), "{name}");
+    }
+    for (name, sought) in [
+        ("kubelet", &stored.kubelet),
+        ("kubeletConfig", &stored.kubelet_config),
+        ("runtime", &stored.runtime),
+    ] {
+        assert!(sought.found.is_none() && !sought.tried.is_empty(), "{name}");
+        assert!(sought.tried.iter().all(|tried| tried.contains_key("reason")), "{name}");
+    }
+    assert!(stored.kubelet_version.found.is_none() && stored.node.found.is_none());
+}
+
+/// A snapshot takes no configuration from files.
+fn answer_without_config(node: &FakeNode) -> NodeSnapshot {
+    let run =
+        super::kq("snapshot --host-root root --pods pods.json --kubelet-url http://127.0.0.1:1");
+    let ran = run.within(node.folder()).run();
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}\n{}", ran.stdout))
+}
