@@ -27,6 +27,7 @@ end
 complete -c kq -n "__fish_kq_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_needs_command" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_needs_command" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
 complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
 complete -c kq -n "__fish_kq_needs_command" -f -a "completion" -d 'Print the completions for a shell'
 complete -c kq -n "__fish_kq_needs_command" -f -a "man" -d 'Write the man pages into a folder'
@@ -48,7 +49,7 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Cgroup paths only'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -99,7 +100,7 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Cgroup paths only'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -157,7 +158,7 @@ json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Cgroup paths only'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l interval -d 'How long to wait before looking again' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -201,7 +202,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -249,7 +250,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -301,7 +302,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l allow-oom -d 'Set limits even below what is in use now: processes may be killed'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -355,7 +356,7 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Cgroup paths only'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -407,8 +408,55 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "rollback" -d 'Take back what kq cgroup apply did'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "which" -d 'Say which pod and container a process, a cgroup or a container id belongs to'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A line for each check'
+wide\t'With what to do'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
+2\t''"
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
+systemd\t''"
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
+quadratic\t''"
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-capacity -d 'The machine\'s swap' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
+false\t''"
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s o -l output -d 'Where to store it, compressed when the name ends in .zst; else it is printed' -r
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'A file of kq snapshot; nothing else is asked then' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -433,11 +481,12 @@ complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand man" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show who gets how much CPU when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Say what a value in a cgroup file means and where it can come from'
