@@ -35,8 +35,7 @@ impl FakeNode {
             ("sys/devices/system/cpu/online", "0-3\n"),
             ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory pids\n"),
             ("sys/fs/cgroup/system.slice/cpu.weight", "100\n"),
-            ("sys/fs/cgroup/system.slice/memory.max", "max\n"),
-            ("sys/fs/cgroup/system.slice/memory.swap.max", "max\n"),
+            ("sys/fs/cgroup/kubepods.slice/memory.swap.max", "max\n"),
             ("var/lib/kubelet/config.yaml", CONFIG),
             ("var/lib/kubelet/cpu_manager_state", "{\"policyName\":\"none\"}"),
         ]);
