@@ -98,7 +98,7 @@ fn drain(file: &rustix::fd::OwnedFd, buffer: &mut [u8]) -> Option<usize> {
 
 fn wants(root: &str, all: bool) -> TreeWants {
     // The scores are read below /proc, which the loops do not do.
-    TreeWants { roots: vec![CgroupPath::new(root)], usage: all, processes: false }
+    TreeWants { roots: vec![CgroupPath::new(root)], usage: all, ..TreeWants::default() }
 }
 
 fn reading(criterion: &mut Criterion, name: &str, root: &Path, layout: &CgroupLayout, top: &str) {

@@ -28,6 +28,8 @@ use std::path::Path;
 pub struct TreeWants {
     /// The cgroups that are read with all that is in them; one that is not there is left out.
     pub roots: Vec<CgroupPath>,
+    /// Single cgroups elsewhere of which the settings are read.
+    pub beside: Vec<CgroupPath>,
     /// What the kernel counts, not only what is set.
     pub usage: bool,
     /// The processes, and `oom_score_adj` of those in containers.
@@ -197,6 +199,12 @@ impl Walk<'_> {
                     self.read(folder.as_fd(), &path, Detail::Settings);
                 }
                 Err(error) => self.not_opened(&path, error),
+            }
+        }
+        // What is right below the root was read.
+        for beside in self.wants.beside.iter().filter(|beside| beside.depth() > 1) {
+            if let Some(folder) = self.descend(root.as_fd(), beside) {
+                self.read(folder.as_fd(), beside, Detail::Settings);
             }
         }
         for wanted in &self.wants.roots {

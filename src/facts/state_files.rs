@@ -20,7 +20,7 @@ pub const STATE_FILES: [&str; 7] = [
 
 /// What the kubelet remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct StateFiles {
     /// The kubelet's folder on the node: `/var/lib/kubelet`.
     pub folder: String,

@@ -107,6 +107,10 @@ impl Workloads {
     }
 
     fn add_runtime(&mut self, runtime: &RuntimeFacts) {
+        if runtime.sandboxes.found.is_some() {
+            // Who asks the runtime need not believe a list.
+            self.pods.values_mut().for_each(|pod| pod.alive = false);
+        }
         for sandbox in runtime.sandboxes.value().into_iter().flatten() {
             let pod = self.pods.entry(sandbox.uid.clone()).or_insert_with(|| PodName {
                 namespace: sandbox.namespace.clone(),

@@ -84,6 +84,16 @@ pub fn kubelet_roots(cgroup_root: &str, per_qos: bool) -> Vec<(CgroupDriver, Cgr
     paths.collect()
 }
 
+/// Returns where a cgroup that a configuration names may be under either driver.
+pub fn named_cgroup(path: &str) -> Vec<CgroupPath> {
+    let drivers = [CgroupDriver::Cgroupfs, CgroupDriver::Systemd];
+    let paths = drivers.into_iter().filter_map(|driver| {
+        let path = CgroupName::from_path(path, driver).to_path(driver).ok()?;
+        Some(CgroupPath::new(&path))
+    });
+    paths.collect()
+}
+
 /// Walks over the cgroups of the kubelet below a root, parents first.
 pub fn live_cgroups<'t>(
     tree: &'t CgroupTree,

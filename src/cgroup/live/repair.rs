@@ -117,6 +117,15 @@ pub fn repair(differences: &[Difference<'_>], tree: &CgroupTree, ground: Ground<
                     }
                     repair.steps.push(step);
                 }
+                // What is reserved for the system is the kubelet's to write, and not below its root.
+                Err(Refusal::Outside { root, .. }) if found.level == "node" => {
+                    repair.left.push(Left {
+                        cgroup: step.cgroup,
+                        file: Some(step.file),
+                        reason: format!("it is outside {root}, which kq never leaves"),
+                        is_drift: true,
+                    });
+                }
                 Err(refusal) => repair.refusals.push(refusal),
             },
             Ok(None) => {}
@@ -282,7 +291,7 @@ mod tests {
 
     #[test]
     fn raises_go_down_and_lowerings_go_up() {
-        let mut steps = vec![
+        let mut steps = [
             step("/k/p/c", "memory.max", "100", "50"),
             step("/k/p", "memory.max", "100", "50"),
             step("/k", "memory.max", "50", "max"),

@@ -17,7 +17,7 @@ pub enum Text {
 
 /// What the node's kernel and files say, unparsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct HostFacts {
     /// The files by their path on the node. A path that ends in a slash is a folder: its text is the
     /// names in it, one per line.

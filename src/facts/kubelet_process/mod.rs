@@ -17,7 +17,7 @@ pub const DEFAULT_ROOT_DIR: &str = "/var/lib/kubelet";
 
 /// A kubelet that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct KubeletProcess {
     /// The number of its process, as the node counts.
     pub pid: i32,
@@ -41,7 +41,7 @@ pub struct KubeletProcess {
 
 /// A flag of a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Flag {
     /// Its name without dashes.
     pub name: String,

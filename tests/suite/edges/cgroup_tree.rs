@@ -36,7 +36,12 @@ impl Node {
     }
 
     fn wants(&self) -> TreeWants {
-        TreeWants { roots: vec![CgroupPath::new(self.made.kubepods)], usage: true, processes: true }
+        TreeWants {
+            roots: vec![CgroupPath::new(self.made.kubepods)],
+            usage: true,
+            processes: true,
+            ..TreeWants::default()
+        }
     }
 
     /// Returns the place of something in the unified hierarchy.
@@ -246,7 +251,7 @@ fn what_is_not_readable_is_named() {
         let root = PathBuf::from(root);
         let layout = read_host(&root).cgroup_layout().expect("mounts");
         let roots = vec![CgroupPath::new("/kubepods.slice")];
-        let wants = TreeWants { roots, usage: true, processes: true };
+        let wants = TreeWants { roots, usage: true, processes: true, ..TreeWants::default() };
         let tree = read_tree(&root, &layout, &wants);
         print!("{}", serde_json::to_string(&tree).expect("it is stored"));
         return;
@@ -413,7 +418,7 @@ fn the_kernel_s_cgroups_come_and_go() {
     let only =
         CgroupLayout { controllers: [("memory".to_owned(), memory.clone())].into(), unified: None };
     let roots = vec![CgroupPath::new(own.path())];
-    let wants = TreeWants { roots, usage: true, processes: true };
+    let wants = TreeWants { roots, usage: true, processes: true, ..TreeWants::default() };
     let pod = Path::new(memory).join(own.path().trim_start_matches('/')).join("pod1");
     let whole = {
         fs::create_dir(&pod).expect("a cgroup can be made");

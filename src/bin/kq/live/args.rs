@@ -92,6 +92,9 @@ impl SourceArgs {
             (self.kubelet_url.is_some(), "--kubelet-url"),
             (self.kubelet_token_file.is_some(), "--kubelet-token-file"),
             (self.kubelet_client_certificate.is_some(), "--kubelet-client-certificate"),
+            (self.kubelet_client_key.is_some(), "--kubelet-client-key"),
+            (self.kubelet_certificate_authority.is_some(), "--kubelet-certificate-authority"),
+            (self.kubelet_insecure_skip_tls_verify, "--kubelet-insecure-skip-tls-verify"),
             (self.runtime_endpoint.is_some(), "--runtime-endpoint"),
             (self.verbose, "--verbose"),
         ];

@@ -4,10 +4,10 @@ use super::args::SourceArgs;
 use super::config::{self, KubeletConfig};
 use super::pods::{self, PodsQuestion};
 use super::runtime;
-use super::wants::Wants;
+use super::wants::{TreeDetail, Wants};
 use crate::exit::{Failure, note};
 use crate::node_args::NodeArgs;
-use kq::cgroup::live::place::kubelet_roots;
+use kq::cgroup::live::place::{kubelet_roots, named_cgroup};
 use kq::edge::cgroup_tree::{TreeWants, read_tree};
 use kq::edge::clock::now;
 use kq::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
@@ -105,6 +105,7 @@ fn live(
         host: &host,
         process,
         settings: &settings,
+        has_node_file: node.node_file.is_some(),
         node_name: node_name.value().map(String::as_str),
     };
     let (node_object, pods) = pods::gather(&question, wants, &runtime)?;
@@ -112,7 +113,9 @@ fn live(
         None => Sought::default(),
         Some(detail) => {
             let roots = roots(node, settings.value());
-            let tree = TreeWants { roots, usage: detail.usage, processes: detail.processes };
+            let beside = reserved(settings.value());
+            let TreeDetail { usage, processes } = detail;
+            let tree = TreeWants { roots, beside, usage, processes };
             gather_tree(&root, &host.cgroup_layout(), &tree)
         }
     };
@@ -189,6 +192,13 @@ fn node_name(args: &SourceArgs, root: &Path, process: Option<&KubeletProcess>) -
 pub fn roots(node: &NodeArgs, config: Option<&Value>) -> Vec<CgroupPath> {
     let (root, per_qos) = node.kubelet_root(config);
     kubelet_roots(&root, per_qos).into_iter().map(|(_, path)| path).collect()
+}
+
+/// Returns where the cgroups are that the configuration reserves for the system.
+fn reserved(config: Option<&Value>) -> Vec<CgroupPath> {
+    let fields = ["systemReservedCgroup", "kubeReservedCgroup"];
+    let named = fields.iter().filter_map(|field| config?.get(field)?.as_str());
+    named.filter(|path| !path.is_empty()).flat_map(named_cgroup).collect()
 }
 
 fn gather_tree(

@@ -8,7 +8,7 @@ use crate::exit::Failure;
 use kq::edge::api_server::{ApiServer, connect};
 use kq::edge::host::read_static_manifests;
 use kq::edge::input::{read_input, shown};
-use kq::edge::spec::{NodeSource, node_sources, pod_sources};
+use kq::edge::spec::{Given, NodeSource, node_sources, pod_sources};
 use kq::facts::host::HostFacts;
 use kq::facts::kubelet_endpoint::kubelet_endpoints;
 use kq::facts::kubelet_process::KubeletProcess;
@@ -32,6 +32,8 @@ pub struct PodsQuestion<'a> {
     pub process: Option<&'a KubeletProcess>,
     /// What its configuration says.
     pub settings: &'a KubeletConfig,
+    /// The Node object is given.
+    pub has_node_file: bool,
     /// The node's name.
     pub node_name: Option<&'a str>,
 }
@@ -43,7 +45,10 @@ pub fn gather(
     runtime: &Sought<RuntimeFacts>,
 ) -> Result<(Sought<NodeObject>, Sought<RecordedPods>), Failure> {
     let needs_pods = wants.needs_pods(runtime);
-    let given = question.args.given(question.kubeconfig().is_some());
+    let given = Given {
+        node_file: question.has_node_file,
+        ..question.args.given(question.kubeconfig().is_some())
+    };
     let order = pod_sources(given);
     let asks_server = (needs_pods && order.contains(&PodSource::ApiServer))
         || (wants.node && node_sources(given).contains(&NodeSource::ApiServer));
@@ -68,30 +73,43 @@ pub fn gather(
     Ok((node, pods))
 }
 
+/// Where it is said how to reach the API server.
+enum Kubeconfig {
+    /// In a file.
+    File(PathBuf),
+    /// In the files that the environment names.
+    Environment(String),
+}
+
 fn not_asked() -> Tried {
     Tried { source: "the API server".to_owned(), reason: "not asked".to_owned() }
 }
 
 impl PodsQuestion<'_> {
-    /// Returns the kubeconfig to use: one that was named, that of the environment, that of the kubelet.
-    fn kubeconfig(&self) -> Option<PathBuf> {
+    /// Returns the kubeconfig to use: one that was named, those of the environment, that of the
+    /// kubelet.
+    fn kubeconfig(&self) -> Option<Kubeconfig> {
         if let Some(named) = &self.args.kubeconfig {
-            return Some(named.clone());
+            return Some(Kubeconfig::File(named.clone()));
         }
-        if let Some(variable) = environment("KUBECONFIG") {
-            return variable.split(':').find(|path| !path.is_empty()).map(PathBuf::from);
+        if let Some(paths) = environment("KUBECONFIG") {
+            return Some(Kubeconfig::Environment(paths));
         }
         let flag = self.process.and_then(|process| process.interpreted().kubeconfig);
         let usual = ["/etc/kubernetes/kubelet.conf".to_owned()];
         let candidates = flag.into_iter().chain(usual);
         let on_node = candidates.map(|path| self.root.join(path.trim_start_matches('/')));
-        on_node.into_iter().find(|path| path.is_file())
+        on_node.into_iter().find(|path| path.is_file()).map(Kubeconfig::File)
     }
 
     /// Connects to the API server and asks for the node; one that is another machine is not believed.
     fn node(&self) -> (Result<ApiServer, Tried>, Sought<NodeObject>) {
-        let path = self.kubeconfig();
-        let shown = path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let (path, shown) = match self.kubeconfig() {
+            Some(Kubeconfig::File(path)) => (Some(path.clone()), path.display().to_string()),
+            // Several files are merged as kubectl merges them.
+            Some(Kubeconfig::Environment(paths)) => (None, format!("KUBECONFIG={paths}")),
+            None => (None, String::new()),
+        };
         let failed = |source: String, reason: String| {
             let tried = Tried { source, reason };
             (Err(tried.clone()), Sought { found: None, tried: vec![tried] })

@@ -50,12 +50,12 @@ impl Wants {
         state_files: true,
     };
 
-    /// What planning needs: no tree, no images.
+    /// What planning needs: no images, and of the tree what tells the driver and the limit of swap.
     pub const PLAN: Self = Self {
         pods: PodsWanted::Specifications,
         node: true,
         runtime: RuntimeWants { images: false, image_filesystems: false, ..RuntimeWants::ALL },
-        tree: None,
+        tree: Some(TreeDetail { usage: false, processes: false }),
         state_files: false,
     };
 
