@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn raises_go_down_and_lowerings_go_up() {
-        let mut steps = vec![
+        let mut steps = [
             step("/k/p/c", "memory.max", "100", "50"),
             step("/k/p", "memory.max", "100", "50"),
             step("/k", "memory.max", "50", "max"),
