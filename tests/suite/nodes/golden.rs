@@ -12,8 +12,13 @@ const COMMANDS: &[&str] = &["cgroup plan", "cgroup shares"];
 
 /// The commands that answer about a node as it is, with something to ask each; the container is one of
 /// every recorded node.
-const LIVE_COMMANDS: &[&str] =
-    &["cgroup show", "cgroup diff", "cgroup which --container CONTAINER", "cgroup apply --dry-run"];
+const LIVE_COMMANDS: &[&str] = &[
+    "cgroup show",
+    "cgroup diff",
+    "cgroup which --container CONTAINER",
+    "cgroup apply --dry-run",
+    "doctor",
+];
 
 const FORMATS: &[&str] = &["table", "wide", "json", "yaml", "name"];
 
