@@ -12,10 +12,12 @@ const KERNELS: [Kernel; 2] = [Kernel::V1, Kernel::V2];
 
 const FORMATS: [&str; 5] = ["table", "wide", "json", "yaml", "name"];
 
-/// Runs a command on a node.
+/// Runs a command on a node. Those that answer about described nodes as well must be told so.
 #[track_caller]
 fn live(node: &Node, flags: &str, line: &str) -> Ran {
-    kq(&format!("{line} --host-root {} {flags}", node.root().display())).run()
+    let is_told = ["cgroup plan", "cgroup shares"].iter().any(|start| line.starts_with(start));
+    let told = if is_told { "--live" } else { "" };
+    kq(&format!("{line} {told} --host-root {} {flags}", node.root().display())).run()
 }
 
 /// Stores a node and returns the file.

@@ -12,8 +12,13 @@ const COMMANDS: &[&str] = &["cgroup plan", "cgroup shares"];
 
 /// The commands that answer about a node as it is, with something to ask each; the container is one of
 /// every recorded node.
-const LIVE_COMMANDS: &[&str] =
-    &["cgroup show", "cgroup diff", "cgroup which --container CONTAINER", "cgroup apply --dry-run"];
+const LIVE_COMMANDS: &[&str] = &[
+    "cgroup show",
+    "cgroup diff",
+    "cgroup which --container CONTAINER",
+    "cgroup apply --dry-run",
+    "doctor",
+];
 
 const FORMATS: &[&str] = &["table", "wide", "json", "yaml", "name"];
 
@@ -73,6 +78,30 @@ fn the_kernel_had_what_kq_plans() {
     }
 }
 
+#[test]
+fn a_snapshot_is_planned_like_the_files() {
+    for node in recorded() {
+        let folder = folder_with(&[("snapshot.json", stored(&node))]);
+        for command in COMMANDS {
+            let described = ask(&node, command).json();
+            let line = format!("{command} --snapshot snapshot.json");
+            let read = kq(&line).within(folder.path()).json();
+            assert_eq!(places(&read), places(&described), "{command}");
+        }
+    }
+}
+
+/// Returns what is planned where, without the reasons, which name other sources.
+fn places(answer: &serde_json::Value) -> Vec<String> {
+    let items = answer["items"].as_array().expect("an answer has items");
+    let fields = ["cgroup", "file", "value", "pod", "container", "shares", "milliCpu"];
+    let mut places: Vec<String> =
+        items.iter().map(|item| fields.map(|field| item[field].to_string()).join(" ")).collect();
+    places.sort();
+    assert!(places.len() > 20, "{answer}");
+    places
+}
+
 /// Returns the beginning of a container's id.
 fn first_container(node: &Path) -> String {
     let cri = super::json(node, "cri.json");
@@ -86,16 +115,20 @@ const NO_ANSWERS: &[&str] = &["cgroup rollback", "snapshot"];
 
 #[test]
 fn no_command_about_a_node_is_left_out() {
-    let (live, others): (Vec<String>, Vec<String>) =
-        visible_commands().into_iter().partition(|command| help(command).contains("--snapshot"));
-    let is_described = |command: &String| help(command).contains("--node-file");
-    let described: Vec<String> = others.into_iter().filter(is_described).collect();
-    assert_eq!(described, COMMANDS);
+    let about_nodes: Vec<String> = visible_commands()
+        .into_iter()
+        .filter(|command| {
+            let help = help(command);
+            help.contains("--snapshot") || help.contains("--node-file")
+        })
+        .collect();
     let is_asked = |command: &String| {
-        NO_ANSWERS.contains(&command.as_str())
+        COMMANDS.contains(&command.as_str())
+            || NO_ANSWERS.contains(&command.as_str())
             || LIVE_COMMANDS.iter().any(|line| line.starts_with(command.as_str()))
     };
-    let forgotten: Vec<String> = live.into_iter().filter(|command| !is_asked(command)).collect();
+    let forgotten: Vec<String> =
+        about_nodes.into_iter().filter(|command| !is_asked(command)).collect();
     assert!(forgotten.is_empty(), "not asked of recorded nodes: {forgotten:?}");
 }
 
