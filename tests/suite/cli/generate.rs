@@ -234,6 +234,7 @@ Usage: kq <COMMAND>
 
 Commands:
   cgroup      Plan, explain and check cgroup values
+  doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
   completion  Print the completions for a shell
   help        Print this message or the help of the given subcommand(s)
@@ -264,6 +265,7 @@ Usage: kq <COMMAND>
 
 Commands:
   cgroup      Plan, explain and check cgroup values
+  doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
   completion  Print the completions for a shell
   help        Print this message or the help of the given subcommand(s)
