@@ -165,7 +165,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__apply)
-            opts="-v -y -o -h -V --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --cgroup-root --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --dry-run --yes --allow-oom --rollback-file --output --help --version"
+            opts="-v -y -o -h -V --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --dry-run --yes --allow-oom --rollback-file --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -235,6 +235,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cgroup-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --node-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -253,10 +257,6 @@ _kq() {
                     ;;
                 --cgroup-driver)
                     COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --feature-gates)
@@ -319,7 +319,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__diff)
-            opts="-v -o -h -V --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --cgroup-root --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --output --help --version"
+            opts="-v -o -h -V --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -389,6 +389,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cgroup-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --node-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -407,10 +411,6 @@ _kq() {
                     ;;
                 --cgroup-driver)
                     COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --feature-gates)
@@ -631,7 +631,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__plan)
-            opts="-o -v -h -V --live --static --on-node --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --cgroup-root --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-o -v -h -V --live --static --on-node --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -713,6 +713,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cgroup-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --node-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -731,10 +735,6 @@ _kq() {
                     ;;
                 --cgroup-driver)
                     COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --feature-gates)
@@ -785,7 +785,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__rollback)
-            opts="-y -v -h -V --dry-run --yes --allow-oom --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --cgroup-root --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-y -v -h -V --dry-run --yes --allow-oom --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -855,67 +855,7 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --node-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --capacity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-version)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-version)
-                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-driver)
-                    COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
                 --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --feature-gates)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --qos-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kube-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --system-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --runtime-weight-formula)
-                    COMPREPLY=($(compgen -W "linear quadratic" -- "${cur}"))
-                    return 0
-                    ;;
-                --runtime)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --swap-capacity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --swap-controller)
-                    COMPREPLY=($(compgen -W "true false" -- "${cur}"))
-                    return 0
-                    ;;
-                --page-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -927,7 +867,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__shares)
-            opts="-o -v -h -V --live --static --on-node --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --cgroup-root --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --cpus --sibling --help --version"
+            opts="-o -v -h -V --live --static --on-node --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --cpus --sibling --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1009,6 +949,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cgroup-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --node-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1027,10 +971,6 @@ _kq() {
                     ;;
                 --cgroup-driver)
                     COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --feature-gates)
@@ -1089,7 +1029,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__show)
-            opts="-o -w -v -h -V --output --watch --interval --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --cgroup-root --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-o -w -v -h -V --output --watch --interval --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1171,67 +1111,7 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --node-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --capacity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-version)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-version)
-                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-driver)
-                    COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
                 --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --feature-gates)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --qos-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kube-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --system-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --runtime-weight-formula)
-                    COMPREPLY=($(compgen -W "linear quadratic" -- "${cur}"))
-                    return 0
-                    ;;
-                --runtime)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --swap-capacity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --swap-controller)
-                    COMPREPLY=($(compgen -W "true false" -- "${cur}"))
-                    return 0
-                    ;;
-                --page-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1243,7 +1123,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__which)
-            opts="-o -v -h -V --pid --path --container --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --cgroup-root --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-o -v -h -V --pid --path --container --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1333,67 +1213,7 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --node-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --capacity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-version)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-version)
-                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-driver)
-                    COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
                 --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --feature-gates)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --qos-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kube-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --system-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --runtime-weight-formula)
-                    COMPREPLY=($(compgen -W "linear quadratic" -- "${cur}"))
-                    return 0
-                    ;;
-                --runtime)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --swap-capacity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --swap-controller)
-                    COMPREPLY=($(compgen -W "true false" -- "${cur}"))
-                    return 0
-                    ;;
-                --page-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1419,7 +1239,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__doctor)
-            opts="-o -v -h -V --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --cgroup-root --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-o -v -h -V --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1497,6 +1317,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cgroup-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --node-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1515,10 +1339,6 @@ _kq() {
                     ;;
                 --cgroup-driver)
                     COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --feature-gates)
@@ -1793,7 +1613,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__snapshot)
-            opts="-o -v -h -V --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --help --version"
+            opts="-o -v -h -V --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1860,6 +1680,18 @@ _kq() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup-root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -7,12 +7,12 @@ use crate::facts::host::Text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The files of state, below the kubelet's folder.
-pub const STATE_FILES: [&str; 7] = [
+/// The files of state, below the kubelet's folder. The checkpoint of the device manager is not among
+/// them: it holds the environment that device plugins give to containers.
+pub const STATE_FILES: [&str; 6] = [
     "actuated_pods_state",
     "allocated_pods_state",
     "cpu_manager_state",
-    "device-plugins/kubelet_internal_checkpoint",
     "dra_manager_state",
     "memory_manager_state",
     "pod_status_manager_state",

@@ -25,11 +25,10 @@ use serde_json::Value;
 use std::error::Error;
 use std::str::FromStr;
 
-/// The flags that describe a node. They win over the kubelet's configuration, which wins over the
-/// Node object.
+/// The flags that say where a kubelet's cgroups are.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
-pub struct NodeArgs {
+pub struct RootArgs {
     /// The KubeletConfiguration, or the answer of /configz
     #[arg(long, value_name = "FILE")]
     kubelet_config: Option<String>,
@@ -37,6 +36,19 @@ pub struct NodeArgs {
     /// A folder with drop-ins, merged as the kubelet merges them
     #[arg(long, value_name = "DIR")]
     kubelet_config_dir: Option<String>,
+
+    /// The cgroup above kubepods
+    #[arg(long, value_name = "PATH")]
+    cgroup_root: Option<String>,
+}
+
+/// The flags that describe a node. They win over the kubelet's configuration, which wins over the
+/// Node object.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "The node")]
+pub struct NodeArgs {
+    #[command(flatten)]
+    pub root: RootArgs,
 
     /// A Node object (kubectl get node NAME -o json): capacity, versions
     #[arg(long, value_name = "FILE")]
@@ -57,10 +69,6 @@ pub struct NodeArgs {
     /// Who creates cgroups: cgroupfs or systemd
     #[arg(long, value_name = "DRIVER", value_parser = one_of::<CgroupDriver>(["cgroupfs", "systemd"]))]
     cgroup_driver: Option<CgroupDriver>,
-
-    /// The cgroup above kubepods
-    #[arg(long, value_name = "PATH")]
-    cgroup_root: Option<String>,
 
     /// Feature gates, such as MemoryQoS=true,PodLevelResources=false
     #[arg(long, value_name = "GATES")]
@@ -140,12 +148,7 @@ pub struct Described {
     pub notes: Vec<String>,
 }
 
-impl NodeArgs {
-    /// Returns the files that are read; not those of the drop-ins.
-    pub fn files(&self) -> impl Iterator<Item = &String> {
-        self.kubelet_config.iter().chain(&self.node_file)
-    }
-
+impl RootArgs {
     /// Reads the kubelet's configuration, if it is given.
     pub fn given_config(&self) -> Result<Option<GivenConfig>, Failure> {
         if self.kubelet_config.is_none() && self.kubelet_config_dir.is_none() {
@@ -168,10 +171,17 @@ impl NodeArgs {
         let per_qos = config.and_then(|config| config.get("cgroupsPerQOS")?.as_bool());
         (root.unwrap_or("/").to_owned(), per_qos.unwrap_or(true))
     }
+}
+
+impl NodeArgs {
+    /// Returns the files that are read; not those of the drop-ins.
+    pub fn files(&self) -> impl Iterator<Item = &String> {
+        self.root.kubelet_config.iter().chain(&self.node_file)
+    }
 
     /// Reads the files that are named and describes the node.
     pub fn gather(&self) -> Result<Described, Failure> {
-        let GivenConfig { config, notes } = self.given_config()?.unwrap_or_default();
+        let GivenConfig { config, notes } = self.root.given_config()?.unwrap_or_default();
         self.describe(FoundNode { config, notes, ..FoundNode::default() })
     }
 
@@ -207,7 +217,7 @@ impl NodeArgs {
         let not_yaml = |flag: &str, text: &str| format!("{flag} {text}: the value is no YAML");
         for (flag, field, value) in [
             ("--cgroup-driver", "cgroupDriver", driver.as_ref()),
-            ("--cgroup-root", "cgroupRoot", self.cgroup_root.as_ref()),
+            ("--cgroup-root", "cgroupRoot", self.root.cgroup_root.as_ref()),
         ] {
             if let Some(value) = value {
                 assign(config, field, value, Origin::Flag(flag))
@@ -291,7 +301,7 @@ impl NodeArgs {
             _ => {}
         }
         let is_whole_file = matches!(&error, DescribeError::Config { origin: None, .. });
-        let file = self.kubelet_config.as_ref().filter(|_| is_whole_file);
+        let file = self.root.kubelet_config.as_ref().filter(|_| is_whole_file);
         let failure = Failure::usage(match file {
             Some(file) => anyhow::Error::new(error).context(shown(file).to_owned()),
             None => error.into(),

@@ -1,12 +1,14 @@
 //! `kq snapshot`
 
 use crate::exit::{Code, Failure, note};
-use crate::live::{SourceArgs, Wants, gather};
-use crate::node_args::NodeArgs;
+use crate::live::{SourceArgs, Wants, forget_secrets, gather};
+use crate::node_args::{GivenConfig, RootArgs};
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
 use kq::facts::live::missing;
+use kq::facts::snapshot::RecordedConfig;
+use kq::facts::sought::Sought;
 
 /// Store everything that kq can find out about this node
 ///
@@ -27,12 +29,20 @@ pub struct Args {
 
     #[command(flatten)]
     sources: SourceArgs,
+
+    #[command(flatten)]
+    root: RootArgs,
 }
 
 impl Args {
     /// Gathers and stores.
     pub fn run(self) -> Result<Code, Failure> {
-        let snapshot = gather(&self.sources, &NodeArgs::default(), None, Wants::ALL)?;
+        let given = self.root.given_config()?;
+        let config = given.as_ref().map(|given| &given.config.value);
+        let mut snapshot = gather(&self.sources, &self.root, config, Wants::ALL)?;
+        if let Some(given) = &given {
+            snapshot.kubelet_config = Sought::found("--kubelet-config", recorded(given));
+        }
         match &self.output {
             None => write::value(Output::Json, &snapshot)?,
             Some(path) => {
@@ -41,7 +51,7 @@ impl Args {
                 write_snapshot(path, &json).map_err(Failure::missing)?;
             }
         }
-        for reason in missing(&snapshot, false) {
+        for reason in missing(&snapshot, given.is_some()) {
             note("missing", &reason);
         }
         if snapshot.cgroups.found.is_none() {
@@ -49,5 +59,18 @@ impl Args {
             note("missing", &format!("the cgroup tree could not be read ({reason})"));
         }
         Ok(Code::Answered)
+    }
+}
+
+/// Returns a configuration that was given as one that was found.
+fn recorded(given: &GivenConfig) -> RecordedConfig {
+    let origins = given.config.origins.iter();
+    let mut value = given.config.value.clone();
+    forget_secrets(&mut value);
+    RecordedConfig {
+        value,
+        read_as: given.config.source,
+        origins: origins.map(|(field, origin)| (field.clone(), origin.to_string())).collect(),
+        notes: given.notes.clone(),
     }
 }

@@ -216,11 +216,11 @@ fn manifests_are_those_that_the_kubelet_reads() {
 #[test]
 fn state_is_read_as_it_is() {
     let node = node(&[("/data/cpu_manager_state", "{}"), ("/data/device-plugins/x", "")]);
-    node.write("/data/device-plugins/kubelet_internal_checkpoint", b"\xff");
+    node.write("/data/dra_manager_state", b"\xff");
     let state = read_state_files(&node.root, "/data/");
     assert_eq!(state.get("cpu_manager_state"), Some(&Text::Read("{}".to_owned())));
     assert_eq!(
-        state.get("device-plugins/kubelet_internal_checkpoint"),
+        state.get("dra_manager_state"),
         Some(&Text::Unreadable("not text in UTF-8".to_owned()))
     );
     assert_eq!(state.get("memory_manager_state"), Some(&Text::Absent));

@@ -1,16 +1,16 @@
 //! A live node, described: everything that the questions about its cgroups rest on.
 
+use super::live_tree::{Gathered, tree_of};
 use crate::exit::Failure;
-use crate::live::{SourceArgs, Wants, gather};
+use crate::live::{SourceArgs, Wants};
 use crate::node_args::{Described, FoundNode, NodeArgs};
 use anyhow::anyhow;
 use kq::cgroup::files::CgroupDriver;
-use kq::cgroup::live::place::kubelet_roots;
 use kq::cgroup::plan::RuntimeFormula;
 use kq::edge::input::{read_input, shown};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::describe::ConfigSource;
-use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources, missing};
+use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources};
 use kq::facts::node::Node;
 use kq::facts::runtime::RuntimeFacts;
 use kq::facts::snapshot::Snapshot;
@@ -52,21 +52,17 @@ impl LiveNode {
         wants: Wants,
         files: &[String],
     ) -> Result<Self, Failure> {
-        let given_config = args.given_config()?;
-        let config = given_config.as_ref().map(|given| &given.config.value);
-        let snapshot = gather(sources, args, config, wants)?;
+        let wants = Wants { has_node_file: args.node_file.is_some(), ..wants };
+        let gathered = Gathered::gather(sources, &args.root, wants)?;
+        let Gathered { snapshot, given: given_config, roots, mut notes } = gathered;
         let given = read(files)?;
-        let recorded = snapshot.kubelet_config.value();
-        let (root, per_qos) =
-            args.kubelet_root(config.or(recorded.map(|recorded| &recorded.value)));
-        let roots = kubelet_roots(&root, per_qos);
-        let mut notes = missing(&snapshot, given_config.is_some());
         let config = match given_config {
             Some(given) => {
                 notes.extend(given.notes);
                 given.config
             }
             None => {
+                let recorded = snapshot.kubelet_config.value();
                 notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
                 config_source(&snapshot)
             }
@@ -121,13 +117,7 @@ impl LiveNode {
     ///
     /// Fails when it could not be read: then there is no answer.
     pub fn tree(&self) -> Result<&CgroupTree, Failure> {
-        self.snapshot.cgroups.value().ok_or_else(|| {
-            let reason = self.snapshot.cgroups.reason();
-            Failure::missing(anyhow!("the cgroup tree could not be read: {reason}")).hint(
-                "run kq on the node, name its root folder with --host-root, or take a snapshot \
-                 there and pass it with --snapshot",
-            )
-        })
+        tree_of(&self.snapshot)
     }
 
     /// Returns what the runtime said.

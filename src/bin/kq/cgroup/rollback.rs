@@ -1,12 +1,13 @@
 //! `kq cgroup rollback`
 
 use super::change::{ChangeArgs, Files, act, conclude};
-use super::live_node::LiveNode;
+use super::live_tree::LiveTree;
 use crate::exit::{Code, Failure, note};
 use crate::live::{SourceArgs, TreeDetail, Wants};
-use crate::node_args::NodeArgs;
+use crate::node_args::RootArgs;
 use crate::write;
 use anyhow::{Context, anyhow};
+use kq::cgroup::files::{CgroupDriver, CgroupVersion};
 use kq::cgroup::live::apply::{Caution, Rollback, roll_back};
 use kq::cgroup::live::apply_report::steps_table;
 use kq::cgroup::live::compare::Rounding;
@@ -37,7 +38,7 @@ pub struct Args {
     sources: SourceArgs,
 
     #[command(flatten)]
-    node: NodeArgs,
+    root: RootArgs,
 }
 
 impl Args {
@@ -52,9 +53,9 @@ impl Args {
             .map_err(Failure::usage)?;
         let tree = Some(TreeDetail { usage: false, processes: false });
         let wants = Wants { tree, ..Wants::NAMES };
-        let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+        let live = LiveTree::gather(&self.sources, &self.root, wants)?;
         let tree = live.tree()?;
-        let version = live.node.cgroup_version;
+        let version = tree.layout.version().unwrap_or(CgroupVersion::V2);
         for step in &rollback.steps {
             let allowed = live
                 .roots
@@ -76,8 +77,13 @@ impl Args {
         self.change.ask(&format!("Take back {} values?", rollback.steps.len()))?;
         let host_root = Path::new(&live.snapshot.host_root.path);
         let files = Files(KernelFiles::new(host_root, &tree.layout));
-        let rounding =
-            Rounding { version, driver: live.node.cgroup_driver, page_size: live.node.page_size };
+        let made = live.roots.iter().find(|(_, root)| tree.get(root).is_some());
+        let rounding = Rounding {
+            version,
+            driver: made.map_or(CgroupDriver::Cgroupfs, |(driver, _)| *driver),
+            // The host's own: what it is was asked a moment ago.
+            page_size: live.snapshot.host.page_size.unwrap_or(4096),
+        };
         let caution = Caution { allow_oom: self.change.allow_oom, rounding };
         let outcome = act(&rollback.steps, &files, caution, false, |_, files, caution, tell| {
             roll_back(&rollback, files, caution, tell)

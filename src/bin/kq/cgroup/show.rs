@@ -1,10 +1,10 @@
 //! `kq cgroup show`
 
-use super::live_node::LiveNode;
+use super::live_tree::LiveTree;
 use super::subjects::Subjects;
 use crate::exit::{Code, Failure, warn};
 use crate::live::{SourceArgs, TreeDetail, Wants};
-use crate::node_args::NodeArgs;
+use crate::node_args::RootArgs;
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::cgroup::live::show::show;
@@ -47,7 +47,7 @@ pub struct Args {
     sources: SourceArgs,
 
     #[command(flatten)]
-    node: NodeArgs,
+    root: RootArgs,
 }
 
 impl Args {
@@ -67,7 +67,7 @@ impl Args {
     fn once(&self) -> Result<Code, Failure> {
         let tree = Some(TreeDetail { usage: true, processes: false });
         let wants = Wants { tree, ..Wants::NAMES };
-        let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+        let live = LiveTree::gather(&self.sources, &self.root, wants)?;
         let tree = live.tree()?;
         let subjects = Subjects { pods: self.names.clone(), files: Vec::new() };
         let named: Vec<_> = live

@@ -1,9 +1,9 @@
 //! `kq cgroup which`
 
-use super::live_node::LiveNode;
+use super::live_tree::LiveTree;
 use crate::exit::{Code, Failure, warn};
 use crate::live::{SourceArgs, TreeDetail, Wants};
-use crate::node_args::NodeArgs;
+use crate::node_args::RootArgs;
 use crate::write::{self, Output};
 use kq::cgroup::live::which::{Asked, WhichError, lines, which};
 use kq::facts::cgroup_tree::CgroupPath;
@@ -29,7 +29,7 @@ pub struct Args {
     sources: SourceArgs,
 
     #[command(flatten)]
-    node: NodeArgs,
+    root: RootArgs,
 }
 
 /// What is asked about.
@@ -54,7 +54,7 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let tree = Some(TreeDetail { usage: false, processes: true });
         let wants = Wants { tree, ..Wants::NAMES };
-        let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+        let live = LiveTree::gather(&self.sources, &self.root, wants)?;
         let tree = live.tree()?;
         let asked = match (&self.asked.pid, &self.asked.path, &self.asked.container) {
             (Some(pid), ..) => Asked::Pid(*pid),

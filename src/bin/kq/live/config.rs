@@ -218,7 +218,7 @@ fn of_process(root: &Path, process: &KubeletProcess) -> Result<(String, Recorded
 }
 
 /// Forgets the headers with which the kubelet fetches static pods: they may hold a password.
-fn forget_secrets(config: &mut Value) {
+pub fn forget_secrets(config: &mut Value) {
     if let Some(fields) = config.as_object_mut() {
         fields.remove("staticPodURLHeader");
     }

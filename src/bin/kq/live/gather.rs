@@ -6,7 +6,7 @@ use super::pods::{self, PodsQuestion};
 use super::runtime;
 use super::wants::{TreeDetail, Wants};
 use crate::exit::{Failure, note};
-use crate::node_args::NodeArgs;
+use crate::node_args::RootArgs;
 use kq::cgroup::live::place::{kubelet_roots, named_cgroup};
 use kq::edge::cgroup_tree::{TreeWants, read_tree};
 use kq::edge::clock::now;
@@ -26,7 +26,7 @@ use std::path::Path;
 /// configuration where it is given.
 pub fn gather(
     args: &SourceArgs,
-    node: &NodeArgs,
+    root_args: &RootArgs,
     config: Option<&Value>,
     wants: Wants,
 ) -> Result<Snapshot, Failure> {
@@ -36,10 +36,10 @@ pub fn gather(
             put_given(&mut snapshot, args, config.is_some(), wants)?;
             snapshot
         }
-        None => live(args, node, config, wants)?,
+        None => live(args, root_args, config, wants)?,
     };
     let found = snapshot.kubelet_config.value().map(|config| &config.value);
-    let roots = roots(node, config.or(found));
+    let roots = roots(root_args, config.or(found));
     wants.restrict(&mut snapshot, &roots);
     if args.verbose {
         tell(&snapshot);
@@ -78,7 +78,7 @@ fn put_given(
 /// had is recorded with its reason.
 fn live(
     args: &SourceArgs,
-    node: &NodeArgs,
+    root_args: &RootArgs,
     config: Option<&Value>,
     wants: Wants,
 ) -> Result<Snapshot, Failure> {
@@ -105,14 +105,14 @@ fn live(
         host: &host,
         process,
         settings: &settings,
-        has_node_file: node.node_file.is_some(),
+        has_node_file: wants.has_node_file,
         node_name: node_name.value().map(String::as_str),
     };
     let (node_object, pods) = pods::gather(&question, wants, &runtime)?;
     let cgroups = match wants.tree {
         None => Sought::default(),
         Some(detail) => {
-            let roots = roots(node, settings.value());
+            let roots = roots(root_args, settings.value());
             let beside = reserved(settings.value());
             let TreeDetail { usage, processes } = detail;
             let tree = TreeWants { roots, beside, usage, processes };
@@ -189,8 +189,8 @@ fn node_name(args: &SourceArgs, root: &Path, process: Option<&KubeletProcess>) -
 }
 
 /// Returns where the cgroup of all pods may be.
-pub fn roots(node: &NodeArgs, config: Option<&Value>) -> Vec<CgroupPath> {
-    let (root, per_qos) = node.kubelet_root(config);
+pub fn roots(args: &RootArgs, config: Option<&Value>) -> Vec<CgroupPath> {
+    let (root, per_qos) = args.kubelet_root(config);
     kubelet_roots(&root, per_qos).into_iter().map(|(_, path)| path).collect()
 }
 

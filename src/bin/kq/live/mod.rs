@@ -8,5 +8,6 @@ mod runtime;
 mod wants;
 
 pub use args::SourceArgs;
+pub use config::forget_secrets;
 pub use gather::gather;
 pub use wants::{TreeDetail, Wants};

@@ -14,6 +14,8 @@ pub struct Wants {
     pub pods: PodsWanted,
     /// The kubelet's version and the Node object.
     pub node: bool,
+    /// A Node object is given, so that none is asked for.
+    pub has_node_file: bool,
     /// What the runtime says.
     pub runtime: RuntimeWants,
     /// The cgroup tree.
@@ -45,6 +47,7 @@ impl Wants {
     pub const ALL: Self = Self {
         pods: PodsWanted::Specifications,
         node: true,
+        has_node_file: false,
         runtime: RuntimeWants::ALL,
         tree: Some(TreeDetail { usage: true, processes: true }),
         state_files: true,
@@ -54,6 +57,7 @@ impl Wants {
     pub const PLAN: Self = Self {
         pods: PodsWanted::Specifications,
         node: true,
+        has_node_file: false,
         runtime: RuntimeWants { images: false, image_filesystems: false, ..RuntimeWants::ALL },
         tree: Some(TreeDetail { usage: false, processes: false }),
         state_files: false,
@@ -63,6 +67,7 @@ impl Wants {
     pub const NAMES: Self = Self {
         pods: PodsWanted::Names,
         node: false,
+        has_node_file: false,
         runtime: RuntimeWants {
             cgroup_driver: false,
             low_level: false,

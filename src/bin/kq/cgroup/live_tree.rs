@@ -1,0 +1,84 @@
+//! The cgroup tree of a live node, with names: what can be asked without knowing what is planned.
+
+use crate::exit::Failure;
+use crate::live::{SourceArgs, Wants, gather};
+use crate::node_args::{GivenConfig, RootArgs};
+use anyhow::anyhow;
+use kq::cgroup::files::CgroupDriver;
+use kq::cgroup::live::place::kubelet_roots;
+use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq::facts::live::missing;
+use kq::facts::snapshot::Snapshot;
+use kq::facts::workloads::Workloads;
+
+/// What was gathered, and where the cgroup of all pods may be.
+pub struct Gathered {
+    /// As it was gathered.
+    pub snapshot: Snapshot,
+    /// The kubelet's configuration, where it was given.
+    pub given: Option<GivenConfig>,
+    /// Where the cgroup of all pods may be.
+    pub roots: Vec<(CgroupDriver, CgroupPath)>,
+    /// What could not be had.
+    pub notes: Vec<String>,
+}
+
+impl Gathered {
+    /// Gathers what is wanted.
+    pub fn gather(sources: &SourceArgs, args: &RootArgs, wants: Wants) -> Result<Self, Failure> {
+        let given = args.given_config()?;
+        let config = given.as_ref().map(|given| &given.config.value);
+        let snapshot = gather(sources, args, config, wants)?;
+        let found = snapshot.kubelet_config.value().map(|found| &found.value);
+        let (root, per_qos) = args.kubelet_root(config.or(found));
+        let roots = kubelet_roots(&root, per_qos);
+        let notes = missing(&snapshot, given.is_some());
+        Ok(Self { snapshot, given, roots, notes })
+    }
+}
+
+/// A tree with the names of pods and containers.
+pub struct LiveTree {
+    /// As it was gathered.
+    pub snapshot: Snapshot,
+    /// The names.
+    pub workloads: Workloads,
+    /// Where the cgroup of all pods may be.
+    pub roots: Vec<(CgroupDriver, CgroupPath)>,
+    /// What could not be had.
+    pub notes: Vec<String>,
+}
+
+impl LiveTree {
+    /// Gathers what is wanted.
+    pub fn gather(sources: &SourceArgs, args: &RootArgs, wants: Wants) -> Result<Self, Failure> {
+        let Gathered { snapshot, roots, notes, .. } = Gathered::gather(sources, args, wants)?;
+        let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
+        let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
+        Ok(Self { snapshot, workloads, roots, notes })
+    }
+
+    /// Returns the tree.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it could not be read: then there is no answer.
+    pub fn tree(&self) -> Result<&CgroupTree, Failure> {
+        tree_of(&self.snapshot)
+    }
+}
+
+/// Returns the cgroup tree of a node.
+///
+/// # Errors
+///
+/// Fails when it could not be read: then there is no answer.
+pub fn tree_of(snapshot: &Snapshot) -> Result<&CgroupTree, Failure> {
+    snapshot.cgroups.value().ok_or_else(|| {
+        let reason = snapshot.cgroups.reason();
+        Failure::missing(anyhow!("the cgroup tree could not be read: {reason}")).hint(
+            "run kq on the node, name its root folder with --host-root, or take a snapshot there \
+             and pass it with --snapshot",
+        )
+    })
+}
