@@ -6,7 +6,8 @@
 
 use crate::facts::allocatable::{OverReserved, ReservationError, node_allocatable, reservations};
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion, ParseCgroupError};
-use crate::facts::host::{CPUS_ONLINE, HUGEPAGES, HostFactError, HostFacts, MEMINFO, PID_MAX};
+use crate::facts::found_node::Live;
+use crate::facts::host::{HUGEPAGES, HostFacts};
 use crate::facts::kubelet_config::{
     CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
     aggregate, effective, read, validate,
@@ -19,10 +20,11 @@ use crate::k8s::cpuset::CpuSet;
 use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::version::{Known, KubeletVersion};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use crate::facts::found_node::LiveSources;
 
 /// Everything that can speak about a node.
 #[derive(Clone, Debug, Default)]
@@ -45,21 +47,6 @@ pub struct NodeSources {
     pub page_size: Option<i64>,
     /// What was found on a live node, or in a snapshot of it.
     pub live: Option<LiveSources>,
-}
-
-/// What was found on a live node. Everything that was said of it by hand wins over this.
-#[derive(Clone, Debug, Default)]
-pub struct LiveSources {
-    /// What the machine says of itself.
-    pub host: HostFacts,
-    /// What the kubelet's own program says, and where it is.
-    pub kubelet_version: Option<(String, String)>,
-    /// The driver that the runtime tells the kubelet to use, and how it told.
-    pub runtime_driver: Option<(CgroupDriver, String)>,
-    /// The driver that made the tree, judging by its names, and the cgroup that says so.
-    pub tree_driver: Option<(CgroupDriver, String)>,
-    /// Whether the cgroups of the tree have a limit of swap, and the cgroup that says so.
-    pub tree_swap: Option<(bool, String)>,
 }
 
 /// The kubelet's configuration as one object, and who set each of its fields.
@@ -399,82 +386,6 @@ fn capacity(sources: &NodeSources, live: &mut Live<'_>, facts: &mut Facts) -> Re
     });
     facts.add("capacity.hugepages", given, || Some(json!({})), "--capacity hugepages-2Mi=AMOUNT");
     capacity
-}
-
-/// What a live node said, and what could not be understood of it.
-struct Live<'a> {
-    sources: Option<&'a LiveSources>,
-    warnings: Vec<String>,
-}
-
-impl Live<'_> {
-    /// Reads a fact of the host; one that cannot be had is said.
-    fn host<T>(
-        &mut self,
-        source: &str,
-        read: impl Fn(&HostFacts) -> Result<T, HostFactError>,
-    ) -> Option<(T, Origin)> {
-        match read(&self.sources?.host) {
-            Ok(value) => Some((value, Origin::Source(source.to_owned()))),
-            Err(error) => {
-                let text = error.to_string();
-                if !self.warnings.contains(&text) {
-                    self.warnings.push(text);
-                }
-                None
-            }
-        }
-    }
-
-    /// Returns what the host has.
-    fn capacity(&mut self) -> Vec<(ResourceName, Quantity, Origin)> {
-        let mut found = Vec::new();
-        let number = |cpus: CpuSet| i64::try_from(cpus.len()).unwrap_or(i64::MAX);
-        let mut add = |name: ResourceName, format, said: Option<(i64, Origin)>| {
-            found.extend(
-                said.map(|(units, origin)| (name, Quantity::from_units(units, format), origin)),
-            );
-        };
-        let cpus = self.host(CPUS_ONLINE, HostFacts::cpus);
-        let cpus = cpus.map(|(cpus, origin)| (number(cpus), origin));
-        add(ResourceName::Cpu, Format::DecimalSi, cpus);
-        let memory = self.host(MEMINFO, HostFacts::memory_bytes);
-        add(ResourceName::Memory, Format::BinarySi, memory);
-        let pids = self.host(PID_MAX, HostFacts::pid_limit);
-        add("pid".into(), Format::DecimalSi, pids);
-        let hugepages = self.host(HUGEPAGES, HostFacts::hugepages);
-        for (size, bytes) in hugepages.iter().flat_map(|(sizes, _)| sizes) {
-            let origin = Origin::Source(HUGEPAGES.to_owned());
-            let name = ResourceName::from(format!("hugepages-{size}").as_str());
-            add(name, Format::BinarySi, Some((*bytes, origin)));
-        }
-        found
-    }
-
-    /// Returns the driver that the kubelet uses, and who says so when it is not its configuration.
-    ///
-    /// A kubelet asks the runtime (gate KubeletCgroupDriverFromCRI, on since 1.31) and goes by its
-    /// configuration when the runtime cannot tell. Without either, the tree shows what it is.
-    fn driver(
-        &mut self,
-        configured: CgroupDriver,
-        config: &ConfigSource,
-        version: KubeletVersion,
-    ) -> (CgroupDriver, Option<Origin>) {
-        let Some(sources) = self.sources else { return (configured, None) };
-        let origin = config.origins.get("cgroupDriver");
-        if matches!(origin, Some(Origin::Flag(_))) {
-            return (configured, None);
-        }
-        let said = |(driver, source): &(CgroupDriver, String)| {
-            (*driver, Some(Origin::Source(source.clone())))
-        };
-        match (&sources.runtime_driver, origin, &sources.tree_driver) {
-            (Some(runtime), ..) if version.at_least(31) => said(runtime),
-            (_, None, Some(tree)) => said(tree),
-            _ => (configured, None),
-        }
-    }
 }
 
 /// Tells whether a resource is of the machine, not of a device plugin.

@@ -5,6 +5,7 @@ pub mod cgroup_layout;
 pub mod cgroup_mode;
 pub mod cgroup_tree;
 pub mod describe;
+pub mod found_node;
 pub mod host;
 pub mod kubelet_config;
 pub mod kubelet_endpoint;

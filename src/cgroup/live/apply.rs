@@ -53,16 +53,22 @@ pub struct Caution {
     pub rounding: Rounding,
 }
 
+/// Is told what happens to a step.
+pub type Tell<'a> = &'a mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>;
+
 /// Does the steps until one fails. Each is looked at again right before it is done.
-pub fn apply(
+pub fn apply(steps: &[Step], files: &dyn CgroupFiles, caution: Caution, tell: Tell<'_>) -> Outcome {
+    until_one_fails(steps, tell, |index, step, tell| one(index, step, files, caution, tell))
+}
+
+fn until_one_fails(
     steps: &[Step],
-    files: &dyn CgroupFiles,
-    caution: Caution,
-    tell: &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+    tell: Tell<'_>,
+    act: impl Fn(usize, &Step, Tell<'_>) -> Result<(), String>,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     for (index, step) in steps.iter().enumerate() {
-        match one(index, step, files, caution, tell) {
+        match act(index, step, tell) {
             Ok(()) => outcome.done += 1,
             Err(reason) => {
                 // Whether anybody hears of it does not matter any more.
@@ -80,7 +86,7 @@ fn one(
     step: &Step,
     files: &dyn CgroupFiles,
     caution: Caution,
-    tell: &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+    tell: Tell<'_>,
 ) -> Result<(), String> {
     let Step { cgroup, file, from, to, .. } = step;
     let found = files.read(cgroup, file)?;
@@ -170,20 +176,10 @@ pub fn roll_back(
     rollback: &Rollback,
     files: &dyn CgroupFiles,
     caution: Caution,
-    tell: &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+    tell: Tell<'_>,
 ) -> Outcome {
-    let mut outcome = Outcome::default();
-    for (index, step) in rollback.steps.iter().enumerate() {
-        match one_back(index, step, files, caution, tell) {
-            Ok(()) => outcome.done += 1,
-            Err(reason) => {
-                let _ = tell(index, step, Event::Stopped(&reason));
-                outcome.stopped = Some(reason);
-                break;
-            }
-        }
-    }
-    outcome
+    let steps = &rollback.steps;
+    until_one_fails(steps, tell, |index, step, tell| one_back(index, step, files, caution, tell))
 }
 
 fn one_back(
@@ -191,7 +187,7 @@ fn one_back(
     step: &Step,
     files: &dyn CgroupFiles,
     caution: Caution,
-    tell: &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
+    tell: Tell<'_>,
 ) -> Result<(), String> {
     let found = files.read(&step.cgroup, &step.file)?;
     if found == step.to {

@@ -20,4 +20,5 @@ pub mod repair;
 pub mod selection;
 pub mod show;
 pub mod show_view;
+mod unplanned;
 pub mod which;

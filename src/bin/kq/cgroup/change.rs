@@ -3,7 +3,7 @@
 use crate::exit::{Code, Failure, note};
 use crate::write;
 use anyhow::anyhow;
-use kq::cgroup::live::apply::{Caution, CgroupFiles, Event, Outcome};
+use kq::cgroup::live::apply::{Caution, CgroupFiles, Event, Outcome, Tell};
 use kq::cgroup::live::apply_report::event_line;
 use kq::cgroup::live::repair::Step;
 use kq::edge::cgroup_files::KernelFiles;
@@ -70,12 +70,7 @@ pub fn act(
     files: &dyn CgroupFiles,
     caution: Caution,
     quiet: bool,
-    run: impl FnOnce(
-        &[Step],
-        &dyn CgroupFiles,
-        Caution,
-        &mut dyn FnMut(usize, &Step, Event<'_>) -> Result<(), String>,
-    ) -> Outcome,
+    run: impl FnOnce(&[Step], &dyn CgroupFiles, Caution, Tell<'_>) -> Outcome,
 ) -> Outcome {
     let total = steps.len();
     let mut tell = |index: usize, step: &Step, event: Event<'_>| {

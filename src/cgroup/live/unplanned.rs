@@ -1,0 +1,154 @@
+//! What the kernel has and nobody planned: single values, and whole cgroups.
+
+use crate::cgroup::live::compare::{is_unlimited, untouched};
+use crate::cgroup::live::diff::{Comparison, Difference, Verdict};
+use crate::cgroup::live::place::{LiveCgroup, LiveOwner, Part};
+use crate::cgroup::plan::PlannedCgroup;
+use crate::facts::cgroup_tree::{CgroupPath, FileUse, known_file};
+use crate::facts::runtime::ContainerState;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::Pod;
+
+impl<'a> Comparison<'a> {
+    /// Finds what is set in a planned cgroup and was not planned.
+    pub(super) fn unplanned_values(&mut self, cgroup: &'a PlannedCgroup<'a>, path: &CgroupPath) {
+        let version = self.context.rounding.version;
+        let Some(texts) = self.tree.get(path) else { return };
+        for name in texts.0.keys() {
+            let is_setting =
+                known_file(version, name).is_some_and(|file| file.used_for == FileUse::Setting);
+            let planned = cgroup.text(name).is_some()
+                || cgroup.missing.iter().any(|(missing, _)| missing == name);
+            let Some(actual) = texts.text(name).filter(|_| is_setting && !planned) else {
+                continue;
+            };
+            let Some(default) = untouched(name) else {
+                self.unplanned_cpus(cgroup, path, name, actual);
+                continue;
+            };
+            let is_default = actual == default
+                || (is_unlimited(name, default) && is_unlimited(name, actual))
+                || is_of_systemd(cgroup, name);
+            if is_default {
+                continue;
+            }
+            let reason = format!("nobody plans this; untouched it would be {default}");
+            self.found.push(Difference {
+                planned: None,
+                actual: Some(actual.to_owned()),
+                reason: Some(reason),
+                ..Difference::of(cgroup, Some(name), Verdict::Extra)
+            });
+        }
+    }
+
+    /// Judges a set of CPUs or memory nodes that was not planned: it is that of the cgroup above, or
+    /// none, unless the CPU manager hands out CPUs.
+    fn unplanned_cpus(
+        &mut self,
+        cgroup: &'a PlannedCgroup<'a>,
+        path: &CgroupPath,
+        name: &str,
+        actual: &str,
+    ) {
+        let above = path.parent().and_then(|parent| self.tree.get(&parent)?.text(name));
+        if actual.is_empty() || self.static_cpus || above.is_none_or(|above| above == actual) {
+            return;
+        }
+        let reason =
+            format!("nobody plans this; the cgroup above has {}", above.unwrap_or_default());
+        self.found.push(Difference {
+            actual: Some(actual.to_owned()),
+            reason: Some(reason),
+            ..Difference::of(cgroup, Some(name), Verdict::Extra)
+        });
+    }
+
+    /// Finds the cgroups that nobody planned.
+    pub(super) fn unplanned(&mut self, live: &[LiveCgroup<'a>], ended: &[&Pod]) {
+        for cgroup in live {
+            if self.planned_paths.contains(cgroup.path) {
+                continue;
+            }
+            let selected = match cgroup.owner.pod() {
+                None => self.context.selection.is_all(),
+                Some(pod) => {
+                    let name = pod.name.map(|pod| (pod.namespace.as_str(), pod.name.as_str()));
+                    let (namespace, name) = name.unwrap_or_default();
+                    self.context.selection.has(namespace, name, &pod.uid)
+                }
+            };
+            if !selected {
+                continue;
+            }
+            let judged = match &cgroup.owner {
+                LiveOwner::Pod(pod) => Some(self.unplanned_pod(&pod.uid, ended)),
+                LiveOwner::Container(container) => self.unplanned_container(cgroup, container.part),
+                LiveOwner::Stranger => {
+                    Some((Verdict::Extra, "no kubelet makes such a cgroup".to_owned()))
+                }
+                // The plan has these; they are on another path only under another driver.
+                LiveOwner::Kubepods | LiveOwner::Qos(_) => {
+                    Some((Verdict::Extra, "the plan has this level elsewhere".to_owned()))
+                }
+                LiveOwner::Inside(_) => None,
+            };
+            if let Some((verdict, reason)) = judged {
+                self.found.push(Difference::of_live(cgroup, verdict, reason));
+            }
+        }
+    }
+
+    fn unplanned_pod(&self, uid: &str, ended: &[&Pod]) -> (Verdict, String) {
+        let known = self.context.workloads.pod(uid);
+        if ended.iter().any(|pod| effective_uid(pod) == uid) {
+            return (Verdict::Extra, "the pod has ended; the kubelet removes this soon".to_owned());
+        }
+        match (self.context.incomplete, known) {
+            (Some(reason), Some(_)) => (Verdict::Unknown, reason.to_owned()),
+            (Some(reason), None) if !self.context.runtime_known => {
+                (Verdict::Unknown, reason.to_owned())
+            }
+            (_, None) => (Verdict::Extra, "orphan: nobody knows a pod of this UID".to_owned()),
+            (None, Some(pod)) if pod.known => {
+                (Verdict::Extra, "the pod's cgroup belongs to another QoS class".to_owned())
+            }
+            (None, Some(_)) => {
+                let reason = "orphan: the runtime has a sandbox of it, the node has no such pod";
+                (Verdict::Extra, reason.to_owned())
+            }
+        }
+    }
+
+    fn unplanned_container(
+        &self,
+        cgroup: &LiveCgroup<'_>,
+        part: Part<'_>,
+    ) -> Option<(Verdict, String)> {
+        let parent = cgroup.path.parent()?;
+        if !self.planned_paths.contains(&parent) {
+            // Said of the pod already.
+            return None;
+        }
+        match part {
+            Part::Sandbox | Part::Monitor => None,
+            Part::Container(_, ContainerState::Exited) => {
+                Some((Verdict::Extra, "the container has exited".to_owned()))
+            }
+            Part::Container(..) => {
+                Some((Verdict::Extra, "the pod has no such container any more".to_owned()))
+            }
+            Part::Unknown if self.context.runtime_known => {
+                Some((Verdict::Extra, "the runtime knows no container of this id".to_owned()))
+            }
+            Part::Unknown => {
+                Some((Verdict::Unknown, "no runtime says whose container this is".to_owned()))
+            }
+        }
+    }
+}
+
+/// systemd limits the tasks of every scope that it makes (`DefaultTasksMax`).
+fn is_of_systemd(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
+    file == "pids.max" && cgroup.path.ends_with(".scope")
+}

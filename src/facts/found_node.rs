@@ -1,0 +1,101 @@
+//! What a live node says of itself, on its way into a description.
+
+use crate::facts::cgroup_mode::CgroupDriver;
+use crate::facts::describe::ConfigSource;
+use crate::facts::host::{CPUS_ONLINE, HUGEPAGES, HostFactError, HostFacts, MEMINFO, PID_MAX};
+use crate::facts::origin::Origin;
+use crate::k8s::cpuset::CpuSet;
+use crate::k8s::pod::ResourceName;
+use crate::k8s::quantity::{Format, Quantity};
+use crate::k8s::version::KubeletVersion;
+
+/// What was found on a live node. Everything that was said of it by hand wins over this.
+#[derive(Clone, Debug, Default)]
+pub struct LiveSources {
+    /// What the machine says of itself.
+    pub host: HostFacts,
+    /// What the kubelet's own program says, and where it is.
+    pub kubelet_version: Option<(String, String)>,
+    /// The driver that the runtime tells the kubelet to use, and how it told.
+    pub runtime_driver: Option<(CgroupDriver, String)>,
+    /// The driver that made the tree, judging by its names, and the cgroup that says so.
+    pub tree_driver: Option<(CgroupDriver, String)>,
+    /// Whether the cgroups of the tree have a limit of swap, and the cgroup that says so.
+    pub tree_swap: Option<(bool, String)>,
+}
+
+/// What a live node said, and what could not be understood of it.
+pub(super) struct Live<'a> {
+    pub(super) sources: Option<&'a LiveSources>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Live<'_> {
+    /// Reads a fact of the host; one that cannot be had is said.
+    pub(super) fn host<T>(
+        &mut self,
+        source: &str,
+        read: impl Fn(&HostFacts) -> Result<T, HostFactError>,
+    ) -> Option<(T, Origin)> {
+        match read(&self.sources?.host) {
+            Ok(value) => Some((value, Origin::Source(source.to_owned()))),
+            Err(error) => {
+                let text = error.to_string();
+                if !self.warnings.contains(&text) {
+                    self.warnings.push(text);
+                }
+                None
+            }
+        }
+    }
+
+    /// Returns what the host has.
+    pub(super) fn capacity(&mut self) -> Vec<(ResourceName, Quantity, Origin)> {
+        let mut found = Vec::new();
+        let number = |cpus: CpuSet| i64::try_from(cpus.len()).unwrap_or(i64::MAX);
+        let mut add = |name: ResourceName, format, said: Option<(i64, Origin)>| {
+            found.extend(
+                said.map(|(units, origin)| (name, Quantity::from_units(units, format), origin)),
+            );
+        };
+        let cpus = self.host(CPUS_ONLINE, HostFacts::cpus);
+        let cpus = cpus.map(|(cpus, origin)| (number(cpus), origin));
+        add(ResourceName::Cpu, Format::DecimalSi, cpus);
+        let memory = self.host(MEMINFO, HostFacts::memory_bytes);
+        add(ResourceName::Memory, Format::BinarySi, memory);
+        let pids = self.host(PID_MAX, HostFacts::pid_limit);
+        add("pid".into(), Format::DecimalSi, pids);
+        let hugepages = self.host(HUGEPAGES, HostFacts::hugepages);
+        for (size, bytes) in hugepages.iter().flat_map(|(sizes, _)| sizes) {
+            let origin = Origin::Source(HUGEPAGES.to_owned());
+            let name = ResourceName::from(format!("hugepages-{size}").as_str());
+            add(name, Format::BinarySi, Some((*bytes, origin)));
+        }
+        found
+    }
+
+    /// Returns the driver that the kubelet uses, and who says so when it is not its configuration.
+    ///
+    /// A kubelet asks the runtime (gate KubeletCgroupDriverFromCRI, on since 1.31) and goes by its
+    /// configuration when the runtime cannot tell. Without either, the tree shows what it is.
+    pub(super) fn driver(
+        &mut self,
+        configured: CgroupDriver,
+        config: &ConfigSource,
+        version: KubeletVersion,
+    ) -> (CgroupDriver, Option<Origin>) {
+        let Some(sources) = self.sources else { return (configured, None) };
+        let origin = config.origins.get("cgroupDriver");
+        if matches!(origin, Some(Origin::Flag(_))) {
+            return (configured, None);
+        }
+        let said = |(driver, source): &(CgroupDriver, String)| {
+            (*driver, Some(Origin::Source(source.clone())))
+        };
+        match (&sources.runtime_driver, origin, &sources.tree_driver) {
+            (Some(runtime), ..) if version.at_least(31) => said(runtime),
+            (_, None, Some(tree)) => said(tree),
+            _ => (configured, None),
+        }
+    }
+}
