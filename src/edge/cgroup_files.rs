@@ -39,6 +39,20 @@ impl KernelFiles {
         self.read_text(cgroup, file).map_err(refuse)
     }
 
+    /// Returns the text of a file like [`KernelFiles::read`]; `None`: there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    pub fn read_if_there(&self, cgroup: &str, file: &str) -> Result<Option<String>, String> {
+        match self.read_text(cgroup, file) {
+            Ok(text) => Ok(Some(text)),
+            // A cgroup can go away after its file was opened.
+            Err(why) if [Errno::NOENT, Errno::NODEV].map(reason).contains(&why) => Ok(None),
+            Err(why) => Err(format!("cannot read {cgroup}/{file}: {why}")),
+        }
+    }
+
     /// Writes a text to a file, at once: the kernel takes each write for a whole value.
     ///
     /// # Errors
@@ -73,9 +87,11 @@ impl KernelFiles {
             return Err("it is no setting".to_owned());
         }
         let open = open_beneath(&mount, cgroup, file, OFlags::WRONLY | OFlags::TRUNC)?;
-        match write(&open, text.as_bytes()).map_err(reason)? {
-            count if count == text.len() => Ok(()),
-            count => Err(format!("{count} of {} bytes were taken", text.len())),
+        // The kernel passes over a write of nothing; the end of a line is nothing to it.
+        let bytes = if text.is_empty() { "\n" } else { text }.as_bytes();
+        match write(&open, bytes).map_err(reason)? {
+            count if count == bytes.len() => Ok(()),
+            count => Err(format!("{count} of {} bytes were taken", bytes.len())),
         }
     }
 

@@ -19,9 +19,12 @@ pub enum FindKubeletError {
     },
 }
 
-/// Finds the kubelet that runs on the node. A cluster in containers has several: then the one that is
-/// not in a further namespace of processes counts, and of those the one that started first; the others
-/// are named in it. A process that ends meanwhile is none.
+/// Finds the kubelet that runs on the node: of several the one that started first; the others are named
+/// in it. A process that ends meanwhile is none.
+///
+/// What runs in a container is none either, whatever it calls itself: it would decide which files are
+/// read and which program is asked for its version. A container is known by a namespace of processes
+/// of its own, or by a cgroup below kubepods.
 ///
 /// # Errors
 ///
@@ -30,12 +33,12 @@ pub fn find_kubelet(root: &Path) -> Result<Option<KubeletProcess>, FindKubeletEr
     let names = list_beneath(root, "/proc")
         .map_err(|error| FindKubeletError::Processes { path: "/proc".to_owned(), error })?;
     let boot_time = boot_time(root);
-    let mut found: Vec<(usize, KubeletProcess)> = Vec::new();
+    let mut found: Vec<KubeletProcess> = Vec::new();
     for pid in names.iter().filter_map(|name| name.parse::<i32>().ok()) {
         found.extend(look_at(root, pid, boot_time));
     }
-    found.sort_by_key(|(depth, process)| (*depth, process.start_ticks, process.pid));
-    let mut found = found.into_iter().map(|(_, process)| process);
+    found.sort_by_key(|process| (process.start_ticks, process.pid));
+    let mut found = found.into_iter();
     let Some(mut first) = found.next() else { return Ok(None) };
     first.others = found.map(|process| process.pid).collect();
     if !first.others.is_empty() {
@@ -55,8 +58,8 @@ fn boot_time(root: &Path) -> Option<i64> {
     HostFacts { texts, page_size: None }.boot_time().ok()
 }
 
-/// Returns the kubelet that a process is, and in how many namespaces of processes it is.
-fn look_at(root: &Path, pid: i32, boot_time: Option<i64>) -> Option<(usize, KubeletProcess)> {
+/// Returns the kubelet that a process is.
+fn look_at(root: &Path, pid: i32, boot_time: Option<i64>) -> Option<KubeletProcess> {
     let file = |name: &str| format!("/proc/{pid}/{name}");
     let comm = read(root, &file("comm"))?;
     if !comm.starts_with('k') {
@@ -74,10 +77,13 @@ fn look_at(root: &Path, pid: i32, boot_time: Option<i64>) -> Option<(usize, Kube
         working_folder: link_beneath(root, &file("cwd")).ok(),
         boot_time,
     })?;
-    let depth = depth(&read(root, &file("status"))?);
+    let own_cgroups = read(root, &file("cgroup")).unwrap_or_default();
+    if depth(&read(root, &file("status"))?) > 1 || own_cgroups.contains("kubepods") {
+        return None;
+    }
     // The number can have gone to another process between two of the files.
     let still = start_ticks(&read(root, &file("stat"))?)?;
-    (still == process.start_ticks).then_some((depth, process))
+    (still == process.start_ticks).then_some(process)
 }
 
 /// Counts the numbers that a process has: one in each namespace that it is in, from that of the

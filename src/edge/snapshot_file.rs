@@ -6,8 +6,8 @@ use crate::facts::snapshot::{Snapshot, SnapshotError};
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// The largest snapshot that is read, unpacked: that of a node with tens of thousands of containers.
@@ -43,6 +43,14 @@ pub enum SnapshotFileError {
         /// What is wrong.
         error: SnapshotError,
     },
+    /// It was packed, and cannot be unpacked any more.
+    #[error("snapshot {path} is cut off or damaged: take it again ({reason})")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// It could not be written.
     #[error(transparent)]
     Write(#[from] ReplaceError),
@@ -66,6 +74,7 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
     let refuse = |stopped| match stopped {
         Stopped::System(error) => SnapshotFileError::Read { path: path.to_owned(), error },
         Stopped::TooLarge => SnapshotFileError::TooLarge { path: path.to_owned(), limit },
+        Stopped::Damaged(reason) => SnapshotFileError::Damaged { path: path.to_owned(), reason },
     };
     let bytes = match path {
         "-" => bounded(io::stdin().lock(), limit),
@@ -88,7 +97,18 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
 pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> {
     let compressed = path.ends_with(".zst");
     let packed = compressed.then(|| compress_to_vec(json, CompressionLevel::Fastest));
-    replace(Path::new(path), packed.as_deref().unwrap_or(json))?;
+    let content = packed.as_deref().unwrap_or(json);
+    let refuse = |error| ReplaceError { path: path.to_owned(), error };
+    match fs::metadata(path) {
+        // What is no file is written to; replaced by one, a device would be lost.
+        Ok(found) if !found.is_file() => {
+            let mut device = OpenOptions::new().write(true).open(path).map_err(refuse)?;
+            device.write_all(content).map_err(refuse)?;
+        }
+        // Behind a link, the file itself is replaced.
+        Ok(_) => replace(&fs::canonicalize(path).map_err(refuse)?, content)?,
+        Err(_) => replace(Path::new(path), content)?,
+    }
     Ok(())
 }
 
@@ -96,6 +116,7 @@ pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> 
 enum Stopped {
     System(io::Error),
     TooLarge,
+    Damaged(String),
 }
 
 /// Reads all that is allowed.
@@ -108,9 +129,7 @@ fn bounded(reader: impl Read, limit: u64) -> Result<Vec<u8>, Stopped> {
 /// Unpacks frame after frame: some programs make several of one file. What is damaged in a way that
 /// still can be unpacked shows in the sum at the end of a frame.
 fn unpack(mut packed: &[u8], limit: u64) -> Result<Vec<u8>, Stopped> {
-    let broken = |error: &dyn std::fmt::Display| {
-        Stopped::System(io::Error::other(format!("not what Zstandard writes: {error}")))
-    };
+    let broken = |error: &dyn std::fmt::Display| Stopped::Damaged(error.to_string());
     let mut bytes = Vec::new();
     while !packed.is_empty() {
         let mut decoder = match StreamingDecoder::new(&mut packed) {
@@ -128,7 +147,7 @@ fn unpack(mut packed: &[u8], limit: u64) -> Result<Vec<u8>, Stopped> {
         let rest = limit - bytes.len() as u64;
         let frame = bounded(&mut decoder, rest).map_err(|stopped| match stopped {
             Stopped::System(error) => broken(&error),
-            Stopped::TooLarge => Stopped::TooLarge,
+            other => other,
         })?;
         let said = decoder.decoder.get_checksum_from_data();
         if said.is_some() && said != decoder.decoder.get_calculated_checksum() {

@@ -57,6 +57,9 @@ struct Mount<'a> {
     options: &'a str,
 }
 
+/// Where a kubelet looks for the unified hierarchy.
+const UNIFIED: &str = "/sys/fs/cgroup";
+
 impl CgroupLayout {
     /// Returns which interface the kubelet uses: the unified hierarchy when it is mounted at the place
     /// where the kubelet looks for it, and no v1 controller is in use. (A hybrid layout, with v1
@@ -64,7 +67,8 @@ impl CgroupLayout {
     /// of `opencontainers/cgroups` looks at the file system type of `/sys/fs/cgroup`.)
     pub fn version(&self) -> Option<CgroupVersion> {
         let is_v1 = self.controllers.keys().any(|name| !name.starts_with("name="));
-        match (is_v1, &self.unified) {
+        match (is_v1, self.unified.as_deref()) {
+            (_, Some(UNIFIED)) => Some(CgroupVersion::V2),
             (true, _) => Some(CgroupVersion::V1),
             (false, Some(_)) => Some(CgroupVersion::V2),
             (false, None) => None,

@@ -302,7 +302,17 @@ fn configuration(
     if source.value.is_null() {
         return Ok(KubeletConfiguration::default());
     }
-    let reading = read(&source.value, source.source.unwrap_or(Source::Flags), version);
+    // What a kubelet says of itself may be newer than kq; what is typed may not be misspelt.
+    let fields = source.value.as_object().into_iter().flatten();
+    let typed = fields
+        .filter(|(field, _)| matches!(source.origins.get(field.as_str()), Some(Origin::Flag(_))));
+    let typed: serde_json::Map<String, Value> =
+        typed.map(|(field, value)| (field.clone(), value.clone())).collect();
+    let reading = match source.source {
+        Some(Source::Configz) => read(&Value::Object(typed), Source::Flags, version)
+            .and_then(|_| read(&source.value, Source::Configz, version)),
+        read_as => read(&source.value, read_as.unwrap_or(Source::Flags), version),
+    };
     let reading = reading.map_err(|mut errors| {
         let error = errors.remove(0);
         let origin = error.field().and_then(|field| source.origins.get(field)).cloned();

@@ -121,11 +121,15 @@ pub fn incomplete(
     if !found.value.left_out.is_empty() {
         return Some(format!("{} pods could not be read", found.value.left_out.len()));
     }
-    if found.value.source.is_complete() {
+    let source = found.value.source;
+    if source == PodSource::Kubelet {
+        // It runs the pods; there are no others.
         return None;
     }
-    let source = found.value.source;
     let Some(sandboxes) = runtime.and_then(|runtime| runtime.sandboxes.value()) else {
+        if source.is_complete() {
+            return None;
+        }
         return Some(format!("{source} may not have all pods, and no runtime tells of others"));
     };
     let is_known = |uid: &str| known.iter().any(|pod| effective_uid(pod) == uid);

@@ -21,7 +21,7 @@ pub struct RuntimeFacts {
     /// It does not lower `oom_score_adj` of a container below its own (containerd's
     /// `restrict_oom_score_adj`).
     #[serde(default)]
-    pub restricts_oom_score: bool,
+    pub restricts_oom_score: Option<bool>,
     /// `ListPodSandbox`
     pub sandboxes: Sought<Vec<Sandbox>>,
     /// `ListContainers`

@@ -1,18 +1,18 @@
 //! Doing what a plan of steps says, one after the other.
 
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
-use crate::cgroup::live::repair::{Step, is_below, usage_beside};
+use crate::cgroup::live::repair::{Step, is_cut_below, usage_beside};
 use crate::cgroup::report::API_VERSION;
 use serde::{Deserialize, Serialize};
 
 /// The kernel's files, for those who change them.
 pub trait CgroupFiles {
-    /// Returns the text of a file without its line end.
+    /// Returns the text of a file without its line end; `None`: it is not there, or not any more.
     ///
     /// # Errors
     ///
     /// Fails with the reason, in words.
-    fn read(&self, cgroup: &str, file: &str) -> Result<String, String>;
+    fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String>;
 
     /// Writes a text to a file.
     ///
@@ -31,6 +31,8 @@ pub enum Event<'a> {
     Done(&'a str),
     /// It was not necessary: the kernel has the text already.
     Already(&'a str),
+    /// The cgroup is gone, and what was written to it with it.
+    Gone,
     /// Nothing more is done, for this reason.
     Stopped(&'a str),
 }
@@ -81,6 +83,37 @@ fn until_one_fails(
     outcome
 }
 
+/// Looks at what a step would change: it has to be as expected, and no limit may be cut below what is
+/// in use.
+///
+/// # Errors
+///
+/// Fails with the reason why the step must not be done.
+pub fn look(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<(), String> {
+    let Step { cgroup, file, from, to, .. } = step;
+    let found = read_there(files, cgroup, file)?;
+    if found != *from {
+        return Err(format!(
+            "expected {from:?}, found {found:?}: it changed since the plan was made"
+        ));
+    }
+    if let Some(counter) = usage_beside(file).filter(|_| !caution.allow_oom) {
+        let usage = read_there(files, cgroup, counter)?;
+        let usage =
+            usage.parse().map_err(|_| format!("{counter} is {usage:?}, expected a number"))?;
+        if is_cut_below(file, from, to, usage) {
+            return Err(format!(
+                "{to} is below what is in use now, {usage} ({counter}): --allow-oom sets it"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn read_there(files: &dyn CgroupFiles, cgroup: &str, file: &str) -> Result<String, String> {
+    files.read(cgroup, file)?.ok_or_else(|| format!("{cgroup}/{file} is not there"))
+}
+
 fn one(
     index: usize,
     step: &Step,
@@ -89,24 +122,18 @@ fn one(
     tell: Tell<'_>,
 ) -> Result<(), String> {
     let Step { cgroup, file, from, to, .. } = step;
-    let found = files.read(cgroup, file)?;
-    if found != *from {
-        return Err(format!("expected {from}, found {found}: it changed since the plan was made"));
-    }
-    if let Some(counter) = usage_beside(file).filter(|_| !caution.allow_oom) {
-        let usage = files.read(cgroup, counter)?;
-        let usage =
-            usage.parse().map_err(|_| format!("{counter} is {usage:?}, expected a number"))?;
-        if is_below(file, to, usage) {
-            return Err(format!("{to} is below what is in use now, {usage} ({counter})"));
-        }
-    }
+    look(step, files, caution)?;
     tell(index, step, Event::Begins)?;
     files.write(cgroup, file, to)?;
-    let kept = files.read(cgroup, file)?;
+    let kept = read_there(files, cgroup, file)?;
     match compare(file, to, &kept, caution.rounding) {
         Kept::Same | Kept::Rounded(_) => tell(index, step, Event::Done(&kept)),
-        Kept::Other => Err(format!("wrote {to}, and the kernel kept {kept}")),
+        Kept::Other => {
+            // Nobody asked for what the kernel made of it; the way back would not know it either.
+            let back = files.write(cgroup, file, from);
+            let back = back.map_or_else(|error| error, |()| format!("{from} was put back"));
+            Err(format!("wrote {to}, and the kernel kept {kept}; {back}"))
+        }
     }
 }
 
@@ -189,9 +216,33 @@ fn one_back(
     caution: Caution,
     tell: Tell<'_>,
 ) -> Result<(), String> {
-    let found = files.read(&step.cgroup, &step.file)?;
+    match look_back(step, files, caution)? {
+        Back::Gone => tell(index, step, Event::Gone),
+        Back::Already => tell(index, step, Event::Already(&step.to)),
+        Back::Write(now) => one(index, &now, files, caution, tell),
+    }
+}
+
+/// What there is to take back of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// Nothing: the cgroup is gone.
+    Gone,
+    /// Nothing: it was never done, or was taken back.
+    Already,
+    /// This.
+    Write(Step),
+}
+
+/// Looks at what there is to take back of a step.
+///
+/// # Errors
+///
+/// Fails with the reason why it must not be touched.
+pub fn look_back(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<Back, String> {
+    let Some(found) = files.read(&step.cgroup, &step.file)? else { return Ok(Back::Gone) };
     if found == step.to {
-        return tell(index, step, Event::Already(&found));
+        return Ok(Back::Already);
     }
     // What the kernel made of the text that was written is what has to be there.
     if compare(&step.file, &step.from, &found, caution.rounding) == Kept::Other {
@@ -201,7 +252,8 @@ fn one_back(
         ));
     }
     let now = Step { from: found, ..step.clone() };
-    one(index, &now, files, caution, tell)
+    look(&now, files, caution)?;
+    Ok(Back::Write(now))
 }
 
 #[cfg(test)]
@@ -223,9 +275,8 @@ mod tests {
     }
 
     impl CgroupFiles for Kernel {
-        fn read(&self, cgroup: &str, file: &str) -> Result<String, String> {
-            let files = self.0.borrow();
-            files.get(&format!("{cgroup}/{file}")).cloned().ok_or("no such file".to_owned())
+        fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String> {
+            Ok(self.0.borrow().get(&format!("{cgroup}/{file}")).cloned())
         }
 
         fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
@@ -281,7 +332,7 @@ mod tests {
                 "changed",
                 vec![step("/k", "cpu.weight", "3", "5"), step("/k/p", "cpu.weight", "2", "9")],
                 0,
-                "expected 3, found 1",
+                "expected \"3\", found \"1\"",
             ),
             (
                 "in use",
@@ -334,6 +385,6 @@ mod tests {
         let rollback = Rollback::of(&steps, String::new());
         let outcome = roll_back(&rollback, &kernel, CAUTION, &mut |_, _, _| Ok(()));
         assert!(outcome.stopped.is_some_and(|reason| reason.contains("neither 5 nor 1")));
-        assert_eq!(kernel.read("/k", "cpu.weight").as_deref(), Ok("77"));
+        assert_eq!(kernel.read("/k", "cpu.weight"), Ok(Some("77".to_owned())));
     }
 }

@@ -1,6 +1,6 @@
 //! A change as a value, and for people.
 
-use crate::cgroup::live::apply::{Event, Outcome};
+use crate::cgroup::live::apply::{Back, Event, Outcome};
 use crate::cgroup::live::repair::{Left, Refusal, Repair, Step};
 use crate::cgroup::report::API_VERSION;
 use crate::output::table::Table;
@@ -73,6 +73,23 @@ pub fn steps_table(steps: &[Step]) -> Table {
     table
 }
 
+/// Returns the steps of a way back, with what there is to do for each.
+pub fn way_back_table(steps: &[Step], looked: &[Result<Back, String>]) -> Table {
+    let headings = ["STEP", "POD", "FILE", "FROM", "TO", "STATE", "CGROUP"];
+    let mut table = Table::new(headings.map(str::to_owned).to_vec());
+    for (index, (step, looked)) in steps.iter().zip(looked).enumerate() {
+        let state = match looked {
+            Ok(Back::Write(_)) => "to do",
+            Ok(Back::Already) => "as before",
+            Ok(Back::Gone) => "gone",
+            Err(_) => "blocked",
+        };
+        let Step { cgroup, owner, file, from, to, .. } = step.clone();
+        table.add(vec![(index + 1).to_string(), owner, file, from, to, state.to_owned(), cgroup]);
+    }
+    table
+}
+
 /// Returns what happens to a step as a line.
 pub fn event_line(index: usize, total: usize, step: &Step, event: Event<'_>) -> String {
     let Step { cgroup, file, from, to, .. } = step;
@@ -81,6 +98,7 @@ pub fn event_line(index: usize, total: usize, step: &Step, event: Event<'_>) -> 
         Event::Begins => format!("{place}: {from} -> {to} ..."),
         Event::Done(kept) => format!("{place}: done, is {kept}"),
         Event::Already(kept) => format!("{place}: is {kept} already"),
+        Event::Gone => format!("{place}: gone with its cgroup"),
         Event::Stopped(reason) => format!("{place}: stopped: {reason}"),
     }
 }

@@ -6,7 +6,7 @@ use crate::cgroup::live::place::{LiveCgroup, LivePlace};
 use crate::cgroup::live::selection::Selection;
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup};
 use crate::cgroup::report::Place;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::{Workloads, effective_uid};
 use crate::k8s::pod::Pod;
@@ -92,6 +92,9 @@ pub struct Difference<'a> {
     pub reason: Option<String>,
     /// `kubelet` or `runtime`.
     pub writer: Option<&'static str>,
+    /// A resize of the pod is not finished, and changes this value.
+    #[serde(skip)]
+    pub is_resizing: bool,
     /// The steps to what is planned.
     #[serde(serialize_with = "because_of")]
     pub because: &'a [Step],
@@ -154,11 +157,15 @@ pub fn absent_controllers(plan: &Plan<'_>, tree: &CgroupTree) -> BTreeSet<String
         });
     }
     planned.remove("oom_score_adj");
+    let Some(version) = tree.layout.version() else { return planned };
     for name in tree.cgroups.values().flat_map(|texts| texts.0.keys()) {
         if planned.is_empty() {
             break;
         }
-        planned.remove(controller(name));
+        // A kernel can count for a controller that is off.
+        if known_file(version, name).is_some_and(|file| file.used_for == FileUse::Setting) {
+            planned.remove(controller(name));
+        }
     }
     planned
 }
@@ -207,7 +214,7 @@ impl<'a> Comparison<'a> {
                 continue;
             }
             let actual = match file.file.as_ref() {
-                "oom_score_adj" => self.score(&path),
+                "oom_score_adj" => self.score(&path, Some(&file.value)),
                 name => texts.text(name).map(str::to_owned),
             };
             let found = self.value(cgroup, &file.file, &file.value, actual, &file.because);
@@ -215,7 +222,7 @@ impl<'a> Comparison<'a> {
         }
         for (file, fact) in &cgroup.missing {
             let actual = match *file {
-                "oom_score_adj" => self.score(&path),
+                "oom_score_adj" => self.score(&path, None),
                 name => texts.text(name).map(str::to_owned),
             };
             let reason = format!("{fact} ({})", fact.flag());
@@ -264,11 +271,19 @@ impl<'a> Comparison<'a> {
                 (found.verdict, found.reason) = (Verdict::Rounded, Some(reason));
             }
             Kept::Other => {
+                found.is_resizing = self.is_resizing(cgroup, file, planned);
                 (found.verdict, found.reason) = self.other_text(cgroup, file, planned, &actual);
             }
         }
         found.actual = Some(actual);
         found
+    }
+
+    /// Tells whether an unfinished resize changes a value.
+    fn is_resizing(&self, cgroup: &PlannedCgroup<'_>, file: &str, planned: &str) -> bool {
+        let mut earlier =
+            self.resizing.iter().filter_map(|(_, plan)| plan.get(cgroup.path.as_str()));
+        earlier.any(|earlier| earlier.text(file).is_some_and(|text| text != planned))
     }
 
     /// Says why the kernel has no text where one is planned.
@@ -400,11 +415,15 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Returns `oom_score_adj` of the first process of a container.
-    fn score(&self, path: &CgroupPath) -> Option<String> {
+    /// Returns `oom_score_adj` of a container: what is planned, if one of its processes has that (a
+    /// program may change the score of those that it starts), else that of the first one.
+    fn score(&self, path: &CgroupPath, planned: Option<&str>) -> Option<String> {
         let within = self.tree.within(path);
-        let pid = within.flat_map(|(_, texts)| texts.pids()).min()?;
-        self.tree.oom_score_adj.get(&pid).cloned()
+        let pids: Vec<i32> = within.flat_map(|(_, texts)| texts.pids()).collect();
+        let scores = || pids.iter().filter_map(|pid| self.tree.oom_score_adj.get(pid));
+        let as_planned = scores().find(|score| Some(score.as_str()) == planned);
+        let first = || self.tree.oom_score_adj.get(pids.iter().min()?);
+        as_planned.or_else(first).cloned()
     }
 }
 
@@ -423,6 +442,7 @@ impl<'a> Difference<'a> {
             verdict,
             reason: None,
             writer: Some(cgroup.owner.writer()),
+            is_resizing: false,
             because: &[],
         }
     }
@@ -441,6 +461,7 @@ impl<'a> Difference<'a> {
             verdict,
             reason: Some(reason),
             writer: None,
+            is_resizing: false,
             because: &[],
         }
     }

@@ -109,9 +109,9 @@ pub fn repair(differences: &[Difference<'_>], tree: &CgroupTree, ground: Ground<
                 Ok(()) => {
                     let usage = usage_beside(&step.file)
                         .and_then(|file| tree.get(&CgroupPath::new(&step.cgroup))?.number(file));
-                    if let Some(usage) = usage
-                        .filter(|usage| !ground.allow_oom && is_below(&step.file, &step.to, *usage))
-                    {
+                    if let Some(usage) = usage.filter(|usage| {
+                        !ground.allow_oom && is_cut_below(&step.file, &step.from, &step.to, *usage)
+                    }) {
                         let Step { cgroup, file, to, .. } = step.clone();
                         repair.refusals.push(Refusal::BelowUse { cgroup, file, to, usage });
                     }
@@ -159,6 +159,12 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
             _ => "cgroups are removed by the kubelet",
         });
     };
+    if found.is_resizing {
+        return left("the kubelet is resizing the pod");
+    }
+    if found.verdict == Verdict::Extra && found.level == "container" {
+        return left("the runtime may have its own reason for it");
+    }
     if file == "oom_score_adj" {
         return left("it belongs to each process; restart the container");
     }
@@ -204,6 +210,8 @@ pub fn check(step: &Step, ground: Ground<'_>) -> Result<(), Refusal> {
     let leaves = step.cgroup.split('/').any(|part| matches!(part, "." | ".."))
         || step.cgroup.contains(['\0', '<', '>'])
         || path.as_str() != step.cgroup
+        // Without a cgroup of their own, pods are everywhere; that is nobody's ground.
+        || ground.root.depth() == 0
         || !path.is_within(ground.root);
     if leaves {
         let root = ground.root.as_str().to_owned();
@@ -219,7 +227,7 @@ pub fn check(step: &Step, ground: Ground<'_>) -> Result<(), Refusal> {
 /// Returns the file that counts what a limit limits.
 pub fn usage_beside(file: &str) -> Option<&'static str> {
     Some(match file {
-        "memory.max" => "memory.current",
+        "memory.max" | "memory.high" => "memory.current",
         "memory.limit_in_bytes" => "memory.usage_in_bytes",
         "memory.swap.max" => "memory.swap.current",
         "pids.max" => "pids.current",
@@ -230,6 +238,11 @@ pub fn usage_beside(file: &str) -> Option<&'static str> {
 /// Tells whether a limit is below what is in use.
 pub fn is_below(file: &str, limit: &str, usage: u64) -> bool {
     !is_unlimited(file, limit) && limit.parse::<u64>().is_ok_and(|limit| limit < usage)
+}
+
+/// Tells whether a step takes a limit below what is in use; to loosen one harms nobody.
+pub fn is_cut_below(file: &str, from: &str, to: &str, usage: u64) -> bool {
+    is_below(file, to, usage) && lowers(file, from, to)
 }
 
 /// Returns the place of a step: first what is raised, top down; then what is lowered, bottom up.
@@ -267,7 +280,7 @@ fn amount(file: &str, text: &str) -> u128 {
     match text.split_once(' ') {
         Some(("max", _)) => u128::MAX,
         Some((quota, period)) => {
-            let parse = |text: &str| text.parse::<u128>().unwrap_or_default();
+            let parse = |text: &str| text.parse::<u64>().map_or(0, u128::from);
             (parse(quota) * 1_000_000).checked_div(parse(period)).unwrap_or_default()
         }
         None => text.parse().unwrap_or_default(),

@@ -3,7 +3,7 @@
 use crate::cgroup::live::compare::{is_unlimited, untouched};
 use crate::cgroup::live::diff::{Comparison, Difference, Verdict};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, Part};
-use crate::cgroup::plan::PlannedCgroup;
+use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::facts::cgroup_tree::{CgroupPath, FileUse, known_file};
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
@@ -28,7 +28,7 @@ impl<'a> Comparison<'a> {
             };
             let is_default = actual == default
                 || (is_unlimited(name, default) && is_unlimited(name, actual))
-                || is_of_systemd(cgroup, name);
+                || is_of_runtime(cgroup, name);
             if is_default {
                 continue;
             }
@@ -52,7 +52,10 @@ impl<'a> Comparison<'a> {
         actual: &str,
     ) {
         let above = path.parent().and_then(|parent| self.tree.get(&parent)?.text(name));
-        if actual.is_empty() || self.static_cpus || above.is_none_or(|above| above == actual) {
+        if actual.is_empty()
+            || self.static_cpus
+            || above.is_none_or(|above| above.is_empty() || above == actual)
+        {
             return;
         }
         let reason =
@@ -148,7 +151,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// systemd limits the tasks of every scope that it makes (`DefaultTasksMax`).
-fn is_of_systemd(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
-    file == "pids.max" && cgroup.path.ends_with(".scope")
+/// Runtimes limit the processes of a container by their own configuration (`pids_limit` of CRI-O), and
+/// so does systemd in every scope that it makes (`DefaultTasksMax`).
+fn is_of_runtime(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
+    file == "pids.max" && matches!(cgroup.owner, Owner::Container { .. })
 }

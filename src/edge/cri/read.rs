@@ -50,7 +50,7 @@ pub fn read_runtime(
     // Closes the connection before a program is waited for.
     drop(runtime);
     if let Some(info) = info {
-        facts.restricts_oom_score = info.as_ref().is_ok_and(RuntimeInfo::restricts_oom_score);
+        facts.restricts_oom_score = info.as_ref().ok().map(RuntimeInfo::restricts_oom_score);
         let left = time.end.saturating_duration_since(Instant::now());
         facts.low_level = low_level_of(info, endpoint, socket, host_root, left);
     }

@@ -156,6 +156,15 @@ impl ConfigError {
     }
 }
 
+/// Returns a value for a message. What is in a list or an object can be a password.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(entries) => format!("a list of {}", entries.len()),
+        Value::Object(entries) => format!("an object with {} fields", entries.len()),
+        scalar => scalar.to_string(),
+    }
+}
+
 /// Reads a configuration for a kubelet of some version; the errors are all there are.
 pub fn read(
     value: &Value,
@@ -219,7 +228,7 @@ impl Check {
                 let names = known.iter().map(|(name, ..)| *name);
                 let error = ConfigError::UnknownField {
                     path,
-                    value: value.to_string(),
+                    value: shown(value),
                     nearest: nearest(name, names),
                 };
                 match self.source {

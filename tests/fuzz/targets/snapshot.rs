@@ -124,7 +124,7 @@ fn compare(
             },
             incomplete: incomplete.as_deref(),
             runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
-            restricts_oom_score: runtime.map(|runtime| runtime.restricts_oom_score),
+            restricts_oom_score: runtime.and_then(|runtime| runtime.restricts_oom_score),
             selection: &everything,
             resizing: &resizing,
         },

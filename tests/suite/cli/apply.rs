@@ -40,7 +40,7 @@ fn texts(node: &FakeNode) -> BTreeMap<String, String> {
 fn what_drifts_is_written_and_can_be_taken_back() {
     let node = drifting();
     let before = texts(&node);
-    let ran = node.with_pods("cgroup apply --yes --rollback-file back.json").run();
+    let ran = node.described("cgroup apply --yes --rollback-file back.json").run();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert_eq!(node.differences(), Vec::<String>::new());
     // Raised from the top down, then lowered from the bottom up.
@@ -60,7 +60,7 @@ fn what_drifts_is_written_and_can_be_taken_back() {
             "/kubepods/burstable/podaaaa-1/cpu.weight",
         ]
     );
-    let ran = node.with_pods("cgroup apply --yes").run();
+    let ran = node.described("cgroup apply --yes").run();
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "nothing to write\n"), "{}", ran.stderr);
     let ran = node.kq("cgroup rollback back.json --yes").run();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
@@ -110,7 +110,7 @@ fn kill_after(node: &FakeNode, told: usize) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_kq"))
         .args(["cgroup", "apply", "--yes", "--rollback-file", "back.json", "--host-root", "root"])
         .args(["--kubelet-config", "kubelet.yaml", "--kubelet-url", "http://127.0.0.1:1"])
-        .args(["--pods", "pods.json"])
+        .args(["--pods", "pods.json", "--kubelet-version", "1.36", "--runtime", "runc=1.3.6"])
         .env_clear()
         .current_dir(node.folder())
         .stdin(Stdio::null())
@@ -157,7 +157,7 @@ fn limits_below_use_need_a_word() {
     let node = drifting();
     let before = texts(&node);
     node.set(APP, "memory.current", "201326592");
-    let ran = node.with_pods("cgroup apply --yes").run();
+    let ran = node.described("cgroup apply --yes").run();
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     assert!(
         ran.stderr.contains("134217728 is below what is in use now, 201326592"),
@@ -165,7 +165,7 @@ fn limits_below_use_need_a_word() {
         ran.stderr
     );
     assert_eq!(texts(&node), before, "nothing was written");
-    let ran = node.with_pods("cgroup apply --yes --allow-oom").run();
+    let ran = node.described("cgroup apply --yes --allow-oom").run();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(node.differences(), Vec::<String>::new());
 }
@@ -189,7 +189,7 @@ fn a_planted_link_is_refused_before_any_write() {
             if link.ends_with("memory.max") { outside.join("memory.max") } else { outside.clone() };
         symlink(&target, &link).expect("a link");
         let before = fs::read_to_string(outside.join("memory.max")).expect("a file");
-        let ran = node.with_pods("cgroup apply --yes").run();
+        let ran = node.described("cgroup apply --yes").run();
         assert_ne!(ran.code, 5, "{name}: {}", ran.stderr);
         assert_eq!(
             fs::read_to_string(outside.join("memory.max")).expect("a file"),
@@ -208,7 +208,7 @@ fn a_hostile_uid_or_rollback_never_becomes_a_path() {
     let pods = fs::read_to_string(node.folder().join("pods.json")).expect("a file");
     for uid in ["../../../etc", "a/../../b", "/etc", "..", "a/b"] {
         fs::write(node.folder().join("pods.json"), pods.replace("aaaa-1", uid)).expect("a file");
-        let ran = node.with_pods("cgroup apply --yes").run();
+        let ran = node.described("cgroup apply --yes").run();
         assert!(!matches!(ran.code, 0 | 5), "{uid}: {}{}", ran.stdout, ran.stderr);
         assert_eq!(texts(&node), before, "{uid}");
     }
@@ -241,7 +241,7 @@ fn nobody_to_ask_is_a_no() {
         ("cgroup apply --dry-run", 0, ""),
         ("cgroup apply --dry-run --yes", 2, "cannot be used with"),
     ] {
-        let ran = node.with_pods(line).run();
+        let ran = node.described(line).run();
         assert_eq!(ran.code, code, "{line}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{line}: {}", ran.stderr);
         assert_eq!(texts(&node), before, "{line}");
@@ -253,8 +253,75 @@ fn a_way_back_is_never_written_over() {
     let node = drifting();
     let before = texts(&node);
     fs::write(node.folder().join("back.json"), "mine").expect("a file");
-    let ran = node.with_pods("cgroup apply --yes --rollback-file back.json").run();
+    let ran = node.described("cgroup apply --yes --rollback-file back.json").run();
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     assert_eq!(fs::read_to_string(node.folder().join("back.json")).expect("a file"), "mine");
     assert_eq!(texts(&node), before);
+}
+
+#[test]
+fn nothing_is_written_on_a_guess() {
+    let node = drifting();
+    let before = texts(&node);
+    let plain = |flags: &str| {
+        let line = format!("cgroup apply --yes --host-root root --pods pods.json {flags}");
+        super::kq(&line).within(node.folder()).run()
+    };
+    for (flags, expected) in [
+        ("--kubelet-version 1.36 --runtime runc=1.3.6", "--kubelet-config FILE"),
+        ("--kubelet-config kubelet.yaml --runtime runc=1.3.6", "--kubelet-version VERSION"),
+    ] {
+        let ran = plain(flags);
+        assert_eq!(ran.code, 4, "{flags}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(expected), "{flags}: {}", ran.stderr);
+        assert_eq!(texts(&node), before, "{flags}");
+    }
+    node.set(APP, "cpu.weight", "3");
+    let ran = plain("--kubelet-config kubelet.yaml --kubelet-version 1.36");
+    assert_eq!(ran.code, 4, "a weight needs its formula: {}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("--runtime NAME=VERSION"), "{}", ran.stderr);
+    assert_eq!(texts(&node), before);
+}
+
+#[test]
+fn a_way_back_is_looked_at_as_a_whole() {
+    let node = drifting();
+    let ran = node.described("cgroup apply --yes --rollback-file back.json").run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let applied = texts(&node);
+    // Somebody changed one of the values: nothing is taken back.
+    node.set(APP, "cpu.max", "7000 100000");
+    for line in ["cgroup rollback back.json --dry-run", "cgroup rollback back.json --yes"] {
+        let ran = node.kq(line).run();
+        assert_eq!(ran.code, 4, "{line}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("blocked") && ran.stderr.contains("somebody changed it"));
+    }
+    node.set(APP, "cpu.max", "50000 100000");
+    assert_eq!(texts(&node), applied, "nothing was taken back");
+    // A container that is gone took its values with it.
+    fs::remove_dir_all(node.file(APP, "cpu.max").parent().expect("a folder")).expect("it goes");
+    let ran = node.kq("cgroup rollback back.json --yes").run();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("gone"), "{}", ran.stdout);
+    assert_eq!(node.get("/kubepods", "cpu.weight"), "1");
+    assert_eq!(node.get(POD, "cpu.weight"), "9999");
+}
+
+#[test]
+fn loosening_a_limit_harms_nobody() {
+    let node = FakeNode::as_planned();
+    node.set(APP, "memory.max", "1048576");
+    node.set(APP, "memory.current", "201326592");
+    let ran = node.described("cgroup apply --yes --rollback-file back.json").run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(node.get(APP, "memory.max"), "134217728");
+}
+
+#[test]
+fn a_pod_that_is_given_twice_is_one() {
+    let node = drifting();
+    let ran = node.described("cgroup apply --yes").arg("--pods").arg("pods.json").run();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("was given more than once"), "{}", ran.stderr);
+    assert_eq!(node.differences(), Vec::<String>::new());
 }

@@ -126,10 +126,16 @@ impl FakeNode {
         self.kq(line).arg("--pods").arg("pods.json")
     }
 
+    /// Prepares `kq LINE` with the node's pods and with what its kubelet and its runtime would say.
+    pub fn described(&self, line: &str) -> Run {
+        let run = self.with_pods(line).arg("--kubelet-version").arg("1.36");
+        run.arg("--runtime").arg("runc=1.3.6")
+    }
+
     /// Compares, and returns place and verdict of all that is not as planned.
     #[track_caller]
     pub fn differences(&self) -> Vec<String> {
-        let ran = self.with_pods("cgroup diff -o json").run();
+        let ran = self.described("cgroup diff -o json").run();
         let report: Value = serde_json::from_str(&ran.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr));
         let items = report["items"].as_array().expect("a comparison has items").iter();

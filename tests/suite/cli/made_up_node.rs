@@ -174,7 +174,7 @@ impl Node {
         self.write("/proc/700/comm", "kubelet\n");
         let rest = "S 1 700 700 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4200 0 0";
         self.write("/proc/700/stat", format!("700 (kubelet) {rest}\n"));
-        self.write("/proc/700/status", "Name:\tkubelet\nNSpid:\t700\n");
+        self.write("/proc/700/status", "Name:\tkubelet\nUid:\t0\t0\t0\t0\nNSpid:\t700\n");
         self.start_kubelet(&["--config=/var/lib/kubelet/config.yaml"]);
         self.write("/var/lib/kubelet/config.yaml", kubelet_config(self.driver()).to_string());
         self.write("/etc/kubernetes/manifests/proxy.yaml", MANIFEST);

@@ -238,17 +238,17 @@ fn process(node: &Node, pid: i32, command_line: &str, ticks: u64, numbers: &str)
 }
 
 #[test]
-fn of_several_kubelets_the_node_s_own_counts() {
+fn of_several_kubelets_the_first_counts_and_none_of_a_container() {
     let node = node(&[("/proc/stat", "btime 1700000000\n"), ("/proc/5/comm", "kubelet\n")]);
     process(&node, 900, "kubelet\0--config=nested\0", 100, "900\t12");
     process(&node, 800, "/usr/bin/kubelet\0--config=own.yaml\0", 500, "800");
     process(&node, 1000, "/usr/bin/kubelet\0", 700, "1000");
     process(&node, 700, "", 1, "700");
     let found = find_kubelet(&node.root).expect("processes").expect("a kubelet");
-    assert_eq!((found.pid, found.others.as_slice()), (800, &[1000, 900] as &[i32]));
+    assert_eq!((found.pid, found.others.as_slice()), (800, &[1000] as &[i32]));
     assert_eq!(found.started_at, Some(1_700_000_005));
     assert_eq!(found.interpreted().config.as_deref(), Some("/srv/own.yaml"));
-    assert_eq!(found.notes, ["several kubelets run; process 800 is looked at, not 1000, 900"]);
+    assert_eq!(found.notes, ["several kubelets run; process 800 is looked at, not 1000"]);
 }
 
 /// A real process by that name: a copy of the shell that is called kubelet.

@@ -270,7 +270,7 @@ fn runtime(folder: &Path, is_there: &dyn Fn(&str) -> bool) -> RuntimeFacts {
                 path: "/usr/sbin/runc".to_owned(),
             },
         ),
-        restricts_oom_score: true,
+        restricts_oom_score: Some(true),
         sandboxes: Sought::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes),
         containers: Sought::found(format!("{ENDPOINT} ListContainers"), containers),
         ..RuntimeFacts::default()

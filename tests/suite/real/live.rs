@@ -56,7 +56,8 @@ fn text(path: &Path) -> String {
 
 /// Prepares a command that knows the pods as well; there is no kubelet here to ask for them.
 fn live(running: &Running<'_>, line: &str) -> Run {
-    sources(running, line).arg("--pods").arg(text(&running.file()))
+    let run = sources(running, line).arg("--pods").arg(text(&running.file()));
+    run.arg("--kubelet-version").arg("1.36")
 }
 
 /// Prepares a command that finds out everything but what a kubelet says.

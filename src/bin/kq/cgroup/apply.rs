@@ -1,14 +1,14 @@
 //! `kq cgroup apply`
 
-use super::change::{ChangeArgs, Files, act, conclude};
+use super::change::{ChangeArgs, Files, act, conclude, values};
 use super::comparison::{Compared, ComparisonArgs};
 use super::question::write_basis;
 use crate::exit::{Code, Failure, note};
 use crate::write::{self, Output};
 use anyhow::anyhow;
-use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply};
+use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look};
 use kq::cgroup::live::apply_report::{CgroupChange, steps_table};
-use kq::cgroup::live::repair::{Ground, Repair, repair};
+use kq::cgroup::live::repair::{Ground, Repair, Step, repair};
 use kq::cgroup::report::Basis;
 use kq::edge::cgroup_files::KernelFiles;
 use kq::edge::clock::now;
@@ -63,10 +63,10 @@ impl Args {
             return Err(Failure::refused(refused).hint("kq cgroup diff compares the others"));
         }
         compared.with(|found, basis| {
-            let root = compared.root();
+            let root = compared.root()?;
             let ground = Ground {
                 version: compared.live.node.cgroup_version,
-                root: &root,
+                root,
                 allow_oom: self.change.allow_oom,
             };
             let plan = repair(&found, compared.live.tree()?, ground);
@@ -87,6 +87,15 @@ impl Args {
             self.show(&plan)?;
             write_basis(&basis.assumptions, &basis.warnings);
         }
+        let is_weight = |step: &Step| step.file == "cpu.weight" && step.writer == "runtime";
+        if !plan.steps.is_empty()
+            && let Err(refused) = compared.check_basis(plan.steps.iter().any(is_weight))
+        {
+            if !self.change.dry_run {
+                return Err(refused);
+            }
+            note("refused", &refused.reason());
+        }
         let after =
             if plan.left.iter().any(|left| left.is_drift) { Code::No } else { compared.code() };
         if !plan.refusals.is_empty() {
@@ -102,8 +111,9 @@ impl Args {
         let tree = compared.live.tree()?;
         let host_root = Path::new(&compared.live.snapshot.host_root.path);
         let files = Files(KernelFiles::new(host_root, &tree.layout));
-        check_all(&plan, &files)?;
-        self.change.ask(&format!("Write {} values?", plan.steps.len()))?;
+        let caution = Caution { allow_oom: self.change.allow_oom, rounding: compared.rounding() };
+        check_all(&plan, &files, caution)?;
+        self.change.ask(&format!("Write {}?", values(plan.steps.len())))?;
         let made_at = now();
         let rollback_file = self.rollback_path(&made_at);
         let rollback = Rollback::of(&plan.steps, made_at);
@@ -114,7 +124,6 @@ impl Args {
         })?;
         let rollback_file = rollback_file.display().to_string();
         note("rollback", &rollback_file);
-        let caution = Caution { allow_oom: self.change.allow_oom, rounding: compared.rounding() };
         let outcome = act(&plan.steps, &files, caution, structured, apply);
         if structured {
             let mut change = CgroupChange::new(&plan, Some(&outcome), basis.warnings.clone());
@@ -155,16 +164,12 @@ impl Args {
 /// # Errors
 ///
 /// Refuses everything where one is not what the plan was made from, or cannot be reached safely.
-fn check_all(plan: &Repair, files: &dyn CgroupFiles) -> Result<(), Failure> {
+fn check_all(plan: &Repair, files: &dyn CgroupFiles, caution: Caution) -> Result<(), Failure> {
     for step in &plan.steps {
-        let found = files
-            .read(&step.cgroup, &step.file)
-            .map_err(|reason| Failure::refused(anyhow!("{reason}")).hint("nothing was written"))?;
-        if found != step.from {
-            let changed =
-                anyhow!("{}/{} was {} and is {found} now", step.cgroup, step.file, step.from);
-            return Err(Failure::refused(changed).hint("nothing was written; look again"));
-        }
+        look(step, files, caution).map_err(|reason| {
+            let place = format!("{}/{}", step.cgroup, step.file);
+            Failure::refused(anyhow!("{place}: {reason}")).hint("nothing was written; look again")
+        })?;
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use std::io::{BufRead, IsTerminal, Write};
 pub struct Files(pub KernelFiles);
 
 impl CgroupFiles for Files {
-    fn read(&self, cgroup: &str, file: &str) -> Result<String, String> {
-        self.0.read(cgroup, file)
+    fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String> {
+        self.0.read_if_there(cgroup, file)
     }
 
     fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
@@ -97,4 +97,9 @@ pub fn conclude(outcome: &Outcome, total: usize, rollback: Option<&str>) -> Code
         note("hint", &format!("kq cgroup rollback {file} takes back what was done"));
     }
     Code::Stopped
+}
+
+/// Returns `1 value`, `2 values`.
+pub fn values(count: usize) -> String {
+    if count == 1 { "1 value".to_owned() } else { format!("{count} values") }
 }

@@ -5,13 +5,17 @@ use super::subjects::Subjects;
 use crate::exit::{Code, Failure};
 use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::NodeArgs;
+use anyhow::anyhow;
 use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::diff::{Context, Difference, diff};
 use kq::cgroup::live::place::live_cgroups;
 use kq::cgroup::live::selection::Selection;
 use kq::cgroup::plan::{Plan, plan};
 use kq::cgroup::report::Basis;
+use kq::facts::cgroup_mode::CgroupVersion;
 use kq::facts::cgroup_tree::CgroupPath;
+use kq::facts::kubelet_process::Program;
+use kq::facts::origin::Origin;
 use kq::facts::resize::{RecordedResources, put_effective};
 use kq::k8s::manifest::LoadedPod;
 
@@ -93,10 +97,51 @@ impl Compared {
     }
 
     /// Returns the cgroup of all pods under the driver of the node.
-    pub fn root(&self) -> CgroupPath {
+    ///
+    /// # Errors
+    ///
+    /// Refuses where pods have none: nothing there is only the kubelet's.
+    pub fn root(&self) -> Result<&CgroupPath, Failure> {
         let driver = self.live.node.cgroup_driver;
-        let root = self.live.roots.iter().find(|(own, _)| *own == driver);
-        root.map(|(_, root)| root.clone()).unwrap_or_default()
+        let root = self.live.roots.iter().find(|(own, root)| *own == driver && root.depth() > 0);
+        root.map(|(_, root)| root).ok_or_else(|| {
+            Failure::refused(anyhow!(
+                "pods have no cgroup of their own here (cgroupsPerQOS: false)"
+            ))
+        })
+    }
+
+    /// Says what is only assumed and would decide about what is written.
+    ///
+    /// # Errors
+    ///
+    /// Refuses to write on a guess.
+    pub fn check_basis(&self, weights: bool) -> Result<(), Failure> {
+        let live = &self.live;
+        let guessed = |fact: &str, flag: &str| {
+            let guess = anyhow!("{fact} is not known, and nothing is written on a guess");
+            Err(Failure::refused(guess).hint(format!("say it with {flag}")))
+        };
+        let embedded = live.snapshot.kubelet.value().is_some_and(|process| {
+            process.program != Program::Kubelet && live.is_config_of_process
+        });
+        if live.config.value.is_null() || embedded {
+            return guessed("the kubelet's whole configuration", "--kubelet-config FILE");
+        }
+        for (name, fact, flag) in [
+            ("kubeletVersion", "the kubelet's version", "--kubelet-version VERSION"),
+            ("cgroupDriver", "the cgroup driver", "--cgroup-driver DRIVER"),
+            ("cgroupVersion", "the cgroup version", "--cgroup-version VERSION"),
+        ] {
+            let assumed = live.node.facts.0.iter().find(|known| known.name == name);
+            if assumed.is_some_and(|known| known.origin == Origin::Assumed) {
+                return guessed(fact, flag);
+            }
+        }
+        if weights && live.formula.assumed && live.node.cgroup_version == CgroupVersion::V2 {
+            return guessed("how the runtime computes weights", "--runtime NAME=VERSION");
+        }
+        Ok(())
     }
 
     /// Returns how the kernel and systemd round here.
@@ -134,7 +179,7 @@ impl Compared {
             rounding: self.rounding(),
             incomplete: live.incomplete.as_deref(),
             runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
-            restricts_oom_score: runtime.map(|runtime| runtime.restricts_oom_score),
+            restricts_oom_score: runtime.and_then(|runtime| runtime.restricts_oom_score),
             selection: &self.selection,
             resizing: &resizing,
         };

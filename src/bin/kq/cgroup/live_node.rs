@@ -10,14 +10,16 @@ use kq::cgroup::plan::RuntimeFormula;
 use kq::edge::input::{read_input, shown};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::describe::ConfigSource;
+use kq::facts::kubelet_config::Source;
 use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources};
 use kq::facts::node::Node;
 use kq::facts::runtime::RuntimeFacts;
 use kq::facts::snapshot::Snapshot;
-use kq::facts::workloads::{Workloads, add_container_ids};
+use kq::facts::workloads::{Workloads, add_container_ids, effective_uid};
 use kq::k8s::defaults::{apply_api_defaults, apply_priority};
 use kq::k8s::manifest::{Loaded, LoadedPod, load};
 use kq::k8s::pod::Pod;
+use std::collections::BTreeSet;
 
 /// Everything that was found out about a node.
 pub struct LiveNode {
@@ -25,6 +27,8 @@ pub struct LiveNode {
     pub snapshot: Snapshot,
     /// The kubelet's configuration, without the flags that speak of single fields.
     pub config: ConfigSource,
+    /// The configuration is that of the files and flags of the kubelet's process.
+    pub is_config_of_process: bool,
     /// The node, described.
     pub node: Node,
     /// The runtime's formula.
@@ -67,6 +71,10 @@ impl LiveNode {
                 config_source(&snapshot)
             }
         };
+        let is_config_of_process = snapshot
+            .kubelet_config
+            .value()
+            .is_some_and(|recorded| recorded.read_as != Some(Source::Configz));
         let found = FoundNode {
             config: config.clone(),
             object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
@@ -93,6 +101,7 @@ impl LiveNode {
             prepare(&mut loaded.pod, &node, &known, runtime);
             put(&mut pods, loaded);
         }
+        notes.extend(keep_last(&mut pods));
         let all: Vec<&Pod> = pods.iter().map(|loaded| &loaded.pod).collect();
         let incomplete = incomplete(&snapshot.pods, &all, runtime);
         let workloads = Workloads::of(all, runtime);
@@ -100,6 +109,7 @@ impl LiveNode {
         Ok(Self {
             snapshot,
             config,
+            is_config_of_process,
             node,
             formula,
             pods,
@@ -134,6 +144,28 @@ fn prepare(pod: &mut Pod, node: &Node, known: &Workloads, runtime: Option<&Runti
     if let Some(runtime) = runtime {
         add_container_ids(pod, runtime);
     }
+}
+
+/// Keeps one of each pod: a node has no two of the same UID, or of the same name.
+fn keep_last(pods: &mut Vec<LoadedPod>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut notes = Vec::new();
+    pods.reverse();
+    pods.retain(|loaded| {
+        let metadata = &loaded.pod.metadata;
+        let name = format!("{}/{}", metadata.namespace, metadata.name);
+        let uid = effective_uid(&loaded.pod);
+        // Pods of a workload have no name of their own yet.
+        let is_named = !metadata.name.is_empty() && !loaded.source.name_generated;
+        let is_new = (!is_named || seen.insert(name.clone()))
+            && (uid.is_empty() || seen.insert(format!("uid {uid}")));
+        if !is_new {
+            notes.push(format!("pod {name} was given more than once: the last one counts"));
+        }
+        is_new
+    });
+    pods.reverse();
+    notes
 }
 
 /// Puts a pod in the place of its namesake, which tells it what the node reported.

@@ -1,6 +1,6 @@
 //! `kq cgroup rollback`
 
-use super::change::{ChangeArgs, Files, act, conclude};
+use super::change::{ChangeArgs, Files, act, conclude, values};
 use super::live_tree::LiveTree;
 use crate::exit::{Code, Failure, note};
 use crate::live::{SourceArgs, TreeDetail, Wants};
@@ -8,8 +8,8 @@ use crate::node_args::RootArgs;
 use crate::write;
 use anyhow::{Context, anyhow};
 use kq::cgroup::files::{CgroupDriver, CgroupVersion};
-use kq::cgroup::live::apply::{Caution, Rollback, roll_back};
-use kq::cgroup::live::apply_report::steps_table;
+use kq::cgroup::live::apply::{Back, Caution, Rollback, look_back, roll_back};
+use kq::cgroup::live::apply_report::way_back_table;
 use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::repair::{Ground, check};
 use kq::edge::cgroup_files::KernelFiles;
@@ -70,11 +70,6 @@ impl Args {
                 .hint("nothing was written; say --cgroup-root if the kubelet has another root"));
             }
         }
-        write::text(steps_table(&rollback.steps))?;
-        if rollback.steps.is_empty() || self.change.dry_run {
-            return Ok(Code::Answered);
-        }
-        self.change.ask(&format!("Take back {} values?", rollback.steps.len()))?;
         let host_root = Path::new(&live.snapshot.host_root.path);
         let files = Files(KernelFiles::new(host_root, &tree.layout));
         let made = live.roots.iter().find(|(_, root)| tree.get(root).is_some());
@@ -85,12 +80,26 @@ impl Args {
             page_size: live.snapshot.host.page_size.unwrap_or(4096),
         };
         let caution = Caution { allow_oom: self.change.allow_oom, rounding };
-        let outcome = act(&rollback.steps, &files, caution, false, |_, files, caution, tell| {
+        let steps = &rollback.steps;
+        let looked: Vec<_> = steps.iter().map(|step| look_back(step, &files, caution)).collect();
+        write::text(way_back_table(steps, &looked))?;
+        if let Some((step, Err(reason))) =
+            steps.iter().zip(&looked).find(|(_, looked)| looked.is_err())
+        {
+            let blocked = anyhow!("{}/{}: {reason}", step.cgroup, step.file);
+            return Err(Failure::refused(blocked).hint("nothing was written"));
+        }
+        let todo = looked.iter().filter(|looked| matches!(looked, Ok(Back::Write(_)))).count();
+        if todo == 0 || self.change.dry_run {
+            return Ok(Code::Answered);
+        }
+        self.change.ask(&format!("Take back {}?", values(todo)))?;
+        let outcome = act(steps, &files, caution, false, |_, files, caution, tell| {
             roll_back(&rollback, files, caution, tell)
         });
         if outcome.stopped.is_none() {
-            note("done", "everything is as it was before");
+            note("done", "everything that is there is as it was before");
         }
-        Ok(conclude(&outcome, rollback.steps.len(), None))
+        Ok(conclude(&outcome, steps.len(), None))
     }
 }

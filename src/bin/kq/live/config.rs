@@ -217,9 +217,10 @@ fn of_process(root: &Path, process: &KubeletProcess) -> Result<(String, Recorded
     Ok((named, recorded))
 }
 
-/// Forgets the headers with which the kubelet fetches static pods: they may hold a password.
+/// Forgets where and with which headers the kubelet fetches static pods: both may hold a password.
 pub fn forget_secrets(config: &mut Value) {
     if let Some(fields) = config.as_object_mut() {
-        fields.remove("staticPodURLHeader");
+        // However it is written: a misspelt field holds the same.
+        fields.retain(|field, _| !field.to_lowercase().starts_with("staticpodurl"));
     }
 }

@@ -49,7 +49,7 @@ pub fn gather(
 
 fn stored(path: &str) -> Result<Snapshot, Failure> {
     read_snapshot(path).map_err(|error| match error {
-        SnapshotFileError::Content { .. } => {
+        SnapshotFileError::Content { .. } | SnapshotFileError::Damaged { .. } => {
             Failure::usage(error).hint("a snapshot is made by kq snapshot -o FILE")
         }
         other => Failure::missing(other),
@@ -83,6 +83,7 @@ fn live(
     wants: Wants,
 ) -> Result<Snapshot, Failure> {
     let (root, because) = host_root(args.host_root.as_deref());
+    let root = std::path::absolute(&root).unwrap_or(root);
     if !root.is_dir() {
         let failure = anyhow::anyhow!("--host-root {}: no such folder", root.display());
         return Err(Failure::usage(failure));
@@ -155,10 +156,21 @@ fn ask_version(root: &Path, process: &KubeletProcess, args: &SourceArgs) -> Soug
         return Sought::failed(source, "the kubelet is a part of another program");
     }
     let program = root.join(format!("proc/{}/exe", process.pid));
+    if !is_roots(root, process.pid) {
+        return Sought::failed(source, "the process is not root's, and so its program is not run");
+    }
     match program_version(&program, args.timeout) {
         Ok(version) => Sought::found(source, version),
         Err(error) => Sought::failed(source, error.to_string()),
     }
+}
+
+/// Tells whether a process is root's, by every id that it has.
+fn is_roots(root: &Path, pid: i32) -> bool {
+    let status = read_beneath(root, &format!("/proc/{pid}/status"), LIMIT).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    ids.is_some_and(|ids| ids.split_whitespace().all(|id| id == "0"))
 }
 
 /// Returns the name under which the kubelet registers its node.

@@ -19,6 +19,11 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
         let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
         let pods = examined.tree().ok().and_then(|tree| examined.present(tree).first().copied());
         return match pods {
+            _ if snapshot.kubelet.tried.is_empty() => Check::unknown(
+                NAME,
+                format!("its process was not looked for{version}"),
+                "take a new snapshot on the node",
+            ),
             Some((_, root)) => Check::warn(
                 NAME,
                 format!("{reason}; {} is there, and nobody looks after it{version}", root.as_str()),
