@@ -244,6 +244,7 @@ fn answers(criterion: &mut Criterion) {
         let root = CgroupPath::new(made.kubepods);
         let selection = Selection::default();
         let context = Context {
+            handlers: &std::collections::BTreeMap::new(),
             workloads: &workloads,
             rounding: Rounding { version, driver, page_size: 4096 },
             incomplete: None,

@@ -165,140 +165,12 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__apply)
-            opts="-v -y -o -h -V --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --dry-run --yes --allow-oom --rollback-file --output --help --version"
+            opts="-y -o -v -h -V --dry-run --yes --allow-oom --rollback-file --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --snapshot)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --host-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --pods)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --pods-from)
-                    COMPREPLY=($(compgen -W "api-server kubelet static runtime" -- "${cur}"))
-                    return 0
-                    ;;
-                --node-name)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubeconfig)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --context)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-url)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-token-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-client-certificate)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-client-key)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-certificate-authority)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --runtime-endpoint)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-config-dir)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --node-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --capacity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kubelet-version)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-version)
-                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
-                    return 0
-                    ;;
-                --cgroup-driver)
-                    COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
-                    return 0
-                    ;;
-                --feature-gates)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --qos-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kube-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --system-reserved)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --runtime-weight-formula)
-                    COMPREPLY=($(compgen -W "linear quadratic" -- "${cur}"))
-                    return 0
-                    ;;
-                --runtime)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --swap-capacity)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --swap-controller)
-                    COMPREPLY=($(compgen -W "true false" -- "${cur}"))
-                    return 0
-                    ;;
-                --page-size)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --rollback-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -311,20 +183,6 @@ _kq() {
                     COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        kq__subcmd__cgroup__subcmd__diff)
-            opts="-v -o -h -V --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --output --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
                 --snapshot)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -453,12 +311,154 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__cgroup__subcmd__diff)
+            opts="-o -v -h -V --output --snapshot --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --cgroup-version --cgroup-driver --feature-gates --qos-reserved --kube-reserved --system-reserved --set --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --output)
                     COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                --snapshot)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pods)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pods-from)
+                    COMPREPLY=($(compgen -W "api-server kubelet static runtime" -- "${cur}"))
+                    return 0
+                    ;;
+                --node-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-client-certificate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-client-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-certificate-authority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-config-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup-root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --node-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --capacity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup-version)
+                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
+                    return 0
+                    ;;
+                --cgroup-driver)
+                    COMPREPLY=($(compgen -W "cgroupfs systemd" -- "${cur}"))
+                    return 0
+                    ;;
+                --feature-gates)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qos-reserved)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kube-reserved)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --system-reserved)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runtime-weight-formula)
+                    COMPREPLY=($(compgen -W "linear quadratic" -- "${cur}"))
+                    return 0
+                    ;;
+                --runtime)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --swap-capacity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --swap-controller)
+                    COMPREPLY=($(compgen -W "true false" -- "${cur}"))
+                    return 0
+                    ;;
+                --page-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

@@ -183,6 +183,11 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
@@ -222,15 +227,16 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l page-size -d 'The size of a page of memory' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
-wide\t'Every value with its derivation'
-json\t'The whole answer as JSON'
-yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l rollback-file -d 'Where to store the way back; else kq-rollback-TIME.json in this folder' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
@@ -270,17 +276,11 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l page-size -d 'The size of a page of memory' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l rollback-file -d 'Where to store the way back; else kq-rollback-TIME.json in this folder' -r -F
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
-wide\t'Every value with its derivation'
-json\t'The whole answer as JSON'
-yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan and do nothing'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do it without asking'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l allow-oom -d 'Set limits even below what is in use now: processes may be killed'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r

@@ -116,7 +116,7 @@ pub fn incomplete(
     runtime: Option<&RuntimeFacts>,
 ) -> Option<String> {
     let Some(found) = &pods.found else {
-        return Some("the pods of the node are not known".to_owned());
+        return Some("the pods of the node are not known: give them with --pods FILE".to_owned());
     };
     if !found.value.left_out.is_empty() {
         return Some(format!("{} pods could not be read", found.value.left_out.len()));

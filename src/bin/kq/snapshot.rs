@@ -37,6 +37,12 @@ pub struct Args {
 impl Args {
     /// Gathers and stores.
     pub fn run(self) -> Result<Code, Failure> {
+        // Everywhere else -o names a form.
+        if let Some(form @ ("json" | "yaml" | "table" | "wide" | "name")) = self.output.as_deref() {
+            return Err(Failure::usage(anyhow!("-o {form}: here it names the file to store"))
+                .hint("a snapshot is JSON; without -o it is printed")
+                .hint(format!("for a file of that name say -o ./{form}")));
+        }
         let given = self.root.given_config()?;
         let config = given.as_ref().map(|given| &given.config.value);
         let mut snapshot = gather(&self.sources, &self.root, config, Wants::ALL)?;
@@ -49,6 +55,7 @@ impl Args {
                 let json = serde_json::to_vec(&snapshot)
                     .map_err(|error| Failure::missing(anyhow!("cannot write it: {error}")))?;
                 write_snapshot(path, &json).map_err(Failure::missing)?;
+                note("stored", path);
             }
         }
         for reason in missing(&snapshot, given.is_some()) {

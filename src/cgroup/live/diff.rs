@@ -117,6 +117,8 @@ pub struct Context<'a> {
     pub runtime_known: bool,
     /// The runtime does not lower `oom_score_adj` below its own; `None`: no runtime could be asked.
     pub restricts_oom_score: Option<bool>,
+    /// The pods that another runtime runs than the default one, with its name, by UID.
+    pub handlers: &'a BTreeMap<String, String>,
     /// The pods that are asked about.
     pub selection: &'a Selection,
     /// Plans for what was allocated and what is in effect, with their names, where they differ.
@@ -321,6 +323,14 @@ impl<'a> Comparison<'a> {
                 return (Verdict::ResizePending, Some(reason));
             }
         }
+        if let Owner::Container { pod, .. } = cgroup.owner
+            && file == "cpu.weight"
+            && let Some(handler) = self.context.handlers.get(effective_uid(pod))
+        {
+            let reason =
+                format!("how runtime {handler} of its RuntimeClass computes it is not known");
+            return (Verdict::Unknown, Some(reason));
+        }
         if matches!(cgroup.owner, Owner::Qos(_))
             && let Some(reason) = self.context.incomplete
         {
@@ -405,6 +415,12 @@ impl<'a> Comparison<'a> {
         let id = statuses.find(|status| status.name == name).map(|status| &status.container_id);
         let id = id.and_then(|id| id.split_once("://")).map(|(_, id)| id);
         match id.and_then(|id| self.context.workloads.container(id)).map(|known| known.state) {
+            Some(ContainerState::Running)
+                if self.context.handlers.contains_key(effective_uid(pod)) =>
+            {
+                let reason = "its RuntimeClass has a runtime that may give containers no cgroups";
+                Some((Verdict::Unknown, reason.to_owned()))
+            }
             Some(ContainerState::Running) => {
                 Some((Verdict::Missing, "the container runs and has no cgroup".to_owned()))
             }

@@ -98,7 +98,7 @@ fn compare(
             put_effective(&mut loaded.pod);
         }
     }
-    let formula = RuntimeFormula { formula: WeightFormula::Linear, assumed: true };
+    let formula = RuntimeFormula::new(WeightFormula::Linear, true);
     let (Ok(desired), Ok(before)) = (plan(&pods, node, formula), plan(&earlier, node, formula))
     else {
         return;
@@ -111,11 +111,13 @@ fn compare(
         .flat_map(|(driver, root)| live_cgroups(tree, root, *driver, &workloads))
         .collect();
     let everything = Selection::default();
+    let handlers = std::collections::BTreeMap::new();
     let found = diff(
         &desired,
         tree,
         &cgroups,
         Context {
+            handlers: &handlers,
             workloads: &workloads,
             rounding: Rounding {
                 version: node.cgroup_version,

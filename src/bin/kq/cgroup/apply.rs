@@ -36,9 +36,6 @@ use std::path::{Path, PathBuf};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     #[command(flatten)]
-    comparison: ComparisonArgs,
-
-    #[command(flatten)]
     change: ChangeArgs,
 
     /// Where to store the way back; else kq-rollback-TIME.json in this folder
@@ -48,6 +45,9 @@ pub struct Args {
     /// How to show the answer
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
+
+    #[command(flatten)]
+    comparison: ComparisonArgs,
 }
 
 impl Args {

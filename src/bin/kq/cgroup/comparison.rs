@@ -51,7 +51,7 @@ impl ComparisonArgs {
         let wants = Wants { tree, state_files: true, ..Wants::PLAN };
         let live = LiveNode::gather(&self.sources, &self.node, wants, &subjects.files)?;
         live.tree()?;
-        let selection = subjects.selection(&live.pods, &[])?;
+        let selection = subjects.selection(&live.pods, &[], live.unknown_pods())?;
         Ok(Compared::of(live, selection))
     }
 }
@@ -174,7 +174,11 @@ impl Compared {
             .flat_map(|(driver, root)| live_cgroups(tree, root, *driver, &live.workloads))
             .collect();
         let runtime = live.runtime();
+        let sandboxes = runtime.and_then(|runtime| runtime.sandboxes.value());
+        let handlers = sandboxes.into_iter().flatten().filter(|s| !s.runtime_handler.is_empty());
+        let handlers = handlers.map(|s| (s.uid.clone(), s.runtime_handler.clone())).collect();
         let context = Context {
+            handlers: &handlers,
             workloads: &live.workloads,
             rounding: self.rounding(),
             incomplete: live.incomplete.as_deref(),

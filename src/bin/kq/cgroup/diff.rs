@@ -24,12 +24,12 @@ use kq::cgroup::live::diff_view;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    #[command(flatten)]
-    comparison: ComparisonArgs,
-
     /// How to show the answer
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
+
+    #[command(flatten)]
+    comparison: ComparisonArgs,
 }
 
 impl Args {

@@ -130,6 +130,12 @@ impl LiveNode {
         tree_of(&self.snapshot)
     }
 
+    /// Says why no pod can be found by its name, where no source told any.
+    pub fn unknown_pods(&self) -> Option<&str> {
+        let is_unknown = self.snapshot.pods.found.is_none();
+        self.incomplete.as_deref().filter(|_| is_unknown)
+    }
+
     /// Returns what the runtime said.
     pub fn runtime(&self) -> Option<&RuntimeFacts> {
         self.snapshot.runtime.value()

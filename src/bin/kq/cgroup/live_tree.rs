@@ -52,7 +52,11 @@ pub struct LiveTree {
 impl LiveTree {
     /// Gathers what is wanted.
     pub fn gather(sources: &SourceArgs, args: &RootArgs, wants: Wants) -> Result<Self, Failure> {
-        let Gathered { snapshot, roots, notes, .. } = Gathered::gather(sources, args, wants)?;
+        let Gathered { snapshot, roots, .. } = Gathered::gather(sources, args, wants)?;
+        // Of the configuration only the root matters here, and where it is, it was found.
+        let tree = snapshot.cgroups.value();
+        let is_found = roots.iter().any(|(_, root)| tree.is_some_and(|t| t.get(root).is_some()));
+        let notes = missing(&snapshot, is_found);
         let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
         let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
         Ok(Self { snapshot, workloads, roots, notes })

@@ -1,7 +1,7 @@
 //! What the cgroup commands have in common: pods, a node, and the plan that follows.
 
 use super::live_node::LiveNode;
-use super::subjects::Subjects;
+use super::subjects::{Subjects, is_file};
 use crate::exit::{Code, Failure, note, warn};
 use crate::live::{SourceArgs, Wants};
 use crate::node_args::NodeArgs;
@@ -18,6 +18,7 @@ use kq::k8s::defaults::{apply_api_defaults, apply_priority};
 use kq::k8s::manifest::{Loaded, LoadedPod, NoteKind, load};
 use kq::k8s::priority::mark_static;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The arguments that every cgroup question about pods takes.
 #[derive(Debug, clap::Args)]
@@ -105,7 +106,7 @@ impl Question {
     fn gather_live(&self) -> Result<Gathered, Failure> {
         let subjects = Subjects::of(&self.files);
         let live = LiveNode::gather(&self.sources, &self.node, Wants::PLAN, &subjects.files)?;
-        let selection = subjects.selection(&live.pods, &[])?;
+        let selection = subjects.selection(&live.pods, &[], live.unknown_pods())?;
         let LiveNode { node, formula, mut pods, mut notes, left_out, incomplete, .. } = live;
         for loaded in &mut pods {
             if self.are_static {
@@ -120,7 +121,13 @@ impl Question {
     fn load(&self) -> Result<Loaded, Failure> {
         let mut loaded = Loaded::default();
         for file in &self.files {
-            let content = read_input(file).map_err(Failure::missing)?;
+            let content = read_input(file).map_err(|error| {
+                let failure = Failure::missing(error);
+                match is_file(file) || Path::new(file).exists() {
+                    true => failure,
+                    false => failure.hint(format!("for pod {file} of this node say --live")),
+                }
+            })?;
             loaded.append(load(shown(file), &content));
         }
         if !loaded.pods.is_empty() || self.files.is_empty() {

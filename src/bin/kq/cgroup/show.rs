@@ -75,7 +75,7 @@ impl Args {
             .pods()
             .map(|(uid, pod)| (pod.namespace.clone(), pod.name.clone(), uid.to_owned()))
             .collect();
-        let selection = subjects.selection(&[], &named)?;
+        let selection = subjects.selection(&[], &named, None)?;
         let mut warnings = live.notes.clone();
         warnings.extend(
             tree.problems.iter().map(|problem| format!("{}: {}", problem.source, problem.reason)),

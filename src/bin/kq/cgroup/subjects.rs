@@ -32,6 +32,7 @@ impl Subjects {
         &self,
         pods: &[LoadedPod],
         others: &[(String, String, String)],
+        unknown: Option<&str>,
     ) -> Result<Selection, Failure> {
         let mut selection =
             Selection(self.pods.iter().map(|name| PodSelector::new(name)).collect());
@@ -42,9 +43,13 @@ impl Subjects {
         let others = others.iter().map(|(n, p, u)| (n.as_str(), p.as_str(), u.as_str()));
         let unmatched: Vec<String> =
             selection.unmatched(known.chain(others)).map(ToString::to_string).collect();
+        if let Some(reason) = unknown.filter(|_| !unmatched.is_empty()) {
+            let names = unmatched.join(", ");
+            return Err(Failure::missing(anyhow!("no pod {names} can be found: {reason}")));
+        }
         if !unmatched.is_empty() {
             return Err(Failure::missing(anyhow!("no pod {} on this node", unmatched.join(", ")))
-                .hint("kq cgroup show lists the pods that have cgroups; a file begins with ./ or ends in .yaml or .json"));
+                .hint("kq cgroup show lists the pods that have cgroups"));
         }
         let from_files =
             pods.iter().filter(|loaded| self.files.iter().any(|file| *file == *loaded.source.file));
@@ -56,7 +61,8 @@ impl Subjects {
     }
 }
 
-fn is_file(text: &str) -> bool {
+/// Tells whether an argument names a file, by its form alone.
+pub fn is_file(text: &str) -> bool {
     let starts = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
     let ends = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
     text == "-" || starts || ends

@@ -88,6 +88,7 @@ fn live(
         let failure = anyhow::anyhow!("--host-root {}: no such folder", root.display());
         return Err(Failure::usage(failure));
     }
+    check_named(args)?;
     let host = read_host(&root);
     let kubelet = find(&root);
     let process = kubelet.value();
@@ -138,6 +139,23 @@ fn live(
         state_files,
         cgroups,
     })
+}
+
+/// Refuses files that were named and are not there: what is asked for by name is not guessed around.
+fn check_named(args: &SourceArgs) -> Result<(), Failure> {
+    for (flag, file) in [
+        ("--kubeconfig", &args.kubeconfig),
+        ("--kubelet-token-file", &args.kubelet_token_file),
+        ("--kubelet-client-certificate", &args.kubelet_client_certificate),
+        ("--kubelet-client-key", &args.kubelet_client_key),
+        ("--kubelet-certificate-authority", &args.kubelet_certificate_authority),
+    ] {
+        if let Some(file) = file.as_ref().filter(|file| !file.exists()) {
+            let missing = anyhow::anyhow!("{flag} {}: no such file", file.display());
+            return Err(Failure::missing(missing));
+        }
+    }
+    Ok(())
 }
 
 fn find(root: &Path) -> Sought<KubeletProcess> {

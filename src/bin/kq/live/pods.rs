@@ -16,7 +16,7 @@ use kq::facts::node_object::NodeObject;
 use kq::facts::runtime::RuntimeFacts;
 use kq::facts::snapshot::{PodSource, RecordedPods};
 use kq::facts::sought::{Found, Sought, Tried};
-use kq::k8s::manifest::{Loaded, load};
+use kq::k8s::manifest::{Loaded, Note, NoteKind, load};
 use kq::k8s::priority::mark_static;
 use std::path::{Path, PathBuf};
 
@@ -275,6 +275,11 @@ pub fn of_files(args: &SourceArgs) -> Result<Found<RecordedPods>, Failure> {
         && let Some(problem) = loaded.problems.first()
     {
         return Err(Failure::usage(anyhow::anyhow!("{problem}")));
+    }
+    let is_empty_list = |note: &Note| matches!(note.kind, NoteKind::EmptyList { .. });
+    if loaded.pods.is_empty() && !loaded.notes.iter().any(is_empty_list) {
+        return Err(Failure::usage(anyhow::anyhow!("{}: no pods", args.pods.join(", ")))
+            .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
     }
     Ok(Found { source: args.pods.join(", "), value: recorded(PodSource::Files, loaded, notes) })
 }
