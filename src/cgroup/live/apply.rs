@@ -341,7 +341,7 @@ mod tests {
                 "below what is in use now, 8192",
             ),
             ("refused", vec![step("/k", "cpu.weight", "1", "refused")], 0, "invalid argument"),
-            ("gone", vec![step("/gone", "cpu.weight", "1", "2")], 0, "no such file"),
+            ("gone", vec![step("/gone", "cpu.weight", "1", "2")], 0, "is not there"),
         ] {
             let kernel = kernel();
             let mut told = Vec::new();

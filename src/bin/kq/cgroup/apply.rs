@@ -138,6 +138,11 @@ impl Args {
 
     fn show(&self, plan: &Repair) -> Result<(), Failure> {
         match plan.steps.is_empty() {
+            _ if self.output == Output::Name => {
+                let mut cgroups: Vec<_> = plan.steps.iter().map(|s| s.cgroup.clone()).collect();
+                cgroups.dedup();
+                write::lines(cgroups)?;
+            }
             true => write::lines(["nothing to write".to_owned()])?,
             false => write::text(steps_table(&plan.steps))?,
         }
