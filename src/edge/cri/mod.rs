@@ -1,6 +1,6 @@
 //! The container runtime over the Container Runtime Interface, on its unix socket.
 //!
-//! [`read_runtime`] asks for facts. [`connect`] and [`v1`] are for what changes something, in code that
+//! [`read_runtime`] asks for facts. `connect` and `v1` are for what changes something, in code that
 //! is asynchronous already. With the feature `cri` off, [`read_runtime`] says that kq was built without.
 //! What each field of the answers means is in `api.proto` of `k8s.io/cri-api`.
 
