@@ -24,7 +24,9 @@ use kq::k8s::manifest::LoadedPod;
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(snapshot) = Snapshot::parse(bytes) else { return };
     let stored = serde_json::to_vec(&snapshot).expect("it is stored");
-    assert_eq!(Snapshot::parse(&stored).expect("it comes back"), snapshot);
+    // A quantity may have been written otherwise; what is stored is the same from then on.
+    let again = Snapshot::parse(&stored).expect("it comes back");
+    assert!(serde_json::to_vec(&again).expect("it is stored") == stored, "it comes back as it was");
     let _ = missing(&snapshot, false);
     let config = snapshot.kubelet_config.value().map(|config| &config.value);
     let root = config.and_then(|config| config["cgroupRoot"].as_str()).unwrap_or("/");
