@@ -30,6 +30,15 @@ pub struct RuntimeFacts {
     pub images: Sought<Vec<Image>>,
     /// `ImageFsInfo`
     pub image_filesystems: Sought<ImageFilesystems>,
+    /// `ContainerStatus` of each container of the list, in its order.
+    #[serde(default)]
+    pub container_statuses: Sought<Vec<ContainerStatus>>,
+    /// `ListContainerStats`, by id.
+    #[serde(default)]
+    pub writable_layers: Sought<Vec<WritableLayer>>,
+    /// What the images are made of, from runtimes that tell it beside the CRI.
+    #[serde(default)]
+    pub image_storage: Sought<ImageStorage>,
 }
 
 /// `VersionResponse`
@@ -42,6 +51,22 @@ pub struct RuntimeVersion {
     pub runtime_version: String,
     /// `v1`
     pub runtime_api_version: String,
+}
+
+impl RuntimeVersion {
+    /// Tells whether this runtime can mount images as volumes; `None`: it is not known to kq.
+    ///
+    /// containerd has them since 2.1, CRI-O since 1.31.
+    pub fn has_image_volumes(&self) -> Option<bool> {
+        let first = match self.runtime_name.as_str() {
+            "containerd" => (2, 1),
+            "cri-o" => (1, 31),
+            _ => return None,
+        };
+        let mut numbers = self.runtime_version.trim_start_matches('v').split(['.', '-', '+', '~']);
+        let mut number = || numbers.next()?.parse::<u32>().ok();
+        Some((number()?, number()?) >= first)
+    }
 }
 
 /// The program that creates containers.
@@ -102,8 +127,63 @@ pub struct Container {
     pub image_ref: String,
     /// The [`Image::id`] of its image, from runtimes that tell it (the field is younger than the API).
     pub image_id: Option<String>,
+    /// The class of runtime for which its image was pulled; empty is the default.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub image_runtime_handler: String,
     /// In nanoseconds since 1970.
     pub created_at: i64,
+}
+
+/// What only a question for one container tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ContainerStatus {
+    /// The id of the container.
+    pub id: String,
+    /// When it ended, in nanoseconds since 1970; `None`: it has not.
+    pub finished_at: Option<i64>,
+    /// The images that are mounted into it as volumes, as the runtime names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub image_volumes: Vec<String>,
+    /// Why its status could not be had; the rest is empty then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What a container wrote over its image.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WritableLayer {
+    /// The id of the container.
+    pub id: String,
+    /// In bytes; `None`: the runtime did not count.
+    pub used_bytes: Option<u64>,
+    /// Files and folders; `None`: the runtime did not count.
+    pub inodes_used: Option<u64>,
+}
+
+/// What images are made of: pieces that several of them may share. A piece is freed when nothing holds
+/// it any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageStorage {
+    /// The pieces, in an order of their own.
+    pub pieces: Vec<StoragePiece>,
+}
+
+/// A layer as it was fetched, a layer as it was unpacked, or a description.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoragePiece {
+    /// The runtime's name for it.
+    pub name: String,
+    /// What it takes, in bytes.
+    pub bytes: u64,
+    /// The [`Image::id`]s that hold it, in order.
+    pub images: Vec<String>,
+    /// Something else holds it as well: a container, a lease, an image of another client.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held_otherwise: bool,
 }
 
 /// What a container does.
@@ -135,6 +215,9 @@ pub struct Image {
     pub size: u64,
     /// It must not be removed.
     pub pinned: bool,
+    /// The class of runtime for which it was pulled; empty is the default.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub runtime_handler: String,
 }
 
 /// Where the runtime keeps images and containers.
@@ -159,4 +242,31 @@ pub struct FilesystemUsage {
     pub inodes_used: Option<u64>,
     /// When the runtime counted, in nanoseconds since 1970.
     pub timestamp: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn image_volumes_came_with_versions() {
+        for (name, version, expected) in [
+            ("containerd", "1.6.20~ds1", Some(false)),
+            ("containerd", "1.7.24", Some(false)),
+            ("containerd", "2.0.5", Some(false)),
+            ("containerd", "v2.1.0-rc.1", Some(true)),
+            ("containerd", "2.1.9", Some(true)),
+            ("cri-o", "1.30.2", Some(false)),
+            ("cri-o", "1.31.0", Some(true)),
+            ("containerd", "main", None),
+            ("made-up", "9.9.9", None),
+        ] {
+            let said = RuntimeVersion {
+                runtime_name: name.to_owned(),
+                runtime_version: version.to_owned(),
+                ..RuntimeVersion::default()
+            };
+            assert_eq!(said.has_image_volumes(), expected, "{name} {version}");
+        }
+    }
 }

@@ -6,7 +6,9 @@
 //! secrets, none of the annotations but three.
 
 use crate::facts::cgroup_tree::CgroupTree;
+use crate::facts::filesystems::{FolderRole, NodeFolder};
 use crate::facts::host::HostFacts;
+use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet_config::Source;
 use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::node_object::NodeObject;
@@ -59,6 +61,11 @@ pub struct Snapshot {
     pub state_files: Option<StateFiles>,
     /// The kernel's cgroups.
     pub cgroups: Sought<CgroupTree>,
+    /// The folders that the kubelet and its runtime fill, and what they are on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub folders: BTreeMap<FolderRole, NodeFolder>,
+    /// What kq recorded of the images in the course of time.
+    pub image_records: Sought<ImageRecords>,
 }
 
 /// Where the node's root folder was.

@@ -80,6 +80,7 @@ fn container(mut said: v1::Container, pods: &BTreeMap<&str, &str>) -> Container 
     let pod_uid = said.labels.remove(POD_UID_LABEL).filter(|uid| !uid.is_empty());
     let pod_uid = pod_uid.or_else(of_sandbox).unwrap_or_default();
     let metadata = said.metadata.unwrap_or_default();
+    let image = said.image.unwrap_or_default();
     Container {
         id: said.id,
         sandbox_id: said.pod_sandbox_id,
@@ -87,9 +88,10 @@ fn container(mut said: v1::Container, pods: &BTreeMap<&str, &str>) -> Container 
         pod_uid,
         attempt: metadata.attempt,
         state,
-        image: said.image.unwrap_or_default().image,
+        image: image.image,
         image_ref: said.image_ref,
         image_id: Some(said.image_id).filter(|id| !id.is_empty()),
+        image_runtime_handler: image.runtime_handler,
         created_at: said.created_at,
     }
 }
@@ -107,6 +109,7 @@ fn image(said: v1::Image) -> Image {
         repo_digests: said.repo_digests,
         size: said.size,
         pinned: said.pinned,
+        runtime_handler: said.spec.unwrap_or_default().runtime_handler,
     }
 }
 

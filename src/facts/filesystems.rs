@@ -1,0 +1,80 @@
+//! What the kernel says of the file systems on which a node keeps images, containers, logs and volumes.
+
+use serde::{Deserialize, Serialize};
+
+/// A file system, as `statfs` and the table of mounts have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Filesystem {
+    /// The folder on which it is mounted, on the node.
+    pub mount_point: String,
+    /// `MAJOR:MINOR`: two folders with the same are on one device.
+    pub device: String,
+    /// `ext4`, `xfs`, `overlay`.
+    pub kind: String,
+    /// The size of all blocks.
+    pub capacity_bytes: u64,
+    /// What is free for root.
+    pub free_bytes: u64,
+    /// What is free for everybody else, by which the kubelet judges.
+    pub available_bytes: u64,
+    /// All inodes; 0 on file systems that do not count them.
+    pub inodes: u64,
+    /// Inodes that are free.
+    pub inodes_free: u64,
+}
+
+/// What a folder holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct FolderUsage {
+    /// The blocks of everything on the folder's own file system; a file with several names counts once.
+    pub bytes: u64,
+    /// Files and folders.
+    pub inodes: u64,
+    /// What lies beneath folders on which something else is mounted: it takes space, and nobody sees it.
+    pub hidden: Vec<HiddenFolder>,
+    /// Why what is hidden could not be counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden_unknown: Option<String>,
+}
+
+/// A folder on which something is mounted, with what it holds itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HiddenFolder {
+    /// The folder.
+    pub path: String,
+    /// In bytes.
+    pub bytes: u64,
+    /// Files and folders.
+    pub inodes: u64,
+}
+
+/// The folders of a node that the kubelet and its runtime fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FolderRole {
+    /// The runtime's images, unpacked: the mount point of `ImageFsInfo`.
+    Images,
+    /// The runtime's writable layers, where `ImageFsInfo` names another place for them.
+    Containers,
+    /// The kubelet's root folder, by default `/var/lib/kubelet`: the node's file system.
+    Kubelet,
+    /// The logs of pods, by default `/var/log/pods`.
+    Logs,
+    /// Images as they were fetched, where the runtime keeps them: containerd's content store.
+    Content,
+}
+
+/// One of these folders, as it was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeFolder {
+    /// The folder on the node.
+    pub path: String,
+    /// The file system that it is on.
+    pub filesystem: crate::facts::sought::Sought<Filesystem>,
+    /// What it holds, where that was counted.
+    pub usage: crate::facts::sought::Sought<FolderUsage>,
+}
