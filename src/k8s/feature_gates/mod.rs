@@ -27,11 +27,14 @@ pub enum Gate {
     DisableCpuQuotaWithExclusiveCpus,
     DraNodeAllocatableResources,
     PodLevelResourceManagers,
+    ImageVolume,
+    KubeletSeparateDiskGc,
+    RuntimeClassInImageCriApi,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -43,6 +46,9 @@ impl Gate {
         Self::DisableCpuQuotaWithExclusiveCpus,
         Self::DraNodeAllocatableResources,
         Self::PodLevelResourceManagers,
+        Self::ImageVolume,
+        Self::KubeletSeparateDiskGc,
+        Self::RuntimeClassInImageCriApi,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -61,11 +67,14 @@ impl Gate {
             Self::DisableCpuQuotaWithExclusiveCpus => "DisableCPUQuotaWithExclusiveCPUs",
             Self::DraNodeAllocatableResources => "DRANodeAllocatableResources",
             Self::PodLevelResourceManagers => "PodLevelResourceManagers",
+            Self::ImageVolume => "ImageVolume",
+            Self::KubeletSeparateDiskGc => "KubeletSeparateDiskGC",
+            Self::RuntimeClassInImageCriApi => "RuntimeClassInImageCriApi",
         }
     }
 
-    fn bit(self) -> u16 {
-        1 << self as u16
+    fn bit(self) -> u32 {
+        1 << self as u32
     }
 }
 
@@ -128,7 +137,7 @@ fn state(letter: u8) -> Option<GateState> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGates {
     version: KubeletVersion,
-    on: u16,
+    on: u32,
 }
 
 impl FeatureGates {
