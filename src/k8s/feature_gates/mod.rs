@@ -27,11 +27,12 @@ pub enum Gate {
     DisableCpuQuotaWithExclusiveCpus,
     DraNodeAllocatableResources,
     PodLevelResourceManagers,
+    ImageMaximumGcAge,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -43,6 +44,7 @@ impl Gate {
         Self::DisableCpuQuotaWithExclusiveCpus,
         Self::DraNodeAllocatableResources,
         Self::PodLevelResourceManagers,
+        Self::ImageMaximumGcAge,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -61,6 +63,7 @@ impl Gate {
             Self::DisableCpuQuotaWithExclusiveCpus => "DisableCPUQuotaWithExclusiveCPUs",
             Self::DraNodeAllocatableResources => "DRANodeAllocatableResources",
             Self::PodLevelResourceManagers => "PodLevelResourceManagers",
+            Self::ImageMaximumGcAge => "ImageMaximumGCAge",
         }
     }
 
