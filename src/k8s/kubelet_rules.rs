@@ -46,6 +46,12 @@ impl KubeletRules {
         self.since(35)
     }
 
+    /// Tells whether a negative `imageMinimumGCAge` is refused (since 1.36); kubelets before take it,
+    /// and then no image is too young.
+    pub fn refuses_negative_image_minimum_age(&self) -> bool {
+        self.since(36)
+    }
+
     fn since(&self, minor: u32) -> bool {
         self.gates.version().known().used().at_least(minor)
     }

@@ -5,6 +5,7 @@
 
 mod defaults;
 mod eviction;
+mod image_gc;
 mod merge;
 mod read;
 mod reserved;
@@ -16,6 +17,7 @@ pub use eviction::{
     EvictionError, EvictionSettings, EvictionThreshold, SIGNALS, ThresholdValue,
     parse_eviction_thresholds, parse_hard_thresholds,
 };
+pub use image_gc::{ImageGcConfigError, image_gc_errors};
 pub use merge::{DropIns, MergeError, drop_in_order, merge};
 pub use read::{ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read};
 pub use reserved::{

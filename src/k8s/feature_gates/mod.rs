@@ -30,11 +30,12 @@ pub enum Gate {
     ImageVolume,
     KubeletSeparateDiskGc,
     RuntimeClassInImageCriApi,
+    ImageMaximumGcAge,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -49,6 +50,7 @@ impl Gate {
         Self::ImageVolume,
         Self::KubeletSeparateDiskGc,
         Self::RuntimeClassInImageCriApi,
+        Self::ImageMaximumGcAge,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -70,6 +72,7 @@ impl Gate {
             Self::ImageVolume => "ImageVolume",
             Self::KubeletSeparateDiskGc => "KubeletSeparateDiskGC",
             Self::RuntimeClassInImageCriApi => "RuntimeClassInImageCriApi",
+            Self::ImageMaximumGcAge => "ImageMaximumGCAge",
         }
     }
 
