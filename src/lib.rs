@@ -19,5 +19,6 @@
 pub mod cgroup;
 pub mod edge;
 pub mod facts;
+pub mod image_gc;
 pub mod k8s;
 pub mod output;

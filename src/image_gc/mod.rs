@@ -1,0 +1,4 @@
+//! Image and container garbage collection: what goes, in which order, and why. The domain of `kq gc`.
+
+pub mod cycle;
+pub mod policy;
