@@ -11,6 +11,7 @@ mod cgroup_path;
 mod container_cgroup;
 mod cpu_convert;
 mod cpu_share;
+mod gc_loop;
 mod input;
 mod kubelet_cgroup;
 mod node_allocatable;
@@ -28,6 +29,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("container_cgroup", container_cgroup::answer),
     ("cpu_convert", cpu_convert::answer),
     ("cpu_share", cpu_share::answer),
+    ("gc_loop", gc_loop::answer),
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
