@@ -2,6 +2,8 @@
 //!
 //! * [`policy`]: when images go, as a kubelet checks it.
 //! * [`loops`]: when the kubelet runs its two garbage collections, and which failures it tells.
+//! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
 
+pub mod containers;
 pub mod loops;
 pub mod policy;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 mod cgroup_path;
 mod container_cgroup;
+mod container_gc;
 mod cpu_convert;
 mod cpu_share;
 mod gc_loop;
@@ -27,6 +28,7 @@ type Answer = fn(&Value) -> Value;
 const FAMILIES: &[(&str, Answer)] = &[
     ("cgroup_path", cgroup_path::answer),
     ("container_cgroup", container_cgroup::answer),
+    ("container_gc", container_gc::answer),
     ("cpu_convert", cpu_convert::answer),
     ("cpu_share", cpu_share::answer),
     ("gc_loop", gc_loop::answer),
@@ -57,6 +59,15 @@ fn every_recorded_answer_is_reproduced() {
     assert_eq!(failed, 0, "{failed} cases failed");
 }
 
+/// Tells whether an answer is the recorded one; where the kubelet goes by the order of a hash map, several
+/// are right and listed in `one_of`.
+fn agrees(got: &Value, expected: &Value) -> bool {
+    match expected.get("one_of").and_then(Value::as_array) {
+        Some(answers) => answers.contains(got),
+        None => got == expected,
+    }
+}
+
 /// Runs one family and returns how many of its cases failed.
 fn run(file: &Path) -> usize {
     let family = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -71,7 +82,7 @@ fn run(file: &Path) -> usize {
         let case: Value = serde_json::from_str(line).expect("a vector line is JSON");
         let got = std::panic::catch_unwind(|| answer(&case["in"]))
             .unwrap_or_else(|_| Value::from("kq panicked"));
-        if got == case["out"] {
+        if agrees(&got, &case["out"]) {
             passed += 1;
         } else {
             failures
