@@ -87,7 +87,8 @@ mod tests {
             ("full", 1000, 0, 100, Some(200)),
             ("more than there is", 1000, 2000, 0, None),
             ("at the low threshold", 100, 20, 80, None),
-            ("wraps", 1 << 60, 1 << 59, 100 - ((1_i64 << 59).wrapping_mul(100) >> 60), None),
+            // Half of an exbibyte, and yet: 100 x 2^59 is 2^61 in 64 bits.
+            ("wraps", 1 << 60, 1 << 59, 98, Some((1 << 62) / 100 - (1 << 59))),
         ] {
             let fs = ImageFs { capacity: Some(capacity), available: Some(available) };
             let usage = fs.usage().expect("a capacity");
