@@ -1,0 +1,3 @@
+//! Image and container garbage collection, the domain of `kq gc`. Pure.
+
+pub mod record;
