@@ -6,6 +6,7 @@ mod beneath;
 mod root;
 
 pub use beneath::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
+pub(super) use beneath::{folder_beneath, kind_name};
 pub use root::host_root;
 
 use crate::facts::host::{
