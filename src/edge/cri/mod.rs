@@ -8,7 +8,7 @@ mod error;
 mod wants;
 
 pub use error::CriError;
-pub use wants::RuntimeWants;
+pub use wants::{RuntimeWants, StatusWants};
 
 #[cfg(not(feature = "cri"))]
 mod disabled;
@@ -29,6 +29,8 @@ mod low_level;
 mod read;
 #[cfg(feature = "cri")]
 mod reason;
+#[cfg(feature = "cri")]
+mod statuses;
 #[cfg(feature = "cri")]
 pub use connect::{MAX_MESSAGE_BYTES, connect};
 #[cfg(feature = "cri")]

@@ -20,3 +20,6 @@ mod lists;
 /// The program that creates containers is found and asked.
 #[cfg(feature = "cri")]
 mod low_level;
+/// Statuses of containers are asked for where they are wanted, and each may fail.
+#[cfg(feature = "cri")]
+mod statuses;
