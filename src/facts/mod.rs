@@ -9,6 +9,7 @@ pub mod filesystems;
 pub mod found_node;
 pub mod host;
 pub mod image_records;
+pub mod kubelet;
 pub mod kubelet_config;
 pub mod kubelet_endpoint;
 pub mod kubelet_process;

@@ -9,15 +9,13 @@
 use crate::facts::image_records::{ImageRecord, ImageRecords};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Record;
+use crate::image_gc::record::LONGEST_GAP;
 use crate::k8s::duration::GoDuration;
 use serde::Serialize;
 
 /// Within such a time the kubelet looks at all images at least once: five minutes, and what a slow
 /// runtime may take to list them.
 pub const DETECTION_PERIOD: GoDuration = GoDuration(5 * 60_000_000_000 + 15_000_000_000);
-
-/// Two detections of kq that are further apart may have missed a use in between.
-pub const LONGEST_GAP: GoDuration = GoDuration(10 * 60_000_000_000);
 
 /// What is known of the kubelet's memory as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -115,12 +113,14 @@ impl Known {
 
         // How far the records reach: what lies outside is not known.
         let is_fresh = now.since(records.detected_at) <= LONGEST_GAP.0;
-        let seen_from = record.absent_at.unwrap_or(records.unbroken_since).max(records.unbroken_since);
+        let seen_from =
+            record.absent_at.unwrap_or(records.unbroken_since).max(records.unbroken_since);
         let covers_start = kubelet_start.is_some_and(|start| seen_from <= start);
         let is_complete = is_fresh && (covers_start || record.absent_at.is_some());
 
         let last_used = last_use(sources, record, seen_from, is_fresh, is_complete);
-        let likely = record.last_used.filter(|used| kubelet_start.is_none_or(|start| *used >= start));
+        let likely =
+            record.last_used.filter(|used| kubelet_start.is_none_or(|start| *used >= start));
         Self {
             first_detected,
             last_used,

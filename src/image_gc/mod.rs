@@ -7,9 +7,13 @@
 //! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
 //! * [`record`], [`knowledge`]: what the kubelet remembers of images, as far as anybody else can know.
 
+pub mod certainty;
 pub mod containers;
 pub mod cycle;
 pub mod knowledge;
 pub mod loops;
+pub mod plan;
 pub mod policy;
 pub mod record;
+pub mod storage;
+pub mod uses;
