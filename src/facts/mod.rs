@@ -26,5 +26,6 @@ pub mod snapshot;
 pub mod sought;
 pub mod start_warnings;
 pub mod state_files;
+pub mod stats_summary;
 pub mod timestamp;
 pub mod workloads;
