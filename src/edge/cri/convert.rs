@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// The label with which the kubelet marks the containers of a pod.
 const POD_UID_LABEL: &str = "io.kubernetes.pod.uid";
 
+/// What is said of an answer without the status that was asked for.
+pub(super) const NO_STATUS: &str = "answered no status";
+
 pub(super) fn version(said: v1::VersionResponse) -> RuntimeVersion {
     RuntimeVersion {
         runtime_name: said.runtime_name,
@@ -109,7 +112,7 @@ pub(super) fn container_status(
     id: String,
     said: Result<v1::ContainerStatusResponse, String>,
 ) -> ContainerStatus {
-    let said = said.and_then(|said| said.status.ok_or_else(|| "answered no status".to_owned()));
+    let said = said.and_then(|said| said.status.ok_or_else(|| NO_STATUS.to_owned()));
     let status = match said {
         Ok(status) => status,
         Err(reason) => {
