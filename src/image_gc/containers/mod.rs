@@ -18,6 +18,7 @@
 mod collect;
 pub mod failures;
 pub mod plan;
+pub mod pods;
 pub mod policy;
 pub mod reason;
 pub mod state;
@@ -26,6 +27,7 @@ pub use failures::{Call, FailedCall, Failures};
 pub use plan::{
     ContainerGcPlan, ContainerStep, LogDirectoryStep, Remaining, SandboxStep, Step, Tie, plan,
 };
+pub use pods::pod_states;
 pub use policy::{ContainerGcPolicy, ContainerGcPolicyError};
 pub use reason::{KeepReason, PodRemoval, RemovalReason};
 pub use state::{GcContainer, GcPod, GcSandbox, GcState, GcTrigger};

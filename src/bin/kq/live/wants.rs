@@ -70,6 +70,26 @@ impl Wants {
         state_files: false,
     };
 
+    /// What a plan of garbage collection needs.
+    pub const GC_PLAN: Self = Self {
+        pods: PodsWanted::Specifications,
+        node: true,
+        has_node_file: false,
+        runtime: RuntimeWants {
+            cgroup_driver: false,
+            low_level: false,
+            sandboxes: true,
+            containers: true,
+            images: true,
+            image_filesystems: true,
+            container_statuses: StatusWants::ImageVolumes,
+            writable_layers: false,
+            image_storage: true,
+        },
+        tree: None,
+        state_files: false,
+    };
+
     /// What names need.
     pub const NAMES: Self = Self {
         pods: PodsWanted::Names,
