@@ -11,7 +11,7 @@
 //! * [`k8s`]: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
 //! * [`facts`]: what is known about a node, and where from. Pure.
 //! * [`edge`]: the only folder that reads or writes the world.
-//! * [`cgroup`]: a domain: one folder per question. Pure; domains do not import each other.
+//! * [`cgroup`], [`image_gc`]: domains: one folder per question. Pure; domains do not import each other.
 //! * [`output`]: tables, JSON, YAML; safe for terminals.
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
@@ -19,5 +19,6 @@
 pub mod cgroup;
 pub mod edge;
 pub mod facts;
+pub mod image_gc;
 pub mod k8s;
 pub mod output;

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod cri;
 pub mod host;
 pub mod http;
+pub mod image_records;
 pub mod input;
 pub mod kubelet_api;
 pub mod kubelet_files;

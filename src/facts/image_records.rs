@@ -51,12 +51,14 @@ pub struct ImageRecord {
     /// The first detection that found it.
     pub first_detected: Timestamp,
     /// The first of the last unbroken row of detections that found it in use; `None`: none ever did.
+    /// A row ends with a detection that found it unused, and where two are far apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_since: Option<Timestamp>,
     /// The last detection that found it in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used: Option<Timestamp>,
-    /// The first detection after that which found it unused; `None`: it is in use.
+    /// The first detection after that which found it unused, or of all, where none found it in use;
+    /// `None`: it is in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unused_at: Option<Timestamp>,
 }
@@ -96,6 +98,24 @@ pub enum RecordsError {
         after: Timestamp,
         /// What that is.
         what: &'static str,
+    },
+    /// A row of detections that begins after its end.
+    #[error("unbrokenSince: {unbroken_since} is after {detected_at}, detectedAt")]
+    Row {
+        /// When it begins.
+        unbroken_since: Timestamp,
+        /// The last detection.
+        detected_at: Timestamp,
+    },
+    /// A time that never comes without another.
+    #[error("images[{index}].{field}: there is no {other}")]
+    Alone {
+        /// Which record.
+        index: usize,
+        /// The field.
+        field: &'static str,
+        /// What is missing.
+        other: &'static str,
     },
     /// Two records of one image.
     #[error("images[{index}].id: {id:?} is there twice, or not in order")]
@@ -140,29 +160,19 @@ impl ImageRecords {
     }
 
     fn check(&self) -> Result<(), RecordsError> {
+        if self.unbroken_since > self.detected_at {
+            return Err(RecordsError::Row {
+                unbroken_since: self.unbroken_since,
+                detected_at: self.detected_at,
+            });
+        }
         let mut before = None;
         for (index, record) in self.images.iter().enumerate() {
             if before.is_some_and(|before| before >= record.key()) {
                 return Err(RecordsError::Twice { index, id: record.id.clone() });
             }
             before = Some(record.key());
-            let last = ("detectedAt", self.detected_at);
-            let times = [
-                ("firstDetected", Some(record.first_detected), last),
-                ("lastUsed", record.last_used, last),
-                ("unusedAt", record.unused_at, last),
-                ("absentAt", record.absent_at, ("firstDetected", record.first_detected)),
-                (
-                    "usedSince",
-                    record.used_since,
-                    ("lastUsed", record.last_used.unwrap_or_default()),
-                ),
-            ];
-            for (field, time, (what, after)) in times {
-                if let Some(time) = time.filter(|time| *time > after) {
-                    return Err(RecordsError::Order { index, field, time, after, what });
-                }
-            }
+            record.check(index, self.detected_at)?;
         }
         Ok(())
     }
@@ -172,6 +182,32 @@ impl ImageRecord {
     /// Returns by what records are told apart and kept in order.
     pub fn key(&self) -> (&str, &str) {
         (&self.id, &self.runtime_handler)
+    }
+
+    /// Tells whether its times follow each other: it came, was used, rested, and all that before the
+    /// last detection.
+    fn check(&self, index: usize, detected_at: Timestamp) -> Result<(), RecordsError> {
+        let alone = |field, other| Err(RecordsError::Alone { index, field, other });
+        match (self.used_since, self.last_used) {
+            (Some(_), None) => return alone("usedSince", "lastUsed"),
+            (None, Some(_)) => return alone("lastUsed", "usedSince"),
+            _ => {}
+        }
+        let row = [
+            ("absentAt", self.absent_at),
+            ("firstDetected", Some(self.first_detected)),
+            ("usedSince", self.used_since),
+            ("lastUsed", self.last_used),
+            ("unusedAt", self.unused_at),
+            ("detectedAt", Some(detected_at)),
+        ];
+        let mut known = row.into_iter().filter_map(|(field, time)| Some((field, time?))).peekable();
+        while let Some((field, time)) = known.next() {
+            if let Some(&(what, after)) = known.peek().filter(|(_, after)| time > *after) {
+                return Err(RecordsError::Order { index, field, time, after, what });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -205,6 +241,30 @@ mod tests {
             ("a kind", "ImageRecords", "Pod", "kind \"Pod\" of"),
             ("a time", "2026-11-20T12:10:00Z\",\"unb", "now\",\"unb", "detectedAt: \"now\" is no"),
             ("the future", "12:05:00Z\",\n", "12:55:00Z\",\n", "images[1].firstDetected: 2026"),
+            (
+                "a row",
+                "unbrokenSince\":\"2026-11-20T12:00",
+                "unbrokenSince\":\"2026-11-20T12:50",
+                "unbrokenSince: 2026",
+            ),
+            (
+                "used without an end",
+                "\"lastUsed\":\"2026-11-20T12:05:00Z\",",
+                "",
+                "images[1].usedSince: there is no lastUsed",
+            ),
+            (
+                "used before it came",
+                "usedSince\":\"2026-11-20T12:05",
+                "usedSince\":\"2026-11-20T12:01",
+                "images[1].firstDetected: 2026",
+            ),
+            (
+                "unused before it was used",
+                "unusedAt\":\"2026-11-20T12:10",
+                "unusedAt\":\"2026-11-20T12:04",
+                "images[1].lastUsed: 2026",
+            ),
             ("a field", "absentAt", "abscentAt", "images[1].abscentAt: unknown field"),
             ("twice", "sha256:b", "sha256:a", "images[1].id: \"sha256:a\" is there twice"),
         ] {

@@ -99,6 +99,12 @@ pub fn link_beneath(root: &Path, path: &str) -> Result<String, ReadError> {
     target.into_string().map_err(|_| ReadError::System("not text in UTF-8".to_owned()))
 }
 
+/// Opens a folder below the node's root, so that what is done in it is done there.
+pub(in crate::edge) fn folder_beneath(root: &Path, path: &str) -> Result<OwnedFd, ReadError> {
+    expect_kind(&open(root, path, OFlags::PATH)?, FileType::Directory)?;
+    open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)
+}
+
 /// Tells what is at a path below the node's root.
 pub(super) fn kind_beneath(root: &Path, path: &str) -> Result<FileType, ReadError> {
     kind(&open(root, path, OFlags::PATH)?)
@@ -116,7 +122,7 @@ pub(super) fn expect_kind(file: &OwnedFd, expected: FileType) -> Result<(), Read
     Err(ReadError::Kind { found: kind_name(found), expected: kind_name(expected) })
 }
 
-pub(super) fn kind_name(kind: FileType) -> &'static str {
+pub(in crate::edge) fn kind_name(kind: FileType) -> &'static str {
     match kind {
         FileType::RegularFile => "a file",
         FileType::Directory => "a folder",

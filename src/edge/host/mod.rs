@@ -8,6 +8,7 @@ mod root;
 mod usage;
 
 pub use beneath::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
+pub(super) use beneath::{folder_beneath, kind_name};
 pub use filesystem::read_filesystem;
 pub use root::host_root;
 pub use usage::read_usage;

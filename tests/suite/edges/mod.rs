@@ -24,6 +24,8 @@ mod host_folders;
 mod http;
 /// HTTP servers on loopback that answer as a test says, with TLS or without.
 pub mod http_server;
+/// The file of records of images: replaced as a whole, by one at a time.
+mod image_records;
 /// The kubelet's own API: trust, credentials, permissions.
 mod kubelet_api;
 /// Cgroups of the tests' own.

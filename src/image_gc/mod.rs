@@ -1,0 +1,21 @@
+//! Image and container garbage collection: what goes, in which order, and why. The domain of `kq gc`.
+//! Pure.
+//!
+//! * [`policy`]: when images go, as a kubelet checks it; [`policy_report`] and [`policy_view`] show it.
+//! * [`loops`]: when the kubelet runs its two garbage collections, and which failures it tells.
+//! * [`cycle`]: what its image manager does in one of them.
+//! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
+//! * [`record`], [`knowledge`]: what the kubelet remembers of images, as far as anybody else can know.
+
+pub mod certainty;
+pub mod containers;
+pub mod cycle;
+pub mod knowledge;
+pub mod loops;
+pub mod plan;
+pub mod policy;
+pub mod policy_report;
+pub mod policy_view;
+pub mod record;
+pub mod storage;
+pub mod uses;
