@@ -15,6 +15,7 @@ pub mod kubelet_endpoint;
 pub mod kubelet_process;
 pub mod live;
 pub mod missing;
+pub mod mounts;
 pub mod node;
 pub mod node_object;
 pub mod origin;
