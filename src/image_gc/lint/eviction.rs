@@ -6,7 +6,7 @@
 //! `trunc(capacity x share)` (`thresholdsMet` and `GetThresholdQuantity` in `pkg/kubelet/eviction`).
 
 use super::{Finding, Linted, percent};
-use crate::facts::kubelet_config::{EvictionThreshold, ThresholdValue};
+use crate::facts::kubelet_config::{EvictionThreshold, Signal, ThresholdValue};
 use crate::image_gc::loops::Garbage;
 use crate::output::units::bytes;
 use std::cmp::Ordering;
@@ -36,7 +36,7 @@ pub(super) fn findings(linted: Linted<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let of_images = linted.thresholds.iter().filter_map(|threshold| {
-        let (capacity, whose) = disk(linted, &threshold.signal)?;
+        let (capacity, whose) = disk(linted, threshold.signal)?;
         compare(
             policy.high_threshold_percent,
             threshold,
@@ -48,14 +48,14 @@ pub(super) fn findings(linted: Linted<'_>) -> Vec<Finding> {
 }
 
 /// Returns the capacity behind a signal if images are on that disk, and what is to be said about it.
-fn disk(linted: Linted<'_>, signal: &str) -> Option<(Option<u64>, &'static str)> {
+fn disk(linted: Linted<'_>, signal: Signal) -> Option<(Option<u64>, &'static str)> {
     let disks = linted.disks;
     match (signal, disks.dedicated_image_fs) {
-        ("imagefs.available", _) => Some((disks.image_fs_capacity, "")),
-        ("nodefs.available", Some(false)) => {
+        (Signal::ImageFsAvailable, _) => Some((disks.image_fs_capacity, "")),
+        (Signal::NodeFsAvailable, Some(false)) => {
             Some((disks.node_fs_capacity.or(disks.image_fs_capacity), ""))
         }
-        ("nodefs.available", None) => {
+        (Signal::NodeFsAvailable, None) => {
             Some((disks.node_fs_capacity, ", if images are on that disk"))
         }
         _ => None,
@@ -68,7 +68,7 @@ fn compare(
     capacity: Option<u64>,
     whose: &str,
 ) -> Option<Finding> {
-    let signal = &threshold.signal;
+    let signal = threshold.signal.as_str();
     let Some(eviction) = eviction_begin(&threshold.value, capacity) else {
         let ThresholdValue::Quantity(amount) = &threshold.value else { return None };
         return Some(
@@ -84,9 +84,9 @@ fn compare(
         );
     };
     let collection = collection_begin(high, capacity);
-    let kind = match threshold.grace_period {
-        Some(period) => format!("soft eviction (after {period})"),
-        None => "eviction".to_owned(),
+    let kind = match threshold.is_hard() {
+        true => "eviction".to_owned(),
+        false => format!("soft eviction (after {})", threshold.grace_period),
     };
     let found = format!(
         "{high} acts below {} available, {kind} by {signal} below {}{whose}",
@@ -127,7 +127,7 @@ fn compare(
         Ordering::Less => return None,
     };
     // With a grace period of at least a turn of the loop, images go before pods do.
-    let in_time = threshold.grace_period.is_some_and(|period| period >= interval);
+    let in_time = threshold.grace_period >= interval;
     let finding = match order == Ordering::Less || in_time {
         true => Finding::info(id, SUBJECT, found),
         false => Finding::warn(id, SUBJECT, found),
