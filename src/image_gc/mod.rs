@@ -11,6 +11,7 @@
 pub mod certainty;
 pub mod containers;
 pub mod cycle;
+pub mod images;
 pub mod knowledge;
 pub mod lint;
 pub mod lint_view;

@@ -9,4 +9,4 @@ mod view;
 pub use build::{Inputs, plan};
 pub use item::{PlannedImage, Verdict};
 pub use report::{Basis, Freed, ImageGcPlan, KubeletStart, Outcome, Run, Trigger};
-pub use view::{summary, table, wide};
+pub use view::{names, short, size, summary, table, wide};

@@ -1,7 +1,11 @@
 //! `kq gc`: what the kubelet's garbage collection would remove from the live runtime, and why.
 
 mod dry_run;
+mod form;
+mod images;
+mod lint;
 mod node;
+mod policy;
 mod question;
 
 use crate::exit::{Code, Failure};
@@ -20,6 +24,9 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     DryRun(Box<dry_run::Args>),
+    Images(Box<images::Args>),
+    Lint(Box<lint::Args>),
+    Policy(Box<policy::Args>),
 }
 
 impl Args {
@@ -27,6 +34,9 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::DryRun(args) => args.run(),
+            Command::Images(args) => args.run(),
+            Command::Lint(args) => args.run(),
+            Command::Policy(args) => args.run(),
         }
     }
 }

@@ -90,6 +90,35 @@ impl Wants {
         state_files: false,
     };
 
+    /// What the policy of garbage collection needs: the kubelet alone.
+    pub const GC_POLICY: Self = Self {
+        pods: PodsWanted::Names,
+        runtime: RuntimeWants {
+            cgroup_driver: false,
+            low_level: false,
+            sandboxes: false,
+            containers: false,
+            images: false,
+            image_filesystems: false,
+            container_statuses: StatusWants::None,
+            writable_layers: false,
+            image_storage: false,
+        },
+        ..Self::GC_PLAN
+    };
+
+    /// What a list of images needs.
+    pub const GC_IMAGES: Self = Self {
+        pods: PodsWanted::Names,
+        runtime: RuntimeWants {
+            image_filesystems: false,
+            container_statuses: StatusWants::All,
+            image_storage: false,
+            ..Self::GC_PLAN.runtime
+        },
+        ..Self::GC_PLAN
+    };
+
     /// What names need.
     pub const NAMES: Self = Self {
         pods: PodsWanted::Names,
