@@ -1,9 +1,9 @@
 //! What is refused, unwise or surprising in the settings of image garbage collection on a node, with the
 //! numbers. What is wise is kq's own judgement; what follows from a setting is the kubelet's.
 //!
-//! * [`settings`]: the fields by themselves.
-//! * [`eviction`]: the thresholds beside those of the eviction manager, which looks at the same disk.
-//! * [`images`]: the images that are there.
+//! * `settings`: the fields by themselves.
+//! * `eviction`: the thresholds beside those of the eviction manager, which looks at the same disk.
+//! * `images`: the images that are there.
 
 mod eviction;
 mod images;
