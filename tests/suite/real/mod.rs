@@ -20,6 +20,8 @@ pub use pods::{Container, Runc, Running};
 mod asked;
 /// The kernel's hierarchies: cgroups come, get values and go.
 mod cgroups;
+/// Images come and go, on every containerd.
+mod images;
 /// A planned limit is felt.
 mod limits;
 /// Drift is found, repaired and taken back.
