@@ -2,6 +2,7 @@
 //! Pure.
 //!
 //! * [`policy`]: when images go, as a kubelet checks it; [`policy_report`] and [`policy_view`] show it.
+//! * [`lint`]: what is unwise in it; [`lint_view`] shows that.
 //! * [`loops`]: when the kubelet runs its two garbage collections, and which failures it tells.
 //! * [`cycle`]: what its image manager does in one of them.
 //! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
@@ -10,7 +11,10 @@
 pub mod certainty;
 pub mod containers;
 pub mod cycle;
+pub mod images;
 pub mod knowledge;
+pub mod lint;
+pub mod lint_view;
 pub mod loops;
 pub mod plan;
 pub mod policy;

@@ -56,6 +56,9 @@ pub struct ObjectMeta {
     /// Checked, not kept.
     #[serde(deserialize_with = "null_as_default")]
     pub labels: Labels,
+    /// When the pod has to be gone, once somebody deleted it: RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion_timestamp: Option<String>,
     /// How often the API server saw the spec change; what the kubelet writes names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
@@ -164,6 +167,9 @@ pub struct PodStatus {
     /// The QoS class that was recorded; wins over the computed one.
     #[serde(deserialize_with = "null_as_default")]
     pub qos_class: String,
+    /// Why it is in its phase: `Evicted`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub reason: String,
     /// The conditions about resizes; the others are dropped while reading.
     #[serde(deserialize_with = "resize_conditions")]
     pub conditions: Vec<PodCondition>,

@@ -227,6 +227,12 @@ impl RulesArgs {
     }
 }
 
+impl From<ConfigArgs> for RootArgs {
+    fn from(config: ConfigArgs) -> Self {
+        Self { config, cgroup_root: None }
+    }
+}
+
 impl RootArgs {
     /// Returns `cgroupRoot` and `cgroupsPerQOS`: what is given by flags, else what the configuration
     /// says.

@@ -8,7 +8,7 @@
 //! * [`policy`]: the limits.
 //! * [`state`]: what the kubelet looks at.
 //! * [`failures`]: the calls that fail, so that the plan is what would happen with them.
-//! * [`plan`]: from these to the steps in the kubelet's order, and why everything else stays.
+//! * [`mod@plan`]: from these to the steps in the kubelet's order, and why everything else stays.
 //! * [`reason`]: why a thing goes or stays.
 //!
 //! The kubelet goes through units, pods and equal ages in random order, kq in the order of their names.
@@ -17,15 +17,19 @@
 
 mod collect;
 pub mod failures;
+mod log_directories;
 pub mod plan;
+pub mod pods;
 pub mod policy;
 pub mod reason;
+mod sandboxes;
 pub mod state;
 
 pub use failures::{Call, FailedCall, Failures};
 pub use plan::{
     ContainerGcPlan, ContainerStep, LogDirectoryStep, Remaining, SandboxStep, Step, Tie, plan,
 };
+pub use pods::pod_states;
 pub use policy::{ContainerGcPolicy, ContainerGcPolicyError};
 pub use reason::{KeepReason, PodRemoval, RemovalReason};
 pub use state::{GcContainer, GcPod, GcSandbox, GcState, GcTrigger};

@@ -4,6 +4,7 @@ use super::*;
 use crate::facts::runtime::ContainerState;
 use crate::k8s::duration::GoDuration;
 use proptest::prelude::*;
+use serde_json::json;
 
 /// Returns a container of pod `POD.NAME.NUMBER` that was created at a time.
 fn container(id: &str, created_at: i64) -> GcContainer {
@@ -221,6 +222,34 @@ fn a_tie_is_told_only_where_it_decides() {
         assert_eq!(tie, expected, "{name}");
         assert_eq!(plan.containers.len(), 2, "{name}");
     }
+}
+
+#[test]
+fn a_plan_is_a_value() {
+    let mut state = state(vec![container("a.x.0", 1), container("a.x.1", 2)]);
+    state.sandboxes = vec![sandbox("s", true, 1)];
+    let busy = Failures {
+        remove_container: [("a.x.0".to_owned(), "busy".to_owned())].into(),
+        ..Failures::default()
+    };
+    let plan = plan(&policy(0, 1, -1), &state, GcTrigger::Loop, &busy).expect("a policy");
+    let value = serde_json::to_value(&plan).expect("a value");
+    assert_eq!(
+        value["steps"],
+        json!([{
+            "what": "container",
+            "id": "a.x.0",
+            "podUid": "a",
+            "name": "x",
+            "state": "exited",
+            "createdAt": 1,
+            "stopTimeoutSeconds": null,
+            "reason": { "rule": "maxPerPodContainer", "limit": 1, "dead": 2 },
+            "failed": { "call": "removeContainer", "error": "busy" },
+        }])
+    );
+    let reasons = ["containers", "sandboxes"].map(|what| &value[what][0]["reason"]["rule"]);
+    assert_eq!(reasons, ["failed", "newestSandbox"]);
 }
 
 fn any_state() -> impl Strategy<Value = GcState> {

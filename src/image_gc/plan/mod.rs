@@ -8,5 +8,5 @@ mod view;
 
 pub use build::{Inputs, plan};
 pub use item::{PlannedImage, Verdict};
-pub use report::{Basis, Freed, ImageGcPlan, Outcome, Run, Trigger};
-pub use view::{summary, table, wide};
+pub use report::{Basis, Freed, ImageGcPlan, KubeletStart, Outcome, Run, Trigger};
+pub use view::{names, short, size, summary, table, wide};

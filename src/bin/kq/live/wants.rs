@@ -93,6 +93,61 @@ impl Wants {
         stats_summary: false,
     };
 
+    /// What a plan of garbage collection needs.
+    pub const GC_PLAN: Self = Self {
+        pods: PodsWanted::Specifications,
+        node: true,
+        has_node_file: false,
+        runtime: RuntimeWants {
+            cgroup_driver: false,
+            low_level: false,
+            sandboxes: true,
+            containers: true,
+            images: true,
+            image_filesystems: true,
+            container_statuses: StatusWants::ImageVolumes,
+            writable_layers: false,
+            image_storage: true,
+        },
+        tree: None,
+        state_files: false,
+        folders: FoldersWanted::Filesystems,
+        image_records: true,
+        stats_summary: false,
+    };
+
+    /// What the policy of garbage collection needs: the kubelet alone.
+    pub const GC_POLICY: Self = Self {
+        pods: PodsWanted::Names,
+        runtime: RuntimeWants {
+            cgroup_driver: false,
+            low_level: false,
+            sandboxes: false,
+            containers: false,
+            images: false,
+            image_filesystems: false,
+            container_statuses: StatusWants::None,
+            writable_layers: false,
+            image_storage: false,
+        },
+        folders: FoldersWanted::None,
+        image_records: false,
+        ..Self::GC_PLAN
+    };
+
+    /// What a list of images needs.
+    pub const GC_IMAGES: Self = Self {
+        pods: PodsWanted::Names,
+        runtime: RuntimeWants {
+            image_filesystems: false,
+            container_statuses: StatusWants::All,
+            image_storage: false,
+            ..Self::GC_PLAN.runtime
+        },
+        folders: FoldersWanted::None,
+        ..Self::GC_PLAN
+    };
+
     /// What names need.
     pub const NAMES: Self = Self {
         pods: PodsWanted::Names,
@@ -114,36 +169,6 @@ impl Wants {
         folders: FoldersWanted::None,
         image_records: false,
         stats_summary: false,
-    };
-
-    /// What the plan of a collection of images needs: no cgroups.
-    #[cfg_attr(not(test), expect(dead_code, reason = "kq gc asks for it"))]
-    pub const GC_PLAN: Self = Self {
-        pods: PodsWanted::Specifications,
-        node: true,
-        runtime: RuntimeWants {
-            cgroup_driver: false,
-            low_level: false,
-            writable_layers: false,
-            container_statuses: StatusWants::ImageVolumes,
-            ..RuntimeWants::ALL
-        },
-        tree: None,
-        folders: FoldersWanted::Filesystems,
-        image_records: true,
-        ..Self::NAMES
-    };
-
-    /// What images and their users need.
-    #[cfg_attr(not(test), expect(dead_code, reason = "kq gc asks for it"))]
-    pub const GC_IMAGES: Self = Self {
-        runtime: RuntimeWants {
-            images: true,
-            container_statuses: StatusWants::All,
-            ..Self::NAMES.runtime
-        },
-        image_records: true,
-        ..Self::NAMES
     };
 
     /// What the use of the disk needs.
@@ -343,6 +368,7 @@ mod tests {
             ("plan", Wants::PLAN, ""),
             ("names", Wants::NAMES, ""),
             ("gc plan", Wants::GC_PLAN, "folders records statuses"),
+            ("gc policy", Wants::GC_POLICY, ""),
             ("gc images", Wants::GC_IMAGES, "records statuses"),
             ("gc disk", Wants::GC_DISK, "folders usage"),
         ] {

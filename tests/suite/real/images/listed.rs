@@ -63,6 +63,7 @@ fn the_reader_finds_the_same(node: &ImageNode) {
     let places: Vec<&str> = filesystems.image.iter().map(|it| it.mountpoint.as_str()).collect();
     let snapshots = node.folder.join("root/io.containerd.snapshotter.v1.overlayfs");
     assert_eq!(places, [snapshots.to_string_lossy()]);
+    assert_eq!(filesystems.container, [], "no version says where containers are");
 }
 
 /// The kernel says the same of the folder that the runtime names as of the whole file system.
