@@ -8,6 +8,7 @@
 //! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
 //! * [`record`], [`knowledge`]: what the kubelet remembers of images, as far as anybody else can know.
 
+pub mod apply;
 pub mod certainty;
 pub mod containers;
 pub mod cycle;
