@@ -23,4 +23,5 @@ pub mod snapshot;
 pub mod sought;
 pub mod start_warnings;
 pub mod state_files;
+pub mod stats_summary;
 pub mod workloads;
