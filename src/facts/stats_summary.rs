@@ -7,6 +7,7 @@
 use crate::k8s::pod::{null_as_default, object, objects, optional_object};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the kubelet measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -232,17 +233,10 @@ pub struct ProcessStats {
     pub process_count: Option<u64>,
 }
 
-impl StatsSummary {
-    /// Returns what was measured of a pod. Of several entries with its UID the last one counts, as in
-    /// the map that the kubelet fills.
-    pub fn of_pod(&self, uid: &str) -> Option<&PodStats> {
-        pod_stats(&self.pods, uid)
-    }
-}
-
-/// Returns what was measured of a pod, as [`StatsSummary::of_pod`].
-pub fn pod_stats<'s>(stats: &'s [PodStats], uid: &str) -> Option<&'s PodStats> {
-    stats.iter().rev().find(|pod| pod.pod_ref.uid == uid)
+/// Returns what was measured of each pod by its UID. Of several entries with one UID the last one
+/// counts, as in the map that the kubelet fills.
+pub fn by_uid(stats: &[PodStats]) -> BTreeMap<&str, &PodStats> {
+    stats.iter().map(|pod| (pod.pod_ref.uid.as_str(), pod)).collect()
 }
 
 #[cfg(test)]
@@ -297,11 +291,9 @@ mod tests {
     #[test]
     fn the_last_entry_of_a_pod_counts() {
         let summary: StatsSummary = serde_json::from_str(SUMMARY).unwrap();
-        assert_eq!(
-            summary.of_pod("c").unwrap().memory.as_ref().unwrap().working_set_bytes,
-            Some(11)
-        );
-        assert_eq!(summary.of_pod("d"), None);
+        let by_uid = by_uid(&summary.pods);
+        assert_eq!(by_uid["c"].memory.as_ref().unwrap().working_set_bytes, Some(11));
+        assert_eq!(by_uid.len(), 1);
     }
 
     #[test]
