@@ -8,15 +8,28 @@
 //! * `crossing`: thresholds held against observations.
 //! * `layout`, `container_fs`: how the filesystems lie, and which thresholds follow from that.
 //! * `reclaim`: what is cleared away before a pod has to go.
+//! * `victim`, `message`: evicting one pod, and what it is told.
+//! * `local_storage`: pods that exceed limits of their own.
+//! * `admission`: which pods may still start.
 
+mod admission;
 mod container_fs;
 mod crossing;
 mod layout;
+mod local_storage;
+mod message;
 mod observation;
 mod reclaim;
+mod victim;
 
+pub use admission::{Admission, admit_under_pressure};
 pub use container_fs::{ContainerFsWarning, add_container_fs_thresholds};
 pub use crossing::{Comparison, Crossing, compare, node_conditions};
 pub use layout::{Disks, Layout};
+pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
+pub use message::{EvictionMessage, Offender, eviction_message};
 pub use observation::{Observation, Observations, observe};
 pub use reclaim::{ReclaimFunction, reclaim_functions};
+pub use victim::{
+    DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, REASON_EVICTED, Verdict, evict_pod,
+};
