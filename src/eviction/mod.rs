@@ -8,6 +8,7 @@
 //! * `crossing`: thresholds held against observations.
 //! * `layout`, `container_fs`: how the filesystems lie, and which thresholds follow from that.
 //! * `reclaim`: what is cleared away before a pod has to go.
+//! * `usage`, `rank`: what pods use, and in which order they would go.
 //! * `victim`, `message`: evicting one pod, and what it is told.
 //! * `local_storage`: pods that exceed limits of their own.
 //! * `admission`: which pods may still start.
@@ -19,7 +20,9 @@ mod layout;
 mod local_storage;
 mod message;
 mod observation;
+mod rank;
 mod reclaim;
+mod usage;
 mod victim;
 
 pub use admission::{Admission, admit_under_pressure};
@@ -29,7 +32,9 @@ pub use layout::{Disks, Layout};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
 pub use message::{EvictionMessage, Offender, eviction_message};
 pub use observation::{Observation, Observations, observe};
+pub use rank::{Figures, RankedPod, Ranking, rank_pods};
 pub use reclaim::{ReclaimFunction, reclaim_functions};
+pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{
     DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, REASON_EVICTED, Verdict, evict_pod,
 };
