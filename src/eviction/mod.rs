@@ -12,10 +12,13 @@
 //! * `victim`, `message`: evicting one pod, and what it is told.
 //! * `local_storage`: pods that exceed limits of their own.
 //! * `admission`: which pods may still start.
+//! * `cycle`, `decision`: one turn of the manager, from thresholds to an eviction.
 
 mod admission;
 mod container_fs;
 mod crossing;
+mod cycle;
+mod decision;
 mod layout;
 mod local_storage;
 mod message;
@@ -28,6 +31,10 @@ mod victim;
 pub use admission::{Admission, admit_under_pressure};
 pub use container_fs::{ContainerFsWarning, add_container_fs_thresholds};
 pub use crossing::{Comparison, Crossing, compare, node_conditions};
+pub use cycle::{
+    ActiveThreshold, Cycle, CycleInput, EvictionSetup, ManagerState, StatsAfterReclaim, synchronize,
+};
+pub use decision::{AfterReclaim, Alternative, Outcome, PodEviction};
 pub use layout::{Disks, Layout};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
 pub use message::{EvictionMessage, Offender, eviction_message};
