@@ -11,7 +11,7 @@ use super::rank::{Ranking, rank_pods};
 use super::reclaim::{ReclaimFunction, reclaim_functions};
 use super::victim::{DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
 use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
-use crate::facts::stats_summary::{PodStats, by_uid};
+use crate::facts::stats_summary::{PodStats, StatsByPod};
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::is_critical_pod;
 
@@ -145,14 +145,14 @@ impl Situation<'_> {
             message: None,
             or_else: Vec::new(),
         };
-        let stats = by_uid(self.stats);
+        let stats = StatsByPod::new(self.stats);
         for (rank, ranked) in eviction.ranking.pods.iter().enumerate() {
             let Some(pod) = self.pods.get(ranked.pod) else { continue };
             // The threshold that decides comes first in the kubelet's list, and is the one it tells.
             let message = eviction_message(
                 threshold.signal.resource(),
                 pod,
-                stats.get(pod.metadata.uid.as_str()).copied(),
+                stats.of(pod),
                 std::slice::from_ref(threshold),
                 self.observations,
                 rules,

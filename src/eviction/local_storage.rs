@@ -6,7 +6,7 @@
 use super::layout::Layout;
 use super::observation::unsigned;
 use super::victim::{Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
-use crate::facts::stats_summary::{FsStats, PodStats, VolumeStats, by_uid};
+use crate::facts::stats_summary::{FsStats, PodStats, StatsByPod, VolumeStats};
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::{ResourceOptions, pod_limits};
@@ -65,10 +65,10 @@ pub fn local_storage_checks(
     stats: &[PodStats],
     layout: Layout,
 ) -> Vec<LocalStorageCheck> {
-    let stats = by_uid(stats);
+    let stats = StatsByPod::new(stats);
     let mut checks = Vec::new();
     for (at, pod) in pods.iter().enumerate() {
-        let Some(measured) = stats.get(pod.metadata.uid.as_str()) else { continue };
+        let Some(measured) = stats.of(pod) else { continue };
         let mut exceeded = Vec::new();
         let mut verdict = None;
         let limits: [&dyn Fn() -> Option<ExceededLimit>; 3] =

@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::observation::unsigned;
 use super::usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 use crate::facts::kubelet_config::{Signal, StarvedResource};
-use crate::facts::stats_summary::{PodStats, by_uid};
+use crate::facts::stats_summary::{PodStats, StatsByPod};
 use crate::k8s::kubelet_request::kubelet_request;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Pod, ResourceName};
@@ -84,14 +84,11 @@ pub fn rank_pods(
     layout: Layout,
     rules: &KubeletRules,
 ) -> Ranking {
-    let stats = by_uid(stats);
+    let stats = StatsByPod::new(stats);
     let mut ranked: Vec<RankedPod> = pods
         .iter()
         .enumerate()
-        .map(|(at, pod)| {
-            let measured = stats.get(pod.metadata.uid.as_str()).copied();
-            ranked_pod(at, pod, measured, signal, layout, rules)
-        })
+        .map(|(at, pod)| ranked_pod(at, pod, stats.of(pod), signal, layout, rules))
         .collect();
     let resource = signal.resource();
     let order = |left: &RankedPod, right: &RankedPod| compare(resource, left, right);

@@ -4,7 +4,8 @@
 //! 1.36.2. Read from a live kubelet and stored in snapshots; everything else in the answer is skipped.
 //! What the kubelet leaves out is `None`: it does not know, which is not zero.
 
-use crate::k8s::pod::{null_as_default, object, objects, optional_object};
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::{Pod, null_as_default, object, objects, optional_object};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -233,10 +234,24 @@ pub struct ProcessStats {
     pub process_count: Option<u64>,
 }
 
-/// Returns what was measured of each pod by its UID. Of several entries with one UID the last one
-/// counts, as in the map that the kubelet fills.
-pub fn by_uid(stats: &[PodStats]) -> BTreeMap<&str, &PodStats> {
-    stats.iter().map(|pod| (pod.pod_ref.uid.as_str(), pod)).collect()
+/// What was measured, by pod.
+#[derive(Clone, Debug, Default)]
+pub struct StatsByPod<'s>(BTreeMap<&'s str, &'s PodStats>);
+
+impl<'s> StatsByPod<'s> {
+    /// Sorts by UID. Of several entries with one UID the last one counts, as in the map that the
+    /// kubelet fills (`cachedStatsFunc`, `pkg/kubelet/eviction/helpers.go`).
+    pub fn new(stats: &'s [PodStats]) -> Self {
+        Self(stats.iter().map(|pod| (pod.pod_ref.uid.as_str(), pod)).collect())
+    }
+
+    /// Returns what was measured of a pod.
+    ///
+    /// The kubelet measures a static pod under its own UID, while the API server knows the mirror.
+    pub fn of(&self, pod: &Pod) -> Option<&'s PodStats> {
+        let get = |uid: &str| self.0.get(uid).copied();
+        get(&pod.metadata.uid).or_else(|| get(effective_uid(pod)))
+    }
 }
 
 #[cfg(test)]
@@ -291,9 +306,21 @@ mod tests {
     #[test]
     fn the_last_entry_of_a_pod_counts() {
         let summary: StatsSummary = serde_json::from_str(SUMMARY).unwrap();
-        let by_uid = by_uid(&summary.pods);
-        assert_eq!(by_uid["c"].memory.as_ref().unwrap().working_set_bytes, Some(11));
-        assert_eq!(by_uid.len(), 1);
+        let stats = StatsByPod::new(&summary.pods);
+        // Name of the row, metadata of the pod, its working set.
+        for (name, metadata, expected) in [
+            ("by its UID", r#"{"uid":"c"}"#, Some(11)),
+            (
+                "by the UID of the static pod",
+                r#"{"uid":"m","annotations":{"kubernetes.io/config.mirror":"c"}}"#,
+                Some(11),
+            ),
+            ("not measured", r#"{"uid":"d"}"#, None),
+        ] {
+            let pod: Pod = serde_json::from_str(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
+            let memory = stats.of(&pod).and_then(|stats| stats.memory.as_ref());
+            assert_eq!(memory.and_then(|memory| memory.working_set_bytes), expected, "{name}");
+        }
     }
 
     #[test]

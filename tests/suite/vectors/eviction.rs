@@ -13,7 +13,7 @@ use kq::facts::kubelet_config::{
     ThresholdOperator, ThresholdValue, parse_eviction_thresholds, possible_eviction_errors,
     with_allocatable_thresholds,
 };
-use kq::facts::stats_summary::{PodStats, StatsSummary, by_uid};
+use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
 use kq::k8s::quantity::{Format, Quantity};
@@ -302,7 +302,7 @@ fn message(case: &Value) -> Value {
     let told = eviction_message(
         resource.expect("a resource"),
         &pod,
-        by_uid(&stats).get(pod.metadata.uid.as_str()).copied(),
+        StatsByPod::new(&stats).of(&pod),
         &listed(case),
         &observations(case),
         &input::rules(case),
