@@ -72,3 +72,58 @@ pub fn admit_under_pressure(
     }
     Admission::Refused(conditions.to_vec())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PressureCondition::{Disk, Memory, Pid};
+
+    #[test]
+    fn what_is_short_decides_who_may_start() {
+        const BEARS: &str = r#""tolerations":[{"key":"node.kubernetes.io/memory-pressure","operator":"Exists","effect":"NoSchedule"}]"#;
+        const ASKS: &str = r#""containers":[{"name":"c","resources":{"requests":{"cpu":"1m"}}}]"#;
+        let refused = |conditions: &[PressureCondition]| Admission::Refused(conditions.to_vec());
+        // Conditions, spec, answer, message.
+        let rows: [(&str, &[PressureCondition], &str, Admission, &str); 8] = [
+            ("nothing", &[], "", Admission::NoPressure, ""),
+            ("critical", &[Disk, Pid], r#""priority":2000000000"#, Admission::Critical, ""),
+            ("asks", &[Memory], ASKS, Admission::AsksForMemory(QosClass::Burstable), ""),
+            ("bears", &[Memory], BEARS, Admission::ToleratesMemoryPressure, ""),
+            (
+                "asks for nothing",
+                &[Memory],
+                "",
+                refused(&[Memory]),
+                "The node had condition: [MemoryPressure]. ",
+            ),
+            (
+                "memory is not alone",
+                &[Memory, Disk],
+                ASKS,
+                refused(&[Memory, Disk]),
+                "The node had condition: [MemoryPressure DiskPressure]. ",
+            ),
+            (
+                "bears something else",
+                &[Pid],
+                BEARS,
+                refused(&[Pid]),
+                "The node had condition: [PIDPressure]. ",
+            ),
+            (
+                "named twice is not alone",
+                &[Memory, Memory],
+                ASKS,
+                refused(&[Memory, Memory]),
+                "The node had condition: [MemoryPressure MemoryPressure]. ",
+            ),
+        ];
+        for (name, conditions, spec, expected, message) in rows {
+            let pod: Pod = serde_json::from_str(&format!(r#"{{"spec":{{{spec}}}}}"#)).unwrap();
+            let got = admit_under_pressure(conditions, &pod, &KubeletRules::default());
+            assert_eq!(got.to_string(), message, "{name}");
+            assert_eq!(got.reason(), if message.is_empty() { "" } else { "Evicted" }, "{name}");
+            assert_eq!(got, expected, "{name}");
+        }
+    }
+}

@@ -147,3 +147,64 @@ fn container_offender(
         request,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::k8s::version::KubeletVersion;
+
+    #[test]
+    fn resources_of_the_pod_are_told_where_the_kubelet_knows_them() {
+        let text = r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}],
+            "resources":{"requests":{"memory":"2Ki"},"limits":{"cpu":"1"}}}}"#;
+        let pod: Pod = serde_json::from_str(text).unwrap();
+        let new = KubeletRules::default();
+        let off = KubeletRules { gates: new.gates.with(Gate::PodLevelResources, false) };
+        let old: KubeletVersion = "1.33".parse().unwrap();
+        let old = KubeletRules::for_version(old);
+        let old = KubeletRules { gates: old.gates.with(Gate::PodLevelResources, true) };
+        let told = "Pod p was using 1Ki, request is 2Ki, has larger consumption of memory. ";
+        // Rules, what was measured, what is told of the pod.
+        let rows = [
+            ("not exceeded and told", new, r#"{"memory":{"workingSetBytes":1024}}"#, told),
+            ("not measured", new, "{}", ""),
+            ("gate off", off, r#"{"memory":{"workingSetBytes":1024}}"#, ""),
+            ("version before", old, r#"{"memory":{"workingSetBytes":1024}}"#, ""),
+        ];
+        for (name, rules, stats, told) in rows {
+            let stats: PodStats = serde_json::from_str(stats).unwrap();
+            let memory = StarvedResource::Memory;
+            let none = Observations::new();
+            let got = eviction_message(memory, &pod, Some(&stats), &[], &none, &rules);
+            let expected = format!("The node was low on resource: memory. {told}");
+            assert_eq!(got.text, expected, "{name}");
+            assert_eq!(got.annotations.contains_key("offending_pod"), !told.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn usage_is_added_up_and_read_as_the_kubelet_does() {
+        let text = r#"{"spec":{"containers":[{"name":"c"},{"name":"c","resources":{"requests":
+            {"ephemeral-storage":"100"}}}],"ephemeralContainers":[{"name":"e"}]}}"#;
+        let pod: Pod = serde_json::from_str(text).unwrap();
+        let stats = |name: &str, rootfs: u64, logs: u64| {
+            format!(
+                r#"{{"containers":[{{"name":"{name}","rootfs":{{"usedBytes":{rootfs}}},
+                "logs":{{"usedBytes":{logs}}}}}]}}"#
+            )
+        };
+        let rows = [
+            ("the first container of the name", stats("c", 1, 2), "3"),
+            ("ephemeral containers are not blamed", stats("e", 1, 2), ""),
+            ("more than fits wraps", stats("c", u64::MAX, 2), "1"),
+            ("more than half of what fits is negative", stats("c", 1 << 63, 0), ""),
+        ];
+        for (name, stats, expected) in rows {
+            let stats: PodStats = serde_json::from_str(&stats).unwrap();
+            let storage = StarvedResource::EphemeralStorage;
+            let (none, rules) = (Observations::new(), KubeletRules::default());
+            let got = eviction_message(storage, &pod, Some(&stats), &[], &none, &rules);
+            assert_eq!(got.annotations["offending_containers_usage"], expected, "{name}");
+        }
+    }
+}

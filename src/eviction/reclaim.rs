@@ -30,3 +30,40 @@ pub fn reclaim_functions(signal: Signal, layout: Layout) -> &'static [ReclaimFun
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::usage::measured_parts;
+    use super::*;
+
+    #[test]
+    fn what_is_on_a_filesystem_is_cleared_from_it_and_counted_on_it() {
+        // Dedicated and split; for nodefs, imagefs and containerfs: containers, images; root, logs.
+        let rows = [
+            ("one disk", (false, false), ["ci rl", "ci rl", "ci rl"]),
+            ("split alone is one disk", (false, true), ["ci rl", "ci rl", "ci rl"]),
+            ("images apart", (true, false), ["  l", "ci r", "ci r"]),
+            ("both apart", (true, true), ["c rl", "i ", "c rl"]),
+        ];
+        let signals =
+            [Signal::NodeFsInodesFree, Signal::ImageFsAvailable, Signal::ContainerFsAvailable];
+        for (name, (dedicated_image_fs, split_container_image_fs), expected) in rows {
+            let layout = Layout { dedicated_image_fs, split_container_image_fs };
+            for (signal, expected) in signals.into_iter().zip(expected) {
+                let cleared = reclaim_functions(signal, layout);
+                let parts = measured_parts(signal.filesystem().unwrap(), layout);
+                for (mark, got) in [
+                    ('c', cleared.contains(&ReclaimFunction::DeleteAllUnusedContainers)),
+                    ('i', cleared.contains(&ReclaimFunction::DeleteUnusedImages)),
+                    ('r', parts.root),
+                    ('l', parts.logs),
+                ] {
+                    assert_eq!(got, expected.contains(mark), "{name}: {signal} {mark}");
+                }
+                assert_eq!(parts.local_volumes, parts.logs, "{name}");
+            }
+            assert_eq!(reclaim_functions(Signal::MemoryAvailable, layout), [], "{name}");
+            assert_eq!(reclaim_functions(Signal::PidAvailable, layout), [], "{name}");
+        }
+    }
+}
