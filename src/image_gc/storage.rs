@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn a_piece_goes_with_the_last_that_holds_it() {
-        let piece = |bytes, images: &[&str], held_otherwise| StoragePiece {
+        let piece = |bytes: u64, images: &[&str], held_otherwise| StoragePiece {
             name: bytes.to_string(),
             bytes,
             images: images.iter().map(|&id| id.to_owned()).collect(),
