@@ -37,6 +37,9 @@ pub use read::read_runtime;
 pub use reason::status_reason;
 
 #[cfg(feature = "cri")]
+pub mod storage;
+
+#[cfg(feature = "cri")]
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, reason = "generated from v1.proto, where the words are")]
 pub mod v1;

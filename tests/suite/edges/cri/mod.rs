@@ -20,3 +20,9 @@ mod lists;
 /// The program that creates containers is found and asked.
 #[cfg(feature = "cri")]
 mod low_level;
+/// What images share, as a made-up containerd tells it.
+#[cfg(feature = "cri")]
+mod storage;
+/// What the removal of images frees, as a real containerd does it.
+#[cfg(feature = "cri")]
+mod storage_freed;

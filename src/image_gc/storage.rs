@@ -1,0 +1,62 @@
+//! What the removal of images really frees.
+//!
+//! The kubelet counts the sizes of the images (`freeImage` in
+//! `pkg/kubelet/images/image_gc_manager.go`), and so counts a layer that several of them share once for
+//! each. What the runtime frees is less while one of them stays, and it frees it a little later, when
+//! it collects what nothing holds any more.
+
+use crate::facts::runtime::ImageStorage;
+use std::collections::BTreeSet;
+
+/// Returns how many bytes are freed by the removal of images, which are named by their ids.
+///
+/// A piece is freed with the last image that holds it. One that nothing holds even before is no merit of
+/// the removal.
+pub fn freed(storage: &ImageStorage, removed: &BTreeSet<String>) -> u64 {
+    let freed = storage.pieces.iter().filter(|piece| {
+        let is_held = piece.images.iter().any(|id| !removed.contains(id));
+        !piece.images.is_empty() && !piece.held_otherwise && !is_held
+    });
+    freed.fold(0, |sum, piece| sum.saturating_add(piece.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::runtime::StoragePiece;
+
+    #[test]
+    fn a_piece_goes_with_the_last_that_holds_it() {
+        let piece = |bytes: u64, images: &[&str], held_otherwise| StoragePiece {
+            name: bytes.to_string(),
+            bytes,
+            images: images.iter().map(|&id| id.to_owned()).collect(),
+            held_otherwise,
+        };
+        let storage = ImageStorage {
+            pieces: vec![
+                piece(1, &["a"], false),
+                piece(2, &["a", "b"], false),
+                piece(4, &["b"], false),
+                piece(8, &["a"], true),
+                piece(16, &[], false),
+                piece(32, &["a", "b", "c"], false),
+            ],
+        };
+        for (removed, expected) in [
+            (&[][..], 0),
+            (&["a"], 1),
+            (&["b"], 4),
+            (&["a", "b"], 7),
+            (&["a", "b", "c"], 39),
+            (&["c"], 0),
+            (&["unknown"], 0),
+        ] {
+            let set = removed.iter().map(|&id: &&str| id.to_owned()).collect();
+            assert_eq!(freed(&storage, &set), expected, "{removed:?}");
+        }
+        let huge =
+            ImageStorage { pieces: vec![piece(u64::MAX, &["a"], false), piece(1, &["a"], false)] };
+        assert_eq!(freed(&huge, &BTreeSet::from(["a".to_owned()])), u64::MAX);
+    }
+}
