@@ -8,7 +8,7 @@
 
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionError, EvictionThreshold, QosReservedError, ReservedError,
-    ThresholdValue, parse_hard_thresholds, parse_qos_reserved, parse_reserved_list,
+    Signal, parse_hard_thresholds, parse_qos_reserved, parse_reserved_list,
 };
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::pod::{ResourceList, ResourceName};
@@ -200,19 +200,12 @@ fn eviction_reservation(
     hard: &[EvictionThreshold],
 ) -> Option<Quantity> {
     let signal = match name.as_str() {
-        "memory" => "memory.available",
-        "ephemeral-storage" => "nodefs.available",
+        "memory" => Signal::MemoryAvailable,
+        "ephemeral-storage" => Signal::NodeFsAvailable,
         _ => return None,
     };
     let threshold = hard.iter().find(|threshold| threshold.signal == signal)?;
-    Some(match &threshold.value {
-        ThresholdValue::Quantity(amount) => amount.clone(),
-        // In the same floats as the kubelet.
-        ThresholdValue::Share(share) => Quantity::from_units(
-            (capacity.value() as f64 * f64::from(*share)) as i64,
-            Format::BinarySi,
-        ),
-    })
+    Some(threshold.value.quantity(capacity))
 }
 
 fn at_least_zero(amount: Quantity) -> Quantity {

@@ -172,7 +172,7 @@ fn parse_line(line: &str) -> Option<Mount<'_>> {
 }
 
 /// Resolves `\040` and its like; what they make must be text.
-fn unescape(text: &str) -> Option<String> {
+pub(super) fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

@@ -8,9 +8,10 @@ use crate::facts::allocatable::{OverReserved, ReservationError, node_allocatable
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion, ParseCgroupError};
 use crate::facts::found_node::Live;
 use crate::facts::host::{HUGEPAGES, HostFacts};
+use crate::facts::kubelet::{configuration, gates, given_version, warn_of_version};
 use crate::facts::kubelet_config::{
     CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
-    aggregate, effective, read, validate,
+    aggregate, effective, validate,
 };
 use crate::facts::node::{Node, NodeFact, NodeFacts};
 use crate::facts::node_object::NodeObject;
@@ -20,7 +21,7 @@ use crate::k8s::cpuset::CpuSet;
 use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{ResourceList, ResourceName};
-use crate::k8s::version::{Known, KubeletVersion};
+use crate::k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -136,12 +137,7 @@ pub fn describe(sources: &NodeSources) -> Result<Node, DescribeError> {
     let version = kubelet_version(sources, &mut facts)?;
     warn_of_version(version, &mut warnings);
     let given = configuration(&sources.config, version, &mut warnings)?;
-    let gates = FeatureGates::for_version(version)
-        .with_overrides(given.feature_gates.as_ref().unwrap_or(&BTreeMap::new()))
-        .map_err(|error| DescribeError::Gates {
-            error,
-            origin: sources.config.origins.get("featureGates").cloned(),
-        })?;
+    let gates = gates(&given, version, &sources.config)?;
     let mut live = Live { sources: sources.live.as_ref(), warnings: Vec::new() };
     let said = sources.cgroup_version.map(|version| (version, Origin::Flag("--cgroup-version")));
     let said = said.or_else(|| {
@@ -256,23 +252,8 @@ fn kubelet_version(
     sources: &NodeSources,
     facts: &mut Facts,
 ) -> Result<KubeletVersion, DescribeError> {
-    let flag = sources.kubelet_version.map(|version| (version, Origin::Flag("--kubelet-version")));
-    let given =
-        match (flag, &sources.object) {
-            (None, Some((file, object))) if !object.status.node_info.kubelet_version.is_empty() => {
-                let version =
-                    object.status.node_info.kubelet_version.parse().map_err(|error| {
-                        DescribeError::NodeVersion { file: file.clone(), error }
-                    })?;
-                Some((version, Origin::Source(file.clone())))
-            }
-            (flag, _) => flag,
-        };
-    let of_program = || {
-        let (text, source) = sources.live.as_ref()?.kubelet_version.as_ref()?;
-        Some((text.parse().ok()?, Origin::Source(source.clone())))
-    };
-    let given = given.or_else(of_program);
+    let live = sources.live.as_ref().and_then(|live| live.kubelet_version.as_ref());
+    let given = given_version(sources.kubelet_version, sources.object.as_ref(), live)?;
     let version = given.as_ref().map_or(KubeletVersion::NEWEST, |(version, _)| *version);
     let shown = given.map(|(version, origin)| (version.to_string(), origin));
     facts.add(
@@ -282,44 +263,6 @@ fn kubelet_version(
         "--kubelet-version",
     );
     Ok(version)
-}
-
-fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<String>) {
-    if let Known::Older(nearest) | Known::Newer(nearest) = version.known() {
-        warnings.push(format!(
-            "kq knows the rules of kubelets {} to {}; {version} is computed by those of {nearest}",
-            KubeletVersion::OLDEST,
-            KubeletVersion::NEWEST
-        ));
-    }
-}
-
-fn configuration(
-    source: &ConfigSource,
-    version: KubeletVersion,
-    warnings: &mut Vec<String>,
-) -> Result<KubeletConfiguration, DescribeError> {
-    if source.value.is_null() {
-        return Ok(KubeletConfiguration::default());
-    }
-    // What a kubelet says of itself may be newer than kq; what is typed may not be misspelt.
-    let fields = source.value.as_object().into_iter().flatten();
-    let typed = fields
-        .filter(|(field, _)| matches!(source.origins.get(field.as_str()), Some(Origin::Flag(_))));
-    let typed: serde_json::Map<String, Value> =
-        typed.map(|(field, value)| (field.clone(), value.clone())).collect();
-    let reading = match source.source {
-        Some(Source::Configz) => read(&Value::Object(typed), Source::Flags, version)
-            .and_then(|_| read(&source.value, Source::Configz, version)),
-        read_as => read(&source.value, read_as.unwrap_or(Source::Flags), version),
-    };
-    let reading = reading.map_err(|mut errors| {
-        let error = errors.remove(0);
-        let origin = error.field().and_then(|field| source.origins.get(field)).cloned();
-        DescribeError::Config { error, origin }
-    })?;
-    warnings.extend(reading.notes);
-    Ok(reading.config)
 }
 
 /// Refuses what the kubelet refuses; that it does not like cgroup v1 any more is a warning, because

@@ -31,13 +31,13 @@ pub struct RuntimeFacts {
     /// `ImageFsInfo`
     pub image_filesystems: Sought<ImageFilesystems>,
     /// `ContainerStatus` of each container of the list, in its order.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Sought::is_unsought")]
     pub container_statuses: Sought<Vec<ContainerStatus>>,
     /// `ListContainerStats`, by id.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Sought::is_unsought")]
     pub writable_layers: Sought<Vec<WritableLayer>>,
     /// What the images are made of, from runtimes that tell it beside the CRI.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Sought::is_unsought")]
     pub image_storage: Sought<ImageStorage>,
 }
 

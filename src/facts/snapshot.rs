@@ -65,6 +65,7 @@ pub struct Snapshot {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub folders: BTreeMap<FolderRole, NodeFolder>,
     /// What kq recorded of the images in the course of time.
+    #[serde(skip_serializing_if = "Sought::is_unsought")]
     pub image_records: Sought<ImageRecords>,
 }
 

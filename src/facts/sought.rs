@@ -54,6 +54,11 @@ impl<T> Sought<T> {
         Self { found: None, tried: vec![Tried { source: source.into(), reason: reason.into() }] }
     }
 
+    /// Tells whether nobody looked for it.
+    pub fn is_unsought(&self) -> bool {
+        self.found.is_none() && self.tried.is_empty()
+    }
+
     /// Returns what was said.
     pub fn value(&self) -> Option<&T> {
         self.found.as_ref().map(|found| &found.value)

@@ -1,4 +1,26 @@
-//! Image and container garbage collection, the domain of `kq gc`. Pure.
+//! Image and container garbage collection: what goes, in which order, and why. The domain of `kq gc`.
+//! Pure.
+//!
+//! * [`policy`]: when images go, as a kubelet checks it; [`policy_report`] and [`policy_view`] show it.
+//! * [`lint`]: what is unwise in it; [`lint_view`] shows that.
+//! * [`loops`]: when the kubelet runs its two garbage collections, and which failures it tells.
+//! * [`cycle`]: what its image manager does in one of them.
+//! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
+//! * [`record`], [`knowledge`]: what the kubelet remembers of images, as far as anybody else can know.
+//! * [`storage`]: what a removal really frees.
 
+pub mod certainty;
+pub mod containers;
+pub mod cycle;
+pub mod images;
+pub mod knowledge;
+pub mod lint;
+pub mod lint_view;
+pub mod loops;
+pub mod plan;
+pub mod policy;
+pub mod policy_report;
+pub mod policy_view;
 pub mod record;
 pub mod storage;
+pub mod uses;

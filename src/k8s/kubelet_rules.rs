@@ -35,6 +35,23 @@ impl KubeletRules {
         self.since(36)
     }
 
+    /// Tells whether the kubelet says why the image file system stays full (since 1.35); before, it only
+    /// said how little it found.
+    pub fn explains_full_image_filesystem(&self) -> bool {
+        self.since(35)
+    }
+
+    /// Tells whether the event about an image without id has a reason of its own (1.36; not in 1.32).
+    pub fn names_invalid_image_ids(&self) -> bool {
+        self.since(35)
+    }
+
+    /// Tells whether a negative `imageMinimumGCAge` is refused (since 1.36); kubelets before take it,
+    /// and then no image is too young.
+    pub fn refuses_negative_image_minimum_age(&self) -> bool {
+        self.since(36)
+    }
+
     fn since(&self, minor: u32) -> bool {
         self.gates.version().known().used().at_least(minor)
     }

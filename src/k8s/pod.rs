@@ -6,11 +6,15 @@
 
 mod read;
 mod resource_list;
+mod toleration;
+mod volume;
 
-pub(crate) use read::{FromMapping, Text, object, optional_object};
+pub(crate) use read::{FromMapping, Text, null_as_default, object, objects, optional_object};
 pub use resource_list::{ResourceList, ResourceName};
+pub use toleration::{Taint, TaintRules, Toleration};
+pub use volume::{EmptyDir, Volume};
 
-use read::{AnyText, null_as_default, objects, objects_where};
+use read::{AnyText, objects_where};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use std::fmt;
@@ -52,6 +56,12 @@ pub struct ObjectMeta {
     /// Checked, not kept.
     #[serde(deserialize_with = "null_as_default")]
     pub labels: Labels,
+    /// When the pod has to be gone, once somebody deleted it: RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion_timestamp: Option<String>,
+    /// How often the API server saw the spec change; what the kubelet writes names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
 }
 
 /// The annotations that the kubelet puts on static pods and their mirrors
@@ -103,6 +113,15 @@ pub struct PodSpec {
     /// The node that the pod is bound to.
     #[serde(deserialize_with = "null_as_default")]
     pub node_name: String,
+    /// How long it may take to stop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub termination_grace_period_seconds: Option<i64>,
+    /// The taints that it bears.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub tolerations: Vec<Toleration>,
+    /// The volumes, as far as they take the node's disk.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<Volume>,
 }
 
 /// A container of any kind.
@@ -148,6 +167,9 @@ pub struct PodStatus {
     /// The QoS class that was recorded; wins over the computed one.
     #[serde(deserialize_with = "null_as_default")]
     pub qos_class: String,
+    /// Why it is in its phase: `Evicted`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub reason: String,
     /// The conditions about resizes; the others are dropped while reading.
     #[serde(deserialize_with = "resize_conditions")]
     pub conditions: Vec<PodCondition>,

@@ -1,7 +1,7 @@
 //! The commands.
 
 use crate::exit::{Code, Failure};
-use crate::{cgroup, doctor, generate, snapshot};
+use crate::{cgroup, doctor, gc, generate, snapshot};
 use clap::{Parser, Subcommand};
 
 /// Answer what the kubelet on one node will do, why, and what if
@@ -21,6 +21,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Cgroup(Box<cgroup::Args>),
+    Gc(gc::Args),
     Doctor(Box<doctor::Args>),
     Snapshot(Box<snapshot::Args>),
     Completion(generate::CompletionArgs),
@@ -33,6 +34,7 @@ impl Cli {
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::Cgroup(args) => args.run(),
+            Command::Gc(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Completion(args) => args.run(),

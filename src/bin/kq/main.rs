@@ -4,6 +4,7 @@ mod cgroup;
 mod cli;
 mod doctor;
 mod exit;
+mod gc;
 mod generate;
 mod live;
 mod node_args;

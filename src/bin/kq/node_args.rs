@@ -25,10 +25,10 @@ use serde_json::Value;
 use std::error::Error;
 use std::str::FromStr;
 
-/// The flags that say where a kubelet's cgroups are.
-#[derive(Debug, Default, Args)]
+/// The flags that name the files of a kubelet's configuration.
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
-pub struct RootArgs {
+pub struct ConfigArgs {
     /// The KubeletConfiguration, or the answer of /configz
     #[arg(long, value_name = "FILE")]
     kubelet_config: Option<String>,
@@ -36,6 +36,33 @@ pub struct RootArgs {
     /// A folder with drop-ins, merged as the kubelet merges them
     #[arg(long, value_name = "DIR")]
     kubelet_config_dir: Option<String>,
+}
+
+/// The flags that say by which rules a kubelet goes.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "The node")]
+pub struct RulesArgs {
+    /// Whose rules to follow, such as 1.36
+    #[arg(long, value_name = "VERSION")]
+    pub kubelet_version: Option<KubeletVersion>,
+
+    /// Feature gates, such as MemoryQoS=true,PodLevelResources=false
+    #[arg(long, value_name = "GATES")]
+    feature_gates: Option<String>,
+
+    /// Any other field of the KubeletConfiguration, such as podPidsLimit=100,
+    /// memorySwap.swapBehavior=LimitedSwap or 'enforceNodeAllocatable=[pods, kube-reserved]' (can be
+    /// repeated)
+    #[arg(long, value_name = "FIELD=VALUE")]
+    set: Vec<String>,
+}
+
+/// The flags that say where a kubelet's cgroups are.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "The node")]
+pub struct RootArgs {
+    #[command(flatten)]
+    pub config: ConfigArgs,
 
     /// The cgroup above kubepods
     #[arg(long, value_name = "PATH")]
@@ -58,9 +85,8 @@ pub struct NodeArgs {
     #[arg(long, value_name = "RESOURCES", value_parser = parse_capacity)]
     capacity: Option<ResourceList>,
 
-    /// Whose rules to follow, such as 1.36
-    #[arg(long, value_name = "VERSION")]
-    kubelet_version: Option<KubeletVersion>,
+    #[command(flatten)]
+    rules: RulesArgs,
 
     /// The kernel's cgroup interface: 1 or 2
     #[arg(long, value_name = "VERSION", value_parser = one_of::<CgroupVersion>(["1", "2"]))]
@@ -69,10 +95,6 @@ pub struct NodeArgs {
     /// Who creates cgroups: cgroupfs or systemd
     #[arg(long, value_name = "DRIVER", value_parser = one_of::<CgroupDriver>(["cgroupfs", "systemd"]))]
     cgroup_driver: Option<CgroupDriver>,
-
-    /// Feature gates, such as MemoryQoS=true,PodLevelResources=false
-    #[arg(long, value_name = "GATES")]
-    feature_gates: Option<String>,
 
     /// What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)
     #[arg(long, value_name = "RESOURCES")]
@@ -85,12 +107,6 @@ pub struct NodeArgs {
     /// What the system needs, such as cpu=100m,memory=256Mi
     #[arg(long, value_name = "RESOURCES")]
     system_reserved: Option<String>,
-
-    /// Any other field of the KubeletConfiguration, such as podPidsLimit=100,
-    /// memorySwap.swapBehavior=LimitedSwap or 'enforceNodeAllocatable=[pods, kube-reserved]' (can be
-    /// repeated)
-    #[arg(long, value_name = "FIELD=VALUE")]
-    set: Vec<String>,
 
     /// How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic
     #[arg(long, value_name = "FORMULA", conflicts_with = "runtime",
@@ -148,7 +164,7 @@ pub struct Described {
     pub notes: Vec<String>,
 }
 
-impl RootArgs {
+impl ConfigArgs {
     /// Reads the kubelet's configuration, if it is given.
     pub fn given_config(&self) -> Result<Option<GivenConfig>, Failure> {
         if self.kubelet_config.is_none() && self.kubelet_config_dir.is_none() {
@@ -163,6 +179,61 @@ impl RootArgs {
         Ok(Some(GivenConfig { config: config.map_err(of_file)?, notes }))
     }
 
+    /// Adds what an error cannot know: which file it is about, and what to do.
+    pub fn of_description(&self, error: DescribeError) -> Failure {
+        let mut hints = Vec::new();
+        match &error {
+            DescribeError::Config {
+                error: ConfigError::UnknownField { nearest: Some(nearest), .. },
+                ..
+            } => hints.push(format!("did you mean {nearest}?")),
+            DescribeError::Gates { error, .. } => {
+                hints.extend(error.problems.iter().filter_map(|problem| problem.hint()));
+            }
+            DescribeError::OverReserved(over) => {
+                hints.extend(over.log_line().map(|line| format!("the kubelet logs it as: {line}")));
+            }
+            _ => {}
+        }
+        let is_whole_file = matches!(&error, DescribeError::Config { origin: None, .. });
+        let file = self.kubelet_config.as_ref().filter(|_| is_whole_file);
+        let failure = Failure::usage(match file {
+            Some(file) => anyhow::Error::new(error).context(shown(file).to_owned()),
+            None => error.into(),
+        });
+        hints.into_iter().fold(failure, Failure::hint)
+    }
+}
+
+impl RulesArgs {
+    /// Puts the flags over the configuration.
+    pub fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
+        for assignment in &self.set {
+            let named = assignment.split_once('=').filter(|(field, _)| !field.is_empty());
+            let (field, value) = named.ok_or_else(|| {
+                Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
+            })?;
+            assign(config, field, value, Origin::Flag("--set"))
+                .with_context(|| format!("--set {assignment}: the value is no YAML"))
+                .map_err(Failure::usage)?;
+        }
+        if let Some(text) = &self.feature_gates {
+            let gates = parse_flag(text)
+                .with_context(|| format!("--feature-gates {text}"))
+                .map_err(Failure::usage)?;
+            assign_gates(config, gates, &Origin::Flag("--feature-gates"));
+        }
+        Ok(())
+    }
+}
+
+impl From<ConfigArgs> for RootArgs {
+    fn from(config: ConfigArgs) -> Self {
+        Self { config, cgroup_root: None }
+    }
+}
+
+impl RootArgs {
     /// Returns `cgroupRoot` and `cgroupsPerQOS`: what is given by flags, else what the configuration
     /// says.
     pub fn kubelet_root(&self, config: Option<&Value>) -> (String, bool) {
@@ -176,12 +247,12 @@ impl RootArgs {
 impl NodeArgs {
     /// Returns the files that are read; not those of the drop-ins.
     pub fn files(&self) -> impl Iterator<Item = &String> {
-        self.root.kubelet_config.iter().chain(&self.node_file)
+        self.root.config.kubelet_config.iter().chain(&self.node_file)
     }
 
     /// Reads the files that are named and describes the node.
     pub fn gather(&self) -> Result<Described, Failure> {
-        let GivenConfig { config, notes } = self.root.given_config()?.unwrap_or_default();
+        let GivenConfig { config, notes } = self.root.config.given_config()?.unwrap_or_default();
         self.describe(FoundNode { config, notes, ..FoundNode::default() })
     }
 
@@ -199,14 +270,14 @@ impl NodeArgs {
             live: found.live,
             config,
             object,
-            kubelet_version: self.kubelet_version,
+            kubelet_version: self.rules.kubelet_version,
             cgroup_version: self.cgroup_version,
             capacity: self.capacity.clone().unwrap_or_default(),
             swap_capacity: self.swap_capacity,
             swap_controller: self.swap_controller,
             page_size: self.page_size,
         };
-        let node = describe(&sources).map_err(|error| self.of_description(error))?;
+        let node = describe(&sources).map_err(|error| self.root.config.of_description(error))?;
         let formula = self.formula(node.kubelet_version, found.low_level.as_ref())?;
         Ok(Described { node, formula, notes })
     }
@@ -235,22 +306,7 @@ impl NodeArgs {
                     .map_err(|problem| Failure::usage(anyhow!("{flag} {value}: {problem}")))?;
             }
         }
-        for assignment in &self.set {
-            let named = assignment.split_once('=').filter(|(field, _)| !field.is_empty());
-            let (field, value) = named.ok_or_else(|| {
-                Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
-            })?;
-            assign(config, field, value, Origin::Flag("--set"))
-                .with_context(|| not_yaml("--set", assignment))
-                .map_err(Failure::usage)?;
-        }
-        if let Some(text) = &self.feature_gates {
-            let gates = parse_flag(text)
-                .with_context(|| format!("--feature-gates {text}"))
-                .map_err(Failure::usage)?;
-            assign_gates(config, gates, &Origin::Flag("--feature-gates"));
-        }
-        Ok(())
+        self.rules.set_fields(config)
     }
 
     /// Decides the runtime's formula; one that nobody gave is that of the runtimes of the kubelet's
@@ -282,31 +338,6 @@ impl NodeArgs {
         let formula =
             if version.at_least(35) { WeightFormula::Quadratic } else { WeightFormula::Linear };
         Ok(RuntimeFormula::new(formula, true))
-    }
-
-    /// Adds what the error cannot know: which file it is about, and what to do.
-    fn of_description(&self, error: DescribeError) -> Failure {
-        let mut hints = Vec::new();
-        match &error {
-            DescribeError::Config {
-                error: ConfigError::UnknownField { nearest: Some(nearest), .. },
-                ..
-            } => hints.push(format!("did you mean {nearest}?")),
-            DescribeError::Gates { error, .. } => {
-                hints.extend(error.problems.iter().filter_map(|problem| problem.hint()));
-            }
-            DescribeError::OverReserved(over) => {
-                hints.extend(over.log_line().map(|line| format!("the kubelet logs it as: {line}")));
-            }
-            _ => {}
-        }
-        let is_whole_file = matches!(&error, DescribeError::Config { origin: None, .. });
-        let file = self.root.kubelet_config.as_ref().filter(|_| is_whole_file);
-        let failure = Failure::usage(match file {
-            Some(file) => anyhow::Error::new(error).context(shown(file).to_owned()),
-            None => error.into(),
-        });
-        hints.into_iter().fold(failure, Failure::hint)
     }
 }
 

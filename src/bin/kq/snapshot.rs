@@ -43,7 +43,7 @@ impl Args {
                 .hint("a snapshot is JSON; without -o it is printed")
                 .hint(format!("for a file of that name say -o ./{form}")));
         }
-        let given = self.root.given_config()?;
+        let given = self.root.config.given_config()?;
         let config = given.as_ref().map(|given| &given.config.value);
         let mut snapshot = gather(&self.sources, &self.root, config, Wants::ALL)?;
         if let Some(given) = &given {

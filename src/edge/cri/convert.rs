@@ -3,12 +3,16 @@
 use super::v1;
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::runtime::{
-    Container, ContainerState, FilesystemUsage, Image, ImageFilesystems, RuntimeVersion, Sandbox,
+    Container, ContainerState, ContainerStatus, FilesystemUsage, Image, ImageFilesystems,
+    RuntimeVersion, Sandbox, WritableLayer,
 };
 use std::collections::BTreeMap;
 
 /// The label with which the kubelet marks the containers of a pod.
 const POD_UID_LABEL: &str = "io.kubernetes.pod.uid";
+
+/// What is said of an answer without the status that was asked for.
+pub(super) const NO_STATUS: &str = "answered no status";
 
 pub(super) fn version(said: v1::VersionResponse) -> RuntimeVersion {
     RuntimeVersion {
@@ -70,12 +74,7 @@ pub(super) fn containers(
 }
 
 fn container(mut said: v1::Container, pods: &BTreeMap<&str, &str>) -> Container {
-    let state = match v1::ContainerState::try_from(said.state) {
-        Ok(v1::ContainerState::ContainerCreated) => ContainerState::Created,
-        Ok(v1::ContainerState::ContainerRunning) => ContainerState::Running,
-        Ok(v1::ContainerState::ContainerExited) => ContainerState::Exited,
-        Ok(v1::ContainerState::ContainerUnknown) | Err(_) => ContainerState::Unknown,
-    };
+    let state = container_state(said.state);
     let of_sandbox = || pods.get(said.pod_sandbox_id.as_str()).map(|uid| (*uid).to_owned());
     let pod_uid = said.labels.remove(POD_UID_LABEL).filter(|uid| !uid.is_empty());
     let pod_uid = pod_uid.or_else(of_sandbox).unwrap_or_default();
@@ -96,13 +95,63 @@ fn container(mut said: v1::Container, pods: &BTreeMap<&str, &str>) -> Container 
     }
 }
 
+pub(super) fn container_state(said: i32) -> ContainerState {
+    match v1::ContainerState::try_from(said) {
+        Ok(v1::ContainerState::ContainerCreated) => ContainerState::Created,
+        Ok(v1::ContainerState::ContainerRunning) => ContainerState::Running,
+        Ok(v1::ContainerState::ContainerExited) => ContainerState::Exited,
+        Ok(v1::ContainerState::ContainerUnknown) | Err(_) => ContainerState::Unknown,
+    }
+}
+
+/// Returns the status of the container that was asked for.
+///
+/// Of its mounts those with an image are kept: their text is what the kubelet compares with the ids of
+/// images (`handleImageVolumes` in `pkg/kubelet/images/image_gc_manager.go`).
+pub(super) fn container_status(
+    id: String,
+    said: Result<v1::ContainerStatusResponse, String>,
+) -> ContainerStatus {
+    let said = said.and_then(|said| said.status.ok_or_else(|| NO_STATUS.to_owned()));
+    let status = match said {
+        Ok(status) => status,
+        Err(reason) => {
+            return ContainerStatus { id, error: Some(reason), ..ContainerStatus::default() };
+        }
+    };
+    let images = status.mounts.into_iter().filter_map(|mount| mount.image);
+    ContainerStatus {
+        id,
+        finished_at: Some(status.finished_at).filter(|time| *time != 0),
+        image_volumes: images.map(|image| image.image).collect(),
+        error: None,
+    }
+}
+
+pub(super) fn writable_layers(said: v1::ListContainerStatsResponse) -> Vec<WritableLayer> {
+    let mut layers: Vec<WritableLayer> = said.stats.into_iter().map(writable_layer).collect();
+    layers.sort_by(|a, b| {
+        (&a.id, a.used_bytes, a.inodes_used).cmp(&(&b.id, b.used_bytes, b.inodes_used))
+    });
+    layers
+}
+
+fn writable_layer(said: v1::ContainerStats) -> WritableLayer {
+    let layer = said.writable_layer.unwrap_or_default();
+    WritableLayer {
+        id: said.attributes.unwrap_or_default().id,
+        used_bytes: layer.used_bytes.map(|bytes| bytes.value),
+        inodes_used: layer.inodes_used.map(|inodes| inodes.value),
+    }
+}
+
 pub(super) fn images(said: v1::ListImagesResponse) -> Vec<Image> {
     let mut images: Vec<Image> = said.images.into_iter().map(image).collect();
     images.sort_by(|a, b| (a.repo_tags.first(), &a.id).cmp(&(b.repo_tags.first(), &b.id)));
     images
 }
 
-fn image(said: v1::Image) -> Image {
+pub(super) fn image(said: v1::Image) -> Image {
     Image {
         id: said.id,
         repo_tags: said.repo_tags,

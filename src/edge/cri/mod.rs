@@ -1,19 +1,20 @@
 //! The container runtime over the Container Runtime Interface, on its unix socket.
 //!
-//! [`read_runtime`] asks for facts. `connect` and `v1` are for what changes something, in code that
-//! is asynchronous already. With the feature `cri` off, [`read_runtime`] says that kq was built without.
+//! [`read_runtime`] asks for facts, [`CriSession`] removes what is not needed any more; both block.
+//! `connect` and `v1` are for code that is asynchronous already. With the feature `cri` off, the first
+//! two say that kq was built without.
 //! What each field of the answers means is in `api.proto` of `k8s.io/cri-api`.
 
 mod error;
 mod wants;
 
 pub use error::CriError;
-pub use wants::RuntimeWants;
+pub use wants::{RuntimeWants, StatusWants};
 
 #[cfg(not(feature = "cri"))]
 mod disabled;
 #[cfg(not(feature = "cri"))]
-pub use disabled::read_runtime;
+pub use disabled::{CriSession, read_runtime};
 
 #[cfg(feature = "cri")]
 mod beneath;
@@ -30,11 +31,17 @@ mod read;
 #[cfg(feature = "cri")]
 mod reason;
 #[cfg(feature = "cri")]
+mod session;
+#[cfg(feature = "cri")]
+mod statuses;
+#[cfg(feature = "cri")]
 pub use connect::{MAX_MESSAGE_BYTES, connect};
 #[cfg(feature = "cri")]
 pub use read::read_runtime;
 #[cfg(feature = "cri")]
 pub use reason::status_reason;
+#[cfg(feature = "cri")]
+pub use session::CriSession;
 
 #[cfg(feature = "cri")]
 pub mod storage;

@@ -3,9 +3,10 @@
 use super::connect::{connect, image_client, runtime_client, socket_path};
 use super::info::RuntimeInfo;
 use super::reason::{chain, status_reason};
+use super::statuses::container_statuses;
 use super::{CriError, RuntimeWants, convert, low_level, v1};
 use crate::facts::cgroup_mode::CgroupDriver;
-use crate::facts::runtime::{LowLevelRuntime, RuntimeFacts};
+use crate::facts::runtime::{ContainerStatus, LowLevelRuntime, RuntimeFacts};
 use crate::facts::sought::{Found, Sought, Tried};
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use tonic::{Response, Status};
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What a call returned, or why not.
-type Answer<T> = Result<T, String>;
+pub(super) type Answer<T> = Result<T, String>;
 
 /// Asks a container runtime for facts.
 ///
@@ -43,7 +44,7 @@ pub fn read_runtime(
             CriError::Connect { endpoint: endpoint.to_owned(), reason: chain(&error) }
         })?;
     let (mut facts, info, time) = runtime.block_on(async {
-        let time = Time { end: Instant::now() + deadline.min(LONGEST), deadline };
+        let time = Time::within(deadline);
         let (facts, info) = ask(endpoint, host_root, wants, time).await?;
         Ok((facts, info, time))
     })?;
@@ -59,22 +60,30 @@ pub fn read_runtime(
 
 /// When everything must be over.
 #[derive(Clone, Copy)]
-struct Time {
+pub(super) struct Time {
     end: Instant,
     /// As it was given, for messages.
     deadline: Duration,
 }
 
 impl Time {
+    /// Returns a deadline that begins now.
+    pub(super) fn within(deadline: Duration) -> Self {
+        Self { end: Instant::now() + deadline.min(LONGEST), deadline }
+    }
+
     /// Waits for something, but not beyond the end.
-    async fn limit<T>(self, task: impl Future<Output = T>) -> Answer<T> {
+    pub(super) async fn limit<T>(self, task: impl Future<Output = T>) -> Answer<T> {
         timeout_at(self.end, task)
             .await
             .map_err(|_| format!("no answer within {:?}", self.deadline))
     }
 
     /// Waits for the answer to a call.
-    async fn call<T>(self, call: impl Future<Output = Result<Response<T>, Status>>) -> Answer<T> {
+    pub(super) async fn call<T>(
+        self,
+        call: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Answer<T> {
         match self.limit(call).await? {
             Ok(response) => Ok(response.into_inner()),
             Err(status) => Err(status_reason(&status)),
@@ -115,8 +124,12 @@ async fn ask(
     let filesystems = start(wants.image_filesystems, async move {
         time.call(images.image_fs_info(v1::ImageFsInfoRequest {})).await
     });
+    let mut client = runtime_client(&channel);
+    let layers = start(wants.writable_layers, async move {
+        time.call(client.list_container_stats(v1::ListContainerStatsRequest {})).await
+    });
     let status = start(wants.low_level, status(channel.clone(), time));
-    let driver = start(wants.cgroup_driver, driver(channel, endpoint.to_owned(), time));
+    let driver = start(wants.cgroup_driver, driver(channel.clone(), endpoint.to_owned(), time));
 
     let named = |method: &str| format!("{endpoint} {method}");
     let mut facts = RuntimeFacts {
@@ -135,12 +148,35 @@ async fn ask(
     facts.containers = sought(named("ListContainers"), finish(containers).await, |said| {
         convert::containers(said, known)
     });
+    facts.container_statuses = statuses(&channel, &facts, wants, time).await;
+    let layers = finish(layers).await;
+    facts.writable_layers = sought(named("ListContainerStats"), layers, convert::writable_layers);
     if let Some(driver) = driver {
         facts.cgroup_driver = driver
             .await
             .unwrap_or_else(|error| Sought::failed(named("RuntimeConfig"), broken_off(&error)));
     }
     Ok((facts, finish(status).await))
+}
+
+/// Asks for the statuses that are wanted of the containers in the list.
+async fn statuses(
+    channel: &Channel,
+    facts: &RuntimeFacts,
+    wants: RuntimeWants,
+    time: Time,
+) -> Sought<Vec<ContainerStatus>> {
+    let wanted = wants.container_statuses;
+    if !wants.containers || !wanted.applies_to(&facts.version) {
+        return Sought::default();
+    }
+    let source = format!("{} ContainerStatus", facts.endpoint);
+    let Some(containers) = facts.containers.value() else {
+        return Sought::failed(source, "the containers are not known");
+    };
+    let asked = containers.iter().filter(|container| wanted.includes(container.state));
+    let ids = asked.map(|container| container.id.clone()).collect();
+    Sought::found(source, container_statuses(channel, ids, time).await)
 }
 
 /// Asks the runtime for its configuration.
@@ -203,7 +239,7 @@ async fn finish<T>(task: Option<JoinHandle<Answer<T>>>) -> Option<Answer<T>> {
     Some(done.unwrap_or_else(|error| Err(broken_off(&error))))
 }
 
-fn broken_off(error: &JoinError) -> String {
+pub(super) fn broken_off(error: &JoinError) -> String {
     format!("the call broke off: {error}")
 }
 

@@ -1,5 +1,7 @@
 //! What is asked of a runtime.
 
+use crate::facts::runtime::{ContainerState, RuntimeVersion};
+
 /// Which facts are wanted; the version is always asked for. Everything costs a call, and the lists
 /// cost what they are long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +18,46 @@ pub struct RuntimeWants {
     pub images: bool,
     /// The file systems of images and containers.
     pub image_filesystems: bool,
+    /// The statuses of the containers: a call for each, and only where the containers are wanted too.
+    pub container_statuses: StatusWants,
+    /// What containers wrote over their images.
+    pub writable_layers: bool,
+    /// What images are made of, which runtimes tell beside the CRI.
+    pub image_storage: bool,
+}
+
+/// Of which containers the status is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusWants {
+    /// Of none.
+    #[default]
+    None,
+    /// For image volumes: of all, but only where the runtime may have such volumes.
+    ImageVolumes,
+    /// Of those that ended.
+    Ended,
+    /// Of all.
+    All,
+}
+
+impl StatusWants {
+    /// Tells whether a runtime of that version is asked for statuses at all.
+    pub fn applies_to(self, version: &RuntimeVersion) -> bool {
+        match self {
+            Self::None => false,
+            Self::ImageVolumes => version.has_image_volumes() != Some(false),
+            Self::Ended | Self::All => true,
+        }
+    }
+
+    /// Tells whether the status of a container in that state is wanted.
+    pub fn includes(self, state: ContainerState) -> bool {
+        match self {
+            Self::None => false,
+            Self::Ended => state == ContainerState::Exited,
+            Self::ImageVolumes | Self::All => true,
+        }
+    }
 }
 
 impl RuntimeWants {
@@ -27,5 +69,8 @@ impl RuntimeWants {
         containers: true,
         images: true,
         image_filesystems: true,
+        container_statuses: StatusWants::All,
+        writable_layers: true,
+        image_storage: true,
     };
 }

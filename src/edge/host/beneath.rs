@@ -114,7 +114,7 @@ fn kind(file: &OwnedFd) -> Result<FileType, ReadError> {
     Ok(FileType::from_raw_mode(fs::fstat(file).map_err(system)?.st_mode))
 }
 
-fn expect_kind(file: &OwnedFd, expected: FileType) -> Result<(), ReadError> {
+pub(super) fn expect_kind(file: &OwnedFd, expected: FileType) -> Result<(), ReadError> {
     let found = kind(file)?;
     if found == expected {
         return Ok(());
@@ -134,7 +134,7 @@ pub(in crate::edge) fn kind_name(kind: FileType) -> &'static str {
     }
 }
 
-fn open(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
+pub(super) fn open(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
     let flags = flags | OFlags::CLOEXEC;
     if root == Path::new("/") {
         return fs::open(Path::new("/").join(path), flags, Mode::empty()).map_err(system);
@@ -193,7 +193,7 @@ fn parts(path: &Path) -> Vec<OsString> {
     parts.collect()
 }
 
-fn system(error: Errno) -> ReadError {
+pub(super) fn system(error: Errno) -> ReadError {
     match error {
         Errno::NOENT | Errno::NOTDIR => ReadError::Absent,
         error => ReadError::System(words(error)),

@@ -3,11 +3,15 @@
 //! Nothing is parsed here; see [`crate::facts::host`].
 
 mod beneath;
+mod filesystem;
 mod root;
+mod usage;
 
 pub use beneath::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
 pub(super) use beneath::{folder_beneath, kind_name};
+pub use filesystem::read_filesystem;
 pub use root::host_root;
+pub use usage::read_usage;
 
 use crate::facts::host::{
     FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, OWN_MOUNTINFO, SWAP_GROUPS, Text,

@@ -29,6 +29,11 @@ pub struct EffectiveConfiguration {
     pub fail_cgroup_v1: bool,
     pub fail_swap_on: bool,
     pub feature_gates: BTreeMap<String, bool>,
+    pub image_gc_high_threshold_percent: i32,
+    pub image_gc_low_threshold_percent: i32,
+    /// Zero: images have no maximum age.
+    pub image_maximum_gc_age: GoDuration,
+    pub image_minimum_gc_age: GoDuration,
     pub kube_reserved: BTreeMap<String, String>,
     pub kube_reserved_cgroup: String,
     pub kubelet_cgroups: String,
@@ -115,6 +120,14 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
         fail_cgroup_v1: config.fail_cgroup_v1.unwrap_or(version.at_least(35)),
         fail_swap_on: config.fail_swap_on.unwrap_or(true),
         feature_gates: config.feature_gates.clone().unwrap_or_default(),
+        image_gc_high_threshold_percent: config.image_gc_high_threshold_percent.unwrap_or(85),
+        image_gc_low_threshold_percent: config.image_gc_low_threshold_percent.unwrap_or(80),
+        image_maximum_gc_age: config.image_maximum_gc_age.unwrap_or_default(),
+        // No minimum age at all cannot be configured: a zero is taken for nothing said.
+        image_minimum_gc_age: config
+            .image_minimum_gc_age
+            .filter(|age| age.0 != 0)
+            .unwrap_or(GoDuration(2 * GoDuration::MINUTE.0)),
         kube_reserved: config.kube_reserved.clone().unwrap_or_default(),
         kube_reserved_cgroup: text(&config.kube_reserved_cgroup, ""),
         kubelet_cgroups: text(&config.kubelet_cgroups, ""),

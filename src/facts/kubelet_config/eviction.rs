@@ -1,26 +1,16 @@
 //! Eviction thresholds, which the configuration holds as text.
 //!
-//! Rules and texts: `ParseThresholdConfig` in `pkg/kubelet/eviction/helpers.go`. The order is the
-//! kubelet's: hard thresholds, soft ones, grace periods, minimum reclaims, then whether every soft
-//! threshold has a grace period. Within a map the kubelet's order is random, kq's that of the names.
+//! Rules and texts: `ParseThresholdConfig` in `pkg/kubelet/eviction/helpers.go`, read in 1.36.2 and
+//! pinned by the vectors `eviction.jsonl`. The order is the kubelet's: hard thresholds, soft ones, grace
+//! periods, minimum reclaims, then whether every soft threshold has a grace period. Within a map the
+//! kubelet's order is random, kq's that of the names.
 
+use super::signal::Signal;
 use crate::k8s::duration::{GoDuration, ParseDurationError};
 use crate::k8s::go_text::{NumError, parse_float32};
-use crate::k8s::quantity::{ParseQuantityError, Quantity};
+use crate::k8s::quantity::{Format, ParseQuantityError, Quantity};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
-
-/// The signals that the kubelet evicts on.
-pub const SIGNALS: [&str; 9] = [
-    "allocatableMemory.available",
-    "containerfs.available",
-    "containerfs.inodesFree",
-    "imagefs.available",
-    "imagefs.inodesFree",
-    "memory.available",
-    "nodefs.available",
-    "nodefs.inodesFree",
-    "pid.available",
-];
 
 /// An amount, or a share of the capacity.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,17 +21,86 @@ pub enum ThresholdValue {
     Share(f32),
 }
 
+impl ThresholdValue {
+    /// Returns the amount that the kubelet compares with
+    /// (`GetThresholdQuantity`, `pkg/kubelet/eviction/api/types.go`).
+    ///
+    /// The share is an `f32` that is widened, so a tenth of 10^12 is 100000001490.
+    pub fn quantity(&self, capacity: &Quantity) -> Quantity {
+        match self {
+            Self::Quantity(amount) => amount.clone(),
+            Self::Share(share) => {
+                let amount = truncated(capacity.value() as f64 * f64::from(*share));
+                Quantity::from_units(amount, Format::BinarySi)
+            }
+        }
+    }
+
+    /// Tells whether two values are the same to the kubelet, whatever their texts.
+    pub fn same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Quantity(left), Self::Quantity(right)) => left.compare(right) == Ordering::Equal,
+            (Self::Share(left), Self::Share(right)) => left == right,
+            _ => false,
+        }
+    }
+}
+
+/// Cuts a float to 64 bits as amd64 does: what does not fit, and what is no number, becomes the least
+/// number there is.
+fn truncated(value: f64) -> i64 {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }
+}
+
+/// How a threshold is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThresholdOperator {
+    /// Met when less than the threshold is available.
+    LessThan,
+    /// Never met: what the kubelet makes for containerfs when there is nothing to copy.
+    Unset,
+}
+
+impl ThresholdOperator {
+    /// Returns the kubelet's text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LessThan => "LessThan",
+            Self::Unset => "",
+        }
+    }
+}
+
 /// A threshold below which the kubelet evicts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvictionThreshold {
-    /// The signal, one of [`SIGNALS`].
-    pub signal: String,
+    /// The signal.
+    pub signal: Signal,
+    /// How it is compared.
+    pub operator: ThresholdOperator,
     /// The threshold.
     pub value: ThresholdValue,
-    /// How long it may be crossed; `None` for a hard threshold.
-    pub grace_period: Option<GoDuration>,
+    /// How long it may be crossed; zero makes a threshold hard, also one that was configured as soft.
+    pub grace_period: GoDuration,
     /// How much to reclaim at least.
     pub min_reclaim: Option<ThresholdValue>,
+}
+
+impl EvictionThreshold {
+    /// Tells whether the kubelet evicts at once.
+    pub fn is_hard(&self) -> bool {
+        self.grace_period == GoDuration(0)
+    }
+
+    /// Tells whether two thresholds are the same to the kubelet, which does not look at the minimum
+    /// reclaim here (`hasThreshold`).
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.grace_period == other.grace_period
+            && self.operator == other.operator
+            && self.signal == other.signal
+            && self.value.same_as(&other.value)
+    }
 }
 
 /// The four maps of a configuration.
@@ -72,84 +131,141 @@ pub enum EvictionError {
     Duration(#[from] ParseDurationError),
     /// A percentage below zero.
     #[error("eviction percentage threshold {signal} must be >= 0%: {text}")]
-    BelowZero { signal: String, text: String },
+    BelowZero { signal: Signal, text: String },
     /// A percentage above one hundred.
     #[error("eviction percentage threshold {signal} must be <= 100%: {text}")]
-    AboveAll { signal: String, text: String },
+    AboveAll { signal: Signal, text: String },
     /// An amount that is not above zero.
     #[error("eviction threshold {signal} must be positive: {text}")]
-    NotPositive { signal: String, text: String },
+    NotPositive { signal: Signal, text: String },
     /// A grace period below zero.
     #[error("invalid eviction grace period specified: {0}, must be a positive value")]
     GracePeriod(String),
     /// A soft threshold without a grace period.
     #[error("grace period must be specified for the soft eviction threshold {0}")]
-    NoGracePeriod(String),
+    NoGracePeriod(Signal),
     /// A minimum reclaim whose percentage is not above zero.
     #[error("eviction percentage minimum reclaim {signal} must be positive: {text}")]
-    ReclaimPercentage { signal: String, text: String },
+    ReclaimPercentage { signal: Signal, text: String },
     /// A minimum reclaim below zero.
     #[error("negative eviction minimum reclaim specified for {0}")]
-    NegativeReclaim(String),
+    NegativeReclaim(Signal),
 }
 
 /// Reads `evictionHard`; `0%` and `100%` mean no threshold.
 pub fn parse_hard_thresholds(
     hard: &BTreeMap<String, String>,
 ) -> Result<Vec<EvictionThreshold>, EvictionError> {
-    let mut thresholds = Vec::new();
-    for (signal, text) in hard {
-        check_signal(signal)?;
-        if let Some(value) = threshold(signal, text)? {
-            thresholds.push(EvictionThreshold {
-                signal: signal.clone(),
-                value,
-                grace_period: None,
-                min_reclaim: None,
-            });
-        }
-    }
-    Ok(thresholds)
+    statements(hard).map_err(|(first, _)| first)
 }
 
 /// Reads all thresholds, hard ones first.
+///
+/// # Errors
+///
+/// Of several mistakes in one map the one whose signal comes first; the kubelet takes any, see
+/// [`possible_eviction_errors`].
 pub fn parse_eviction_thresholds(
     settings: EvictionSettings<'_>,
 ) -> Result<Vec<EvictionThreshold>, EvictionError> {
-    let mut thresholds = parse_hard_thresholds(settings.hard)?;
-    let mut soft = parse_hard_thresholds(settings.soft)?;
-    let mut periods = BTreeMap::new();
-    for (signal, text) in settings.soft_grace_period {
-        check_signal(signal)?;
-        let period: GoDuration = text.parse()?;
-        if period.0 < 0 {
-            return Err(EvictionError::GracePeriod(text.clone()));
-        }
-        periods.insert(signal, period);
+    parse_all(settings).map_err(|(first, _)| first)
+}
+
+/// Returns every error that the kubelet may stop with, because it walks over each map in a random
+/// order; empty when the settings are good.
+pub fn possible_eviction_errors(settings: EvictionSettings<'_>) -> Vec<EvictionError> {
+    match parse_all(settings) {
+        Ok(_) => Vec::new(),
+        Err((first, others)) => std::iter::once(first).chain(others).collect(),
     }
-    let mut reclaims = BTreeMap::new();
-    for (signal, text) in settings.minimum_reclaim {
-        check_signal(signal)?;
-        reclaims.insert(signal, minimum_reclaim(signal, text)?);
+}
+
+/// Adds what the kubelet adds when it limits the pods as a whole (`enforceNodeAllocatable` has
+/// `pods`): every hard threshold of memory for the memory of the pods too.
+pub fn with_allocatable_thresholds(
+    mut thresholds: Vec<EvictionThreshold>,
+    enforce_node_allocatable: &[String],
+) -> Vec<EvictionThreshold> {
+    if enforce_node_allocatable.iter().any(|enforced| enforced == "pods") {
+        let copies: Vec<_> = thresholds
+            .iter()
+            .filter(|threshold| threshold.signal == Signal::MemoryAvailable && threshold.is_hard())
+            .map(|threshold| EvictionThreshold {
+                signal: Signal::AllocatableMemoryAvailable,
+                ..threshold.clone()
+            })
+            .collect();
+        thresholds.extend(copies);
     }
-    for threshold in &mut soft {
+    thresholds
+}
+
+/// The mistake of the first signal that has one, and those of the others in the same map.
+type Mistakes = (EvictionError, Vec<EvictionError>);
+
+fn parse_all(settings: EvictionSettings<'_>) -> Result<Vec<EvictionThreshold>, Mistakes> {
+    let mut thresholds = statements(settings.hard)?;
+    let mut soft = statements(settings.soft)?;
+    let periods: BTreeMap<Signal, GoDuration> =
+        every(settings.soft_grace_period.iter().map(|(signal, text)| {
+            let signal = known(signal)?;
+            let period: GoDuration = text.parse()?;
+            if period.0 < 0 {
+                return Err(EvictionError::GracePeriod(text.clone()));
+            }
+            Ok((signal, period))
+        }))?;
+    let reclaims: BTreeMap<Signal, ThresholdValue> =
+        every(settings.minimum_reclaim.iter().map(|(signal, text)| {
+            let signal = known(signal)?;
+            Ok((signal, minimum_reclaim(signal, text)?))
+        }))?;
+    let with_periods = every(soft.drain(..).map(|threshold| {
         let period = periods.get(&threshold.signal).copied();
-        threshold.grace_period =
-            Some(period.ok_or_else(|| EvictionError::NoGracePeriod(threshold.signal.clone()))?);
-    }
-    thresholds.append(&mut soft);
+        let grace_period = period.ok_or(EvictionError::NoGracePeriod(threshold.signal))?;
+        Ok(EvictionThreshold { grace_period, ..threshold })
+    }));
+    thresholds.append(&mut with_periods?);
     for threshold in &mut thresholds {
         threshold.min_reclaim = reclaims.get(&threshold.signal).cloned();
     }
     Ok(thresholds)
 }
 
-fn check_signal(signal: &str) -> Result<(), EvictionError> {
-    if SIGNALS.contains(&signal) { Ok(()) } else { Err(EvictionError::Signal(signal.to_owned())) }
+/// Collects values, or all mistakes.
+fn every<T, C: FromIterator<T>>(
+    results: impl Iterator<Item = Result<T, EvictionError>>,
+) -> Result<C, Mistakes> {
+    let mut mistakes = Vec::new();
+    let values: C =
+        results.filter_map(|result| result.map_err(|e| mistakes.push(e)).ok()).collect();
+    let mut mistakes = mistakes.into_iter();
+    match mistakes.next() {
+        Some(first) => Err((first, mistakes.collect())),
+        None => Ok(values),
+    }
 }
 
-fn threshold(signal: &str, text: &str) -> Result<Option<ThresholdValue>, EvictionError> {
-    let (signal, shown) = (signal.to_owned(), text.to_owned());
+fn statements(texts: &BTreeMap<String, String>) -> Result<Vec<EvictionThreshold>, Mistakes> {
+    let thresholds: Vec<Option<EvictionThreshold>> = every(texts.iter().map(|(signal, text)| {
+        let signal = known(signal)?;
+        Ok(threshold(signal, text)?.map(|value| EvictionThreshold {
+            signal,
+            operator: ThresholdOperator::LessThan,
+            value,
+            grace_period: GoDuration(0),
+            min_reclaim: None,
+        }))
+    }))?;
+    Ok(thresholds.into_iter().flatten().collect())
+}
+
+fn known(signal: &str) -> Result<Signal, EvictionError> {
+    Signal::from_text(signal).ok_or_else(|| EvictionError::Signal(signal.to_owned()))
+}
+
+fn threshold(signal: Signal, text: &str) -> Result<Option<ThresholdValue>, EvictionError> {
+    let shown = text.to_owned();
     if text.ends_with('%') {
         if matches!(text, "0%" | "100%") {
             return Ok(None);
@@ -170,8 +286,7 @@ fn threshold(signal: &str, text: &str) -> Result<Option<ThresholdValue>, Evictio
     Ok(Some(ThresholdValue::Quantity(amount)))
 }
 
-fn minimum_reclaim(signal: &str, text: &str) -> Result<ThresholdValue, EvictionError> {
-    let signal = signal.to_owned();
+fn minimum_reclaim(signal: Signal, text: &str) -> Result<ThresholdValue, EvictionError> {
     if text.ends_with('%') {
         let share = share(text)?;
         if share <= 0.0 {
@@ -189,4 +304,89 @@ fn minimum_reclaim(signal: &str, text: &str) -> Result<ThresholdValue, EvictionE
 /// Reads a percentage; all trailing percent signs are cut.
 fn share(text: &str) -> Result<f32, NumError> {
     Ok(parse_float32(text.trim_end_matches('%'))? / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_share_is_widened_and_cut_as_the_kubelet_does() {
+        let rows = [
+            ("a tenth", 0.1_f32, 1_000_000_000_000, 100_000_001_490),
+            ("nothing", 0.0, 1000, 0),
+            ("everything", 1.0, 1000, 1000),
+            ("of nothing", 0.1, 0, 0),
+            ("of less than nothing", 0.5, -3, -1),
+            ("all there can be", 1.0, i64::MAX, i64::MIN),
+            ("half of all there can be", 0.5, i64::MAX, 1 << 62),
+            ("no number", f32::NAN, 1000, i64::MIN),
+            ("without end", f32::INFINITY, 1000, i64::MIN),
+            ("without end, of nothing", f32::INFINITY, 0, i64::MIN),
+        ];
+        for (name, share, capacity, expected) in rows {
+            let capacity = Quantity::from_units(capacity, Format::BinarySi);
+            let got = ThresholdValue::Share(share).quantity(&capacity);
+            assert_eq!(got.value(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_mistake_of_the_first_bad_map_is_possible() {
+        let none = map(&[]);
+        let bad = map(&[("a", "1Gi"), ("memory.available", "-1"), ("pid.available", "5%")]);
+        let settings = EvictionSettings {
+            hard: &bad,
+            soft: &bad,
+            soft_grace_period: &none,
+            minimum_reclaim: &bad,
+        };
+        let texts: Vec<String> =
+            possible_eviction_errors(settings).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            texts,
+            [
+                "unsupported eviction signal a",
+                "eviction threshold memory.available must be positive: -1",
+            ]
+        );
+        assert_eq!(parse_eviction_thresholds(settings).unwrap_err().to_string(), texts[0]);
+        let good = map(&[("pid.available", "nan%")]);
+        let settings = EvictionSettings { hard: &good, soft: &none, ..settings };
+        let settings = EvictionSettings { minimum_reclaim: &none, ..settings };
+        assert_eq!(possible_eviction_errors(settings), []);
+    }
+
+    #[test]
+    fn pods_as_a_whole_get_the_hard_thresholds_of_memory() {
+        let hard = map(&[("memory.available", "100Mi"), ("nodefs.available", "10%")]);
+        let soft = map(&[("memory.available", "200Mi")]);
+        let none = map(&[]);
+        for (name, grace, enforce, copies) in [
+            ("not enforced", "1m", "system-reserved", 0),
+            ("hard only", "1m", "pods", 1),
+            ("soft without grace is hard", "0s", "pods", 2),
+        ] {
+            let parsed = parse_eviction_thresholds(EvictionSettings {
+                hard: &hard,
+                soft: &soft,
+                soft_grace_period: &map(&[("memory.available", grace)]),
+                minimum_reclaim: &none,
+            })
+            .unwrap();
+            let all = with_allocatable_thresholds(parsed.clone(), &[enforce.to_owned()]);
+            assert_eq!(all[..parsed.len()], parsed, "{name}");
+            assert_eq!(all.len() - parsed.len(), copies, "{name}");
+            assert!(
+                all[parsed.len()..]
+                    .iter()
+                    .all(|copy| copy.signal == Signal::AllocatableMemoryAvailable && copy.is_hard()),
+                "{name}"
+            );
+        }
+    }
 }

@@ -5,23 +5,28 @@
 
 mod defaults;
 mod eviction;
+mod image_gc;
 mod merge;
 mod read;
 mod reserved;
 mod schema;
+mod signal;
 mod validation;
 
 pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
 pub use eviction::{
-    EvictionError, EvictionSettings, EvictionThreshold, SIGNALS, ThresholdValue,
-    parse_eviction_thresholds, parse_hard_thresholds,
+    EvictionError, EvictionSettings, EvictionThreshold, ThresholdOperator, ThresholdValue,
+    parse_eviction_thresholds, parse_hard_thresholds, possible_eviction_errors,
+    with_allocatable_thresholds,
 };
+pub use image_gc::{ImageGcConfigError, image_gc_errors};
 pub use merge::{DropIns, MergeError, drop_in_order, merge};
 pub use read::{ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read};
 pub use reserved::{
     QosReservedError, ReservedError, ReservedProblem, parse_qos_reserved, parse_reserved_list,
 };
 pub use schema::path_parts;
+pub use signal::{PressureCondition, Signal, SignalFs, StarvedResource};
 pub use validation::{CgroupMode, ValidationError, aggregate, validate};
 
 #[cfg(test)]

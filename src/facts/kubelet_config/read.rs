@@ -42,6 +42,14 @@ pub struct KubeletConfiguration {
     pub fail_cgroup_v1: Option<bool>,
     pub fail_swap_on: Option<bool>,
     pub feature_gates: Option<BTreeMap<String, bool>>,
+    #[serde(rename = "imageGCHighThresholdPercent")]
+    pub image_gc_high_threshold_percent: Option<i32>,
+    #[serde(rename = "imageGCLowThresholdPercent")]
+    pub image_gc_low_threshold_percent: Option<i32>,
+    #[serde(rename = "imageMaximumGCAge")]
+    pub image_maximum_gc_age: Option<GoDuration>,
+    #[serde(rename = "imageMinimumGCAge")]
+    pub image_minimum_gc_age: Option<GoDuration>,
     pub kube_reserved: Option<BTreeMap<String, String>>,
     pub kube_reserved_cgroup: Option<String>,
     pub kubelet_cgroups: Option<String>,

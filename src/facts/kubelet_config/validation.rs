@@ -4,6 +4,7 @@
 //! Kubernetes 1.36; pinned by `tests/vectors/node_allocatable.jsonl`.
 
 use super::defaults::effective;
+use super::image_gc::{ImageGcConfigError, image_gc_errors};
 use super::read::KubeletConfiguration;
 use crate::k8s::cpuset::{CpuSet, ParseCpuSetError};
 use crate::k8s::duration::GoDuration;
@@ -37,6 +38,8 @@ pub enum ValidationError {
         "invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{0}}} must be between 1ms and 1sec, inclusive"
     )]
     CfsPeriodRange(GoDuration),
+    #[error(transparent)]
+    ImageGc(#[from] ImageGcConfigError),
     #[error("invalid configuration: maxPods (--max-pods) {0} must not be a negative number")]
     MaxPodsNegative(i32),
     #[error(
@@ -122,6 +125,9 @@ pub fn validate(
     } else {
         let changed = period.0 != 100 * GoDuration::MILLISECOND.0;
         check(changed, ValidationError::CfsPeriodNeedsGate(period));
+    }
+    for error in image_gc_errors(&config, gates) {
+        check(true, error.into());
     }
     check(config.max_pods < 0, ValidationError::MaxPodsNegative(config.max_pods));
     check(config.pods_per_core < 0, ValidationError::PodsPerCoreNegative(config.pods_per_core));

@@ -3,6 +3,7 @@
 //! The table was read in `cmd/kubelet/app/options/options.go` of Kubernetes (1.27, with the flags that
 //! came later); the formats in `k8s.io/component-base/cli/flag`.
 
+use super::container_gc::{self, ContainerGcFlags};
 use super::{DEFAULT_ROOT_DIR, KubeletProcess};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -148,7 +149,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
 
 /// Returns whether a flag takes a value; `None` for a flag that kq does not know.
 pub(super) fn arity(name: &str) -> Option<Arity> {
-    if OTHERS.contains(&name) {
+    if OTHERS.contains(&name) || container_gc::FLAGS.contains(&name) {
         return Some(Arity::Value);
     }
     field(name).map(|(_, _, form)| if *form == Switch { Arity::Switch } else { Arity::Value })
@@ -179,6 +180,8 @@ pub struct KubeletFlags {
     pub pod_manifest_path: Option<String>,
     /// `--feature-gates`, gate by gate.
     pub feature_gates: BTreeMap<String, bool>,
+    /// When it removes dead containers, which no configuration has fields for.
+    pub container_gc: ContainerGcFlags,
     /// The fields of its configuration that flags set.
     pub settings: Vec<Setting>,
     /// What could not be used: lowercase fragments that name the flag.
@@ -227,6 +230,11 @@ impl KubeletProcess {
                     said.hostname_override = Some(value.clone()).filter(|value| !value.is_empty());
                 }
                 "feature-gates" => read_gates(value, &mut said),
+                _ if container_gc::FLAGS.contains(&name) => {
+                    if let Err(expected) = said.container_gc.set(name, value) {
+                        said.problems.push(format!("--{name}: expected {expected}"));
+                    }
+                }
                 _ => {
                     let Some((_, field, form)) = field(name) else { continue };
                     let separator = if *form == Memory { ';' } else { ',' };

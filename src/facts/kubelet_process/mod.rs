@@ -4,9 +4,11 @@
 //! one its name. Pure.
 
 mod arguments;
+mod container_gc;
 mod flags;
 mod process;
 
+pub use container_gc::ContainerGcFlags;
 pub use flags::{Assignment, KubeletFlags, Setting};
 pub use process::{ProcessTexts, recognise, start_ticks};
 

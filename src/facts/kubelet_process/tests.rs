@@ -4,6 +4,7 @@ use super::*;
 use crate::facts::describe::ConfigSource;
 use crate::facts::origin::Origin;
 use crate::facts::settings::{assign, assign_list};
+use crate::k8s::duration::GoDuration;
 use serde_json::json;
 
 const STAT: &str = "812 (kube) let) S 1 812 812 0 -1 1077936384 1 2 3 4 5 6 7 8 20 0 18 0 1234 9 9";
@@ -234,5 +235,57 @@ fn what_a_flag_cannot_mean_is_a_problem() {
         let said = kubelet(&[argument]).interpreted();
         assert_eq!(said.problems, [expected]);
         assert_eq!(said.settings, [], "{argument}");
+    }
+}
+
+#[test]
+fn flags_of_container_garbage_collection_are_read() {
+    let flags = |age: Option<i64>, max_per_container, max_containers| ContainerGcFlags {
+        minimum_age: age.map(GoDuration),
+        max_per_container,
+        max_containers,
+    };
+    const AGE: &str = "--minimum-container-ttl-duration";
+    for (name, arguments, expected, problems) in [
+        ("none", &[] as &[&str], flags(None, None, None), &[] as &[&str]),
+        (
+            "all",
+            &[
+                "--minimum-container-ttl-duration=1s",
+                "--maximum-dead-containers-per-container",
+                "-1",
+                "--maximum-dead-containers=0",
+            ],
+            flags(Some(1_000_000_000), Some(-1), Some(0)),
+            &[],
+        ),
+        ("the last one counts", &[AGE, "1ns", AGE, "2ns"], flags(Some(2), None, None), &[]),
+        (
+            "unreadable",
+            &[AGE, "1", "--maximum-dead-containers=3000000000"],
+            flags(None, None, None),
+            &[
+                "--minimum-container-ttl-duration: expected a duration such as 1m30s",
+                "--maximum-dead-containers: expected a whole number of 32 bits",
+            ],
+        ),
+    ] {
+        let said = kubelet(arguments).interpreted();
+        assert_eq!(said.container_gc, expected, "{name}");
+        assert_eq!(said.problems, problems, "{name}");
+        assert_eq!(said.settings, [], "{name}");
+    }
+}
+
+#[test]
+fn flags_of_image_garbage_collection_set_fields() {
+    for (flag, field) in [
+        ("--image-gc-high-threshold=90", "imageGCHighThresholdPercent"),
+        ("--image-gc-low-threshold=70", "imageGCLowThresholdPercent"),
+        ("--minimum-image-ttl-duration=5m", "imageMinimumGCAge"),
+    ] {
+        let said = kubelet(&[flag]).interpreted();
+        let fields: Vec<&str> = said.settings.iter().map(|setting| setting.field).collect();
+        assert_eq!(fields, [field], "{flag}");
     }
 }

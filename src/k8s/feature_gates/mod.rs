@@ -27,11 +27,15 @@ pub enum Gate {
     DisableCpuQuotaWithExclusiveCpus,
     DraNodeAllocatableResources,
     PodLevelResourceManagers,
+    ImageVolume,
+    KubeletSeparateDiskGc,
+    RuntimeClassInImageCriApi,
+    ImageMaximumGcAge,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -43,6 +47,10 @@ impl Gate {
         Self::DisableCpuQuotaWithExclusiveCpus,
         Self::DraNodeAllocatableResources,
         Self::PodLevelResourceManagers,
+        Self::ImageVolume,
+        Self::KubeletSeparateDiskGc,
+        Self::RuntimeClassInImageCriApi,
+        Self::ImageMaximumGcAge,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -61,11 +69,15 @@ impl Gate {
             Self::DisableCpuQuotaWithExclusiveCpus => "DisableCPUQuotaWithExclusiveCPUs",
             Self::DraNodeAllocatableResources => "DRANodeAllocatableResources",
             Self::PodLevelResourceManagers => "PodLevelResourceManagers",
+            Self::ImageVolume => "ImageVolume",
+            Self::KubeletSeparateDiskGc => "KubeletSeparateDiskGC",
+            Self::RuntimeClassInImageCriApi => "RuntimeClassInImageCriApi",
+            Self::ImageMaximumGcAge => "ImageMaximumGCAge",
         }
     }
 
-    fn bit(self) -> u16 {
-        1 << self as u16
+    fn bit(self) -> u32 {
+        1 << self as u32
     }
 }
 
@@ -128,7 +140,7 @@ fn state(letter: u8) -> Option<GateState> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGates {
     version: KubeletVersion,
-    on: u16,
+    on: u32,
 }
 
 impl FeatureGates {

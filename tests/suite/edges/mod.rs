@@ -18,6 +18,8 @@ pub mod cri;
 pub mod fake_tree;
 /// The host's files, and the kubelet among its processes.
 mod host;
+/// Folders of the host: their file systems, what they hold, and what mounts hide.
+mod host_folders;
 /// The small HTTP client: what a server can do wrong, and that no call outlives its deadline.
 mod http;
 /// HTTP servers on loopback that answer as a test says, with TLS or without.

@@ -239,6 +239,7 @@ fn runtime(folder: &Path, is_there: &dyn Fn(&str) -> bool) -> RuntimeFacts {
             image: word(&status["image"]),
             image_ref: word(&status["image"]),
             image_id: None,
+            image_runtime_handler: String::new(),
             created_at: nanoseconds(began),
         }
     });

@@ -20,6 +20,8 @@ pub use pods::{Container, Runc, Running};
 mod asked;
 /// The kernel's hierarchies: cgroups come, get values and go.
 mod cgroups;
+/// Images come and go, on every containerd.
+mod images;
 /// A planned limit is felt.
 mod limits;
 /// Drift is found, repaired and taken back.
@@ -40,14 +42,14 @@ const VARIABLE: &str = "KQ_REAL_NODE";
 
 /// Lends the node; `None`, after saying why, where there cannot be one.
 pub fn node() -> Option<MutexGuard<'static, Node>> {
-    static NODE: OnceLock<Result<(Mutex<Node>, File), String>> = OnceLock::new();
+    static NODE: OnceLock<Result<Mutex<Node>, String>> = OnceLock::new();
     let started = NODE.get_or_init(|| {
         must_be_root()?;
-        let lock = exclusively()?;
-        Ok((Mutex::new(Node::start()?), lock))
+        exclusively()?;
+        Ok(Mutex::new(Node::start()?))
     });
     match started {
-        Ok((node, _)) => Some(node.lock().unwrap_or_else(PoisonError::into_inner)),
+        Ok(node) => Some(node.lock().unwrap_or_else(PoisonError::into_inner)),
         Err(reason) => {
             skip(reason);
             None
@@ -60,14 +62,19 @@ fn must_be_root() -> Result<(), String> {
     root.then_some(()).ok_or_else(|| "needs root".to_owned())
 }
 
-/// Waits until no other run of the tests has a node in the same folder.
-fn exclusively() -> Result<File, String> {
-    let folder = repository().join("target/real-node");
-    let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(fail)?;
-    let file = File::create(folder.join("tests.lock")).map_err(fail)?;
-    file.lock().map_err(fail)?;
-    Ok(file)
+/// Waits until no other run of the tests has nodes in the same folders; from then on this one has them
+/// until it ends.
+fn exclusively() -> Result<(), String> {
+    static LOCK: OnceLock<Result<File, String>> = OnceLock::new();
+    let lock = LOCK.get_or_init(|| {
+        let folder = repository().join("target/real-node");
+        let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
+        std::fs::create_dir_all(&folder).map_err(fail)?;
+        let file = File::create(folder.join("tests.lock")).map_err(fail)?;
+        file.lock().map_err(fail)?;
+        Ok(file)
+    });
+    lock.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
 /// Says why a test did nothing; fails where it must not.

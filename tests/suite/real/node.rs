@@ -166,7 +166,7 @@ impl Node {
 }
 
 /// Runs one of the scripts to its end.
-fn script(name: &str, arguments: &[&str]) -> Result<(), String> {
+pub fn script(name: &str, arguments: &[&str]) -> Result<(), String> {
     let path = repository().join("scripts/real-node").join(name);
     let output = Command::new(&path)
         .args(arguments)

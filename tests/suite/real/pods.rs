@@ -349,7 +349,8 @@ fn list(objects: &[Value]) -> Value {
     json!({ "apiVersion": "v1", "kind": "List", "items": objects })
 }
 
-fn host_network() -> v1::NamespaceOption {
+/// Returns the namespaces of a pod that has the machine's network.
+pub fn host_network() -> v1::NamespaceOption {
     v1::NamespaceOption {
         network: v1::NamespaceMode::Node as i32,
         pid: v1::NamespaceMode::Container as i32,

@@ -1,6 +1,7 @@
 //! The runtime over its socket. The tests are not asynchronous: each call is waited for.
 
 use kq::edge::cri::connect;
+use kq::edge::cri::v1::image_service_client::ImageServiceClient;
 use kq::edge::cri::v1::runtime_service_client::RuntimeServiceClient;
 use std::future::Future;
 use std::path::Path;
@@ -37,6 +38,16 @@ impl Runtime {
     /// Returns a client for one call: `runtime.call(runtime.client().version(...))`.
     pub fn client(&self) -> RuntimeServiceClient<Channel> {
         RuntimeServiceClient::new(self.channel.clone())
+    }
+
+    /// Returns a client for one call about images.
+    pub fn images(&self) -> ImageServiceClient<Channel> {
+        ImageServiceClient::new(self.channel.clone())
+    }
+
+    /// Returns the connection, for calls that no client here has.
+    pub fn channel(&self) -> Channel {
+        self.channel.clone()
     }
 
     /// Waits for the answer to a call.

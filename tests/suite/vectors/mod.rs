@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 
 mod cgroup_path;
 mod container_cgroup;
+mod container_gc;
 mod cpu_convert;
 mod cpu_share;
+mod gc_loop;
+mod image_gc;
 mod input;
 mod kubelet_cgroup;
 mod node_allocatable;
@@ -26,8 +29,12 @@ type Answer = fn(&Value) -> Value;
 const FAMILIES: &[(&str, Answer)] = &[
     ("cgroup_path", cgroup_path::answer),
     ("container_cgroup", container_cgroup::answer),
+    ("container_gc", container_gc::answer),
     ("cpu_convert", cpu_convert::answer),
     ("cpu_share", cpu_share::answer),
+    ("image_gc", image_gc::answer),
+    ("image_gc_cycles", image_gc::answer),
+    ("gc_loop", gc_loop::answer),
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
@@ -55,6 +62,15 @@ fn every_recorded_answer_is_reproduced() {
     assert_eq!(failed, 0, "{failed} cases failed");
 }
 
+/// Tells whether an answer is the recorded one; where the kubelet goes by the order of a hash map, several
+/// are right and listed in `one_of`.
+fn agrees(got: &Value, expected: &Value) -> bool {
+    match expected.get("one_of").and_then(Value::as_array) {
+        Some(answers) => answers.contains(got),
+        None => got == expected,
+    }
+}
+
 /// Runs one family and returns how many of its cases failed.
 fn run(file: &Path) -> usize {
     let family = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -69,7 +85,7 @@ fn run(file: &Path) -> usize {
         let case: Value = serde_json::from_str(line).expect("a vector line is JSON");
         let got = std::panic::catch_unwind(|| answer(&case["in"]))
             .unwrap_or_else(|_| Value::from("kq panicked"));
-        if got == case["out"] {
+        if agrees(&got, &case["out"]) {
             passed += 1;
         } else {
             failures

@@ -26,7 +26,7 @@ pub struct Gathered {
 impl Gathered {
     /// Gathers what is wanted.
     pub fn gather(sources: &SourceArgs, args: &RootArgs, wants: Wants) -> Result<Self, Failure> {
-        let given = args.given_config()?;
+        let given = args.config.given_config()?;
         let config = given.as_ref().map(|given| &given.config.value);
         let snapshot = gather(sources, args, config, wants)?;
         let found = snapshot.kubelet_config.value().map(|found| &found.value);

@@ -138,6 +138,7 @@ fn live(
         runtime,
         state_files,
         cgroups,
+        ..Snapshot::default()
     })
 }
 

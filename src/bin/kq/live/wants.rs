@@ -1,7 +1,7 @@
 //! What a command needs to know. What it does not need is not looked for, and not looked at in a
 //! snapshot that has more: so an answer is the same from both.
 
-use kq::edge::cri::RuntimeWants;
+use kq::edge::cri::{RuntimeWants, StatusWants};
 use kq::facts::cgroup_tree::CgroupPath;
 use kq::facts::runtime::RuntimeFacts;
 use kq::facts::snapshot::Snapshot;
@@ -58,9 +58,65 @@ impl Wants {
         pods: PodsWanted::Specifications,
         node: true,
         has_node_file: false,
-        runtime: RuntimeWants { images: false, image_filesystems: false, ..RuntimeWants::ALL },
+        runtime: RuntimeWants {
+            images: false,
+            image_filesystems: false,
+            container_statuses: StatusWants::None,
+            writable_layers: false,
+            image_storage: false,
+            ..RuntimeWants::ALL
+        },
         tree: Some(TreeDetail { usage: false, processes: false }),
         state_files: false,
+    };
+
+    /// What a plan of garbage collection needs.
+    pub const GC_PLAN: Self = Self {
+        pods: PodsWanted::Specifications,
+        node: true,
+        has_node_file: false,
+        runtime: RuntimeWants {
+            cgroup_driver: false,
+            low_level: false,
+            sandboxes: true,
+            containers: true,
+            images: true,
+            image_filesystems: true,
+            container_statuses: StatusWants::ImageVolumes,
+            writable_layers: false,
+            image_storage: true,
+        },
+        tree: None,
+        state_files: false,
+    };
+
+    /// What the policy of garbage collection needs: the kubelet alone.
+    pub const GC_POLICY: Self = Self {
+        pods: PodsWanted::Names,
+        runtime: RuntimeWants {
+            cgroup_driver: false,
+            low_level: false,
+            sandboxes: false,
+            containers: false,
+            images: false,
+            image_filesystems: false,
+            container_statuses: StatusWants::None,
+            writable_layers: false,
+            image_storage: false,
+        },
+        ..Self::GC_PLAN
+    };
+
+    /// What a list of images needs.
+    pub const GC_IMAGES: Self = Self {
+        pods: PodsWanted::Names,
+        runtime: RuntimeWants {
+            image_filesystems: false,
+            container_statuses: StatusWants::All,
+            image_storage: false,
+            ..Self::GC_PLAN.runtime
+        },
+        ..Self::GC_PLAN
     };
 
     /// What names need.
@@ -75,6 +131,9 @@ impl Wants {
             containers: true,
             images: false,
             image_filesystems: false,
+            container_statuses: StatusWants::None,
+            writable_layers: false,
+            image_storage: false,
         },
         tree: None,
         state_files: false,
@@ -101,6 +160,7 @@ impl Wants {
             snapshot.state_files = None;
         }
         if let Some(found) = &mut snapshot.runtime.found {
+            restrict_statuses(self.runtime, &mut found.value);
             restrict_runtime(self.runtime, &mut found.value);
         }
         match (self.tree, &mut snapshot.cgroups.found) {
@@ -131,5 +191,37 @@ fn restrict_runtime(wants: RuntimeWants, facts: &mut RuntimeFacts) {
     }
     if !wants.image_filesystems {
         facts.image_filesystems = Sought::default();
+    }
+    if !wants.writable_layers {
+        facts.writable_layers = Sought::default();
+    }
+    if !wants.image_storage {
+        facts.image_storage = Sought::default();
+    }
+}
+
+/// Keeps the statuses that would have been asked for, with what is needed of them. It comes before
+/// anything else is forgotten: which are needed depends on the states of their containers.
+fn restrict_statuses(wants: RuntimeWants, facts: &mut RuntimeFacts) {
+    let wanted = wants.container_statuses;
+    if !wants.containers || !wanted.applies_to(&facts.version) {
+        facts.container_statuses = Sought::default();
+        return;
+    }
+    let Some(found) = &mut facts.container_statuses.found else { return };
+    match wanted {
+        StatusWants::All | StatusWants::None => {}
+        StatusWants::ImageVolumes => {
+            found.value.iter_mut().for_each(|status| status.finished_at = None);
+        }
+        StatusWants::Ended => {
+            let containers = facts.containers.value().map(Vec::as_slice).unwrap_or_default();
+            // Statuses stand in the order of their containers, all of them or only those that ended.
+            if found.value.len() == containers.len() {
+                let mut states =
+                    containers.iter().map(|container| wanted.includes(container.state));
+                found.value.retain(|_| states.next().unwrap_or(true));
+            }
+        }
     }
 }

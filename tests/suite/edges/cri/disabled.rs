@@ -1,15 +1,19 @@
 //! Without the feature `cri` there is an error that says so.
 
-use kq::edge::cri::{RuntimeWants, read_runtime};
+use kq::edge::cri::{CriSession, RuntimeWants, read_runtime};
 use std::path::Path;
 use std::time::Duration;
 
 #[test]
 fn says_that_it_was_built_without() {
-    let read = read_runtime("/a.sock", Path::new("/"), RuntimeWants::ALL, Duration::from_secs(1));
-    let error = read.expect_err("nothing can be asked").to_string();
-    assert_eq!(
-        error,
-        "cannot ask the container runtime at /a.sock: kq was built without the feature `cri`"
-    );
+    let (root, time) = (Path::new("/"), Duration::from_secs(1));
+    let read = read_runtime("/a.sock", root, RuntimeWants::ALL, time).map(drop);
+    let session = CriSession::connect("/a.sock", root, time).map(drop);
+    for answer in [read, session] {
+        let error = answer.expect_err("nothing can be asked").to_string();
+        assert_eq!(
+            error,
+            "cannot ask the container runtime at /a.sock: kq was built without the feature `cri`"
+        );
+    }
 }

@@ -7,18 +7,23 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use kq::edge::cri::v1::image_service_server::{ImageService, ImageServiceServer};
 use kq::edge::cri::v1::runtime_service_server::{RuntimeService, RuntimeServiceServer};
 use kq::edge::cri::v1::{
-    ImageFsInfoRequest, ImageFsInfoResponse, ListContainersRequest, ListContainersResponse,
-    ListImagesRequest, ListImagesResponse, ListPodSandboxRequest, ListPodSandboxResponse,
-    RuntimeConfigRequest, RuntimeConfigResponse, StatusRequest, StatusResponse, VersionRequest,
-    VersionResponse,
+    ContainerStatusRequest, ContainerStatusResponse, ImageFsInfoRequest, ImageFsInfoResponse,
+    ImageStatusRequest, ImageStatusResponse, ListContainerStatsRequest, ListContainerStatsResponse,
+    ListContainersRequest, ListContainersResponse, ListImagesRequest, ListImagesResponse,
+    ListPodSandboxRequest, ListPodSandboxResponse, RemoveContainerRequest, RemoveContainerResponse,
+    RemoveImageRequest, RemoveImageResponse, RemovePodSandboxRequest, RemovePodSandboxResponse,
+    RuntimeConfigRequest, RuntimeConfigResponse, StatusRequest, StatusResponse,
+    StopContainerRequest, StopContainerResponse, StopPodSandboxRequest, StopPodSandboxResponse,
+    VersionRequest, VersionResponse,
 };
+use std::collections::BTreeMap;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use tonic::codegen::Service;
-use tonic::{Request, Response, Status, async_trait};
+use tonic::{Code, Request, Response, Status, async_trait};
 
 /// What a made-up runtime answers; what it has no answer for it does not implement.
 #[derive(Clone, Default)]
@@ -29,6 +34,16 @@ pub struct Answers {
     pub containers: Option<ListContainersResponse>,
     pub images: Option<ListImagesResponse>,
     pub filesystems: Option<ImageFsInfoResponse>,
+    pub stats: Option<ListContainerStatsResponse>,
+    /// `1.2.3` of `made-up`.
+    pub version: Option<(&'static str, &'static str)>,
+    /// By the id of the container; others are not found.
+    pub statuses: BTreeMap<String, ContainerStatusResponse>,
+    /// What a call is refused with, by method and id: `RemoveImage sha256:a`. A call that is cancelled
+    /// is never answered.
+    pub refusals: BTreeMap<String, Status>,
+    /// The calls that name something, as they came.
+    pub calls: Arc<Mutex<Vec<String>>>,
     /// `ListContainers` is never answered.
     pub is_stuck: bool,
 }
@@ -39,13 +54,30 @@ fn answer<T: Clone>(known: &Option<T>) -> Answer<T> {
     known.clone().map(Response::new).ok_or_else(|| Status::unimplemented("not by this one"))
 }
 
+impl Answers {
+    /// Takes note of a call, and refuses it where that is what was told.
+    async fn take(&self, call: String) -> Result<(), Status> {
+        let refusal = self.refusals.get(&call).cloned();
+        self.calls.lock().expect("no test panics with it").push(call);
+        match refusal {
+            Some(status) if status.code() == Code::Cancelled => {
+                std::future::pending::<()>().await;
+                Ok(())
+            }
+            Some(status) => Err(status),
+            None => Ok(()),
+        }
+    }
+}
+
 #[async_trait]
 impl RuntimeService for Answers {
     async fn version(&self, _: Request<VersionRequest>) -> Answer<VersionResponse> {
+        let (name, version) = self.version.unwrap_or(("made-up", "1.2.3"));
         Ok(Response::new(VersionResponse {
             version: "0.1.0".to_owned(),
-            runtime_name: "made-up".to_owned(),
-            runtime_version: "1.2.3".to_owned(),
+            runtime_name: name.to_owned(),
+            runtime_version: version.to_owned(),
             runtime_api_version: "v1".to_owned(),
         }))
     }
@@ -81,12 +113,82 @@ impl RuntimeService for Answers {
         }
         answer(&self.containers)
     }
+
+    async fn list_container_stats(
+        &self,
+        _: Request<ListContainerStatsRequest>,
+    ) -> Answer<ListContainerStatsResponse> {
+        answer(&self.stats)
+    }
+
+    async fn container_status(
+        &self,
+        request: Request<ContainerStatusRequest>,
+    ) -> Answer<ContainerStatusResponse> {
+        let id = request.into_inner().container_id;
+        self.take(format!("ContainerStatus {id}")).await?;
+        let known = self.statuses.get(&id).cloned();
+        known.map(Response::new).ok_or_else(|| Status::not_found(format!("no container {id:?}")))
+    }
+
+    async fn stop_container(
+        &self,
+        request: Request<StopContainerRequest>,
+    ) -> Answer<StopContainerResponse> {
+        let StopContainerRequest { container_id, timeout } = request.into_inner();
+        self.take(format!("StopContainer {container_id} {timeout}")).await?;
+        Ok(Response::new(StopContainerResponse {}))
+    }
+
+    async fn remove_container(
+        &self,
+        request: Request<RemoveContainerRequest>,
+    ) -> Answer<RemoveContainerResponse> {
+        self.take(format!("RemoveContainer {}", request.into_inner().container_id)).await?;
+        Ok(Response::new(RemoveContainerResponse {}))
+    }
+
+    async fn stop_pod_sandbox(
+        &self,
+        request: Request<StopPodSandboxRequest>,
+    ) -> Answer<StopPodSandboxResponse> {
+        self.take(format!("StopPodSandbox {}", request.into_inner().pod_sandbox_id)).await?;
+        Ok(Response::new(StopPodSandboxResponse {}))
+    }
+
+    async fn remove_pod_sandbox(
+        &self,
+        request: Request<RemovePodSandboxRequest>,
+    ) -> Answer<RemovePodSandboxResponse> {
+        self.take(format!("RemovePodSandbox {}", request.into_inner().pod_sandbox_id)).await?;
+        Ok(Response::new(RemovePodSandboxResponse {}))
+    }
 }
 
 #[async_trait]
 impl ImageService for Answers {
     async fn list_images(&self, _: Request<ListImagesRequest>) -> Answer<ListImagesResponse> {
         answer(&self.images)
+    }
+
+    async fn image_status(
+        &self,
+        request: Request<ImageStatusRequest>,
+    ) -> Answer<ImageStatusResponse> {
+        let id = request.into_inner().image.unwrap_or_default().image;
+        self.take(format!("ImageStatus {id}")).await?;
+        let known = self.images.iter().flat_map(|list| &list.images);
+        let image = known.clone().find(|image| image.id == id).cloned();
+        Ok(Response::new(ImageStatusResponse { image, ..ImageStatusResponse::default() }))
+    }
+
+    async fn remove_image(
+        &self,
+        request: Request<RemoveImageRequest>,
+    ) -> Answer<RemoveImageResponse> {
+        let id = request.into_inner().image.unwrap_or_default().image;
+        self.take(format!("RemoveImage {id}")).await?;
+        Ok(Response::new(RemoveImageResponse {}))
     }
 
     async fn image_fs_info(&self, _: Request<ImageFsInfoRequest>) -> Answer<ImageFsInfoResponse> {

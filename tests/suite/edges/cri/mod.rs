@@ -20,6 +20,12 @@ mod lists;
 /// The program that creates containers is found and asked.
 #[cfg(feature = "cri")]
 mod low_level;
+/// What is removed, and what stands in the way.
+#[cfg(feature = "cri")]
+mod session;
+/// Statuses of containers are asked for where they are wanted, and each may fail.
+#[cfg(feature = "cri")]
+mod statuses;
 /// What images share, as a made-up containerd tells it.
 #[cfg(feature = "cri")]
 mod storage;

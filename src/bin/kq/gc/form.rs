@@ -1,0 +1,42 @@
+//! The forms of an answer that has no short names in it.
+
+use crate::exit::Failure;
+use crate::write::{self, Output};
+use clap::ValueEnum;
+use kq::output::table::Table;
+use serde::Serialize;
+
+/// The forms of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// A picture at a glance
+    Table,
+    /// Everything that is known
+    Wide,
+    /// The whole answer as JSON
+    Json,
+    /// The whole answer as YAML
+    Yaml,
+}
+
+impl Form {
+    /// Tells whether people are to read it.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Self::Table | Self::Wide)
+    }
+
+    /// Writes an answer.
+    pub fn write<T: Serialize>(
+        self,
+        value: &T,
+        table: impl FnOnce(&T) -> Table,
+        wide: impl FnOnce(&T) -> Table,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Table => write::text(table(value)),
+            Self::Wide => write::text(wide(value)),
+            Self::Json => write::value(Output::Json, value),
+            Self::Yaml => write::value(Output::Yaml, value),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! `kq gc images`
+
+use super::form::Form;
+use super::node::GcNodeArgs;
+use crate::exit::{Code, Failure, note};
+use crate::live::Wants;
+use kq::image_gc::images::{ImageList, table, wide};
+use kq::image_gc::uses::Uses;
+use std::collections::BTreeSet;
+
+/// List the images of this node: size, age, last use, pinned, used by
+///
+/// SEEN is since when kq gc record knows of an image, LAST-USED when a container last ran from it: now,
+/// or when the runtime or the records say. What nobody knows is a question mark.
+///
+/// Examples:
+///
+///   kq gc images
+///   kq gc images -o wide
+///   kq gc images -o json | jq '[.items[] | select(.usedBy == []) | .sizeBytes] | add'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    node: GcNodeArgs,
+}
+
+impl Args {
+    /// Gathers and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let node = self.node.gather(Wants::GC_IMAGES)?;
+        let images = node.images()?;
+        let runtime = node.runtime()?;
+        let rules = node.kubelet.rules;
+        let uses = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
+        let records = node.snapshot.image_records.value();
+        let mut list = ImageList::of(images, &uses, records, rules, node.now);
+        if runtime.containers.found.is_none() {
+            let reason = runtime.containers.reason();
+            list.missing.push(format!("who uses the images: {reason}"));
+        }
+        self.output.write(&list, table, wide)?;
+        if self.output.is_for_people() {
+            list.missing.iter().for_each(|text| note("missing", text));
+        }
+        Ok(if list.missing.is_empty() { Code::Answered } else { Code::Missing })
+    }
+}

@@ -1,0 +1,102 @@
+//! `kq gc lint`
+
+use super::form::Form;
+use super::node::{GcNode, GcNodeArgs};
+use crate::exit::{Code, Failure, note, warn};
+use crate::live::Wants;
+use kq::facts::filesystems::FolderRole;
+use kq::facts::kubelet_config::{EvictionSettings, EvictionThreshold, parse_eviction_thresholds};
+use kq::facts::runtime::Image;
+use kq::image_gc::lint::{Disks, GcLint, Linted};
+use kq::image_gc::lint_view::{advice, table, wide};
+use kq::image_gc::uses::{Uses, listed};
+use std::collections::BTreeSet;
+
+/// Find what is refused, unwise or surprising in the settings, on this node
+///
+/// Thresholds beside those of eviction, which looks at the same disk; thresholds and ages beside each
+/// other; images that go sooner than anybody expects. Why it matters and what to do is said below, or in
+/// columns with -o wide.
+///
+/// Exit code 0: nothing to warn of. 1: something does not do what is expected of it.
+///
+/// Examples:
+///
+///   kq gc lint
+///   kq gc lint --kubelet-config kubelet.yaml -o wide
+///   kq gc lint --set imageGCHighThresholdPercent=95
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    node: GcNodeArgs,
+}
+
+impl Args {
+    /// Gathers, looks and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let node = self.node.gather(Wants::GC_PLAN)?;
+        let (thresholds, problem) = thresholds(&node);
+        let images = node.images().ok();
+        let in_use = images.and_then(|images| in_use(&node, images));
+        let lint = GcLint::of(Linted {
+            config: &node.kubelet.config,
+            given_minimum_age: node.kubelet.given.image_minimum_gc_age,
+            gates: node.kubelet.rules.gates,
+            thresholds: &thresholds,
+            disks: disks(&node),
+            images,
+            in_use: in_use.as_ref(),
+            sandbox_image: None,
+        });
+        self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
+        if self.output.is_for_people() {
+            node.notes.iter().chain(&problem).for_each(|text| warn(text));
+            for text in &lint.not_looked_at {
+                note("not looked at", text);
+            }
+        }
+        if self.output == Form::Table {
+            advice(&lint.items).iter().for_each(|advice| note("fix", advice));
+        }
+        Ok(if lint.has_warnings() { Code::No } else { Code::Answered })
+    }
+}
+
+/// Returns the eviction thresholds, or why the kubelet refuses them.
+pub fn thresholds(node: &GcNode) -> (Vec<EvictionThreshold>, Option<String>) {
+    let config = &node.kubelet.config;
+    let parsed = parse_eviction_thresholds(EvictionSettings {
+        hard: &config.eviction_hard,
+        soft: &config.eviction_soft,
+        soft_grace_period: &config.eviction_soft_grace_period,
+        minimum_reclaim: &config.eviction_minimum_reclaim,
+    });
+    match parsed {
+        Ok(thresholds) => (thresholds, None),
+        Err(error) => (Vec::new(), Some(format!("eviction thresholds: {error}"))),
+    }
+}
+
+/// Returns the ids of the images in use, where that is known.
+fn in_use(node: &GcNode, images: &[Image]) -> Option<BTreeSet<String>> {
+    node.containers().ok()?;
+    let rules = node.kubelet.rules;
+    let runtime = node.runtime().ok()?;
+    let uses = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
+    uses.in_use(&listed(images), rules).ok()
+}
+
+fn disks(node: &GcNode) -> Disks {
+    let of = |role: FolderRole| node.snapshot.folders.get(&role)?.filesystem.value();
+    let (images, kubelet) = (of(FolderRole::Images), of(FolderRole::Kubelet));
+    Disks {
+        image_fs_capacity: images.map(|filesystem| filesystem.capacity_bytes),
+        node_fs_capacity: kubelet.map(|filesystem| filesystem.capacity_bytes),
+        dedicated_image_fs: images.zip(kubelet).map(|(a, b)| a.device != b.device),
+    }
+}

@@ -1,0 +1,42 @@
+//! `kq gc`: what the kubelet's garbage collection would remove from the live runtime, and why.
+
+mod dry_run;
+mod form;
+mod images;
+mod lint;
+mod node;
+mod policy;
+mod question;
+
+use crate::exit::{Code, Failure};
+use clap::Subcommand;
+
+/// Foresee, explain and do the garbage collection of images
+///
+/// The kubelet removes images when the disk is full or when they are unused for long, and dead containers
+/// first when the disk is very full. These commands say what it would do now, from the live runtime.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    DryRun(Box<dry_run::Args>),
+    Images(Box<images::Args>),
+    Lint(Box<lint::Args>),
+    Policy(Box<policy::Args>),
+}
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> Result<Code, Failure> {
+        match self.command {
+            Command::DryRun(args) => args.run(),
+            Command::Images(args) => args.run(),
+            Command::Lint(args) => args.run(),
+            Command::Policy(args) => args.run(),
+        }
+    }
+}

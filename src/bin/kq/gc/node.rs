@@ -1,0 +1,193 @@
+//! A node as garbage collection sees it: the kubelet and its rules, the runtime with its images and
+//! containers, the names of pods.
+
+use crate::exit::Failure;
+use crate::live::{SourceArgs, Wants, gather};
+use crate::node_args::{ConfigArgs, RootArgs, RulesArgs};
+use anyhow::anyhow;
+use kq::facts::kubelet::{Kubelet, KubeletSources, describe_kubelet};
+use kq::facts::live::{config_source, missing};
+use kq::facts::runtime::{Container, Image, RuntimeFacts};
+use kq::facts::snapshot::Snapshot;
+use kq::facts::timestamp::Timestamp;
+use kq::facts::workloads::Workloads;
+use kq::image_gc::plan::KubeletStart;
+use kq::image_gc::policy::ImageGcPolicy;
+use kq::k8s::duration::GoDuration;
+use kq::k8s::pod::Pod;
+
+/// The flags that say which node it is about, and by which rules its kubelet goes.
+#[derive(Debug, clap::Args)]
+pub struct GcNodeArgs {
+    #[command(flatten)]
+    pub sources: SourceArgs,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+
+    #[command(flatten)]
+    rules: RulesArgs,
+
+    /// When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h;
+    /// else that of its process
+    #[arg(long, value_name = "TIME", value_parser = parse_start, help_heading = "The node")]
+    kubelet_start: Option<Start>,
+}
+
+/// A time, or how long ago.
+#[derive(Clone, Copy, Debug)]
+pub enum Start {
+    /// A time.
+    At(Timestamp),
+    /// How long ago.
+    Ago(GoDuration),
+}
+
+/// What was found out about a node.
+pub struct GcNode {
+    /// As it was gathered.
+    pub snapshot: Snapshot,
+    /// The kubelet.
+    pub kubelet: Kubelet,
+    /// The moment of everything.
+    pub now: Timestamp,
+    /// When the kubelet started.
+    pub kubelet_start: Option<KubeletStart>,
+    /// The names.
+    pub workloads: Workloads,
+    /// What could not be had, or is odd.
+    pub notes: Vec<String>,
+}
+
+impl GcNodeArgs {
+    /// Gathers what is wanted and describes the kubelet. One that would not start with its
+    /// configuration is described as well.
+    pub fn gather(&self, wants: Wants) -> Result<GcNode, Failure> {
+        let given = self.config.given_config()?;
+        let root = RootArgs::from(self.config.clone());
+        let value = given.as_ref().map(|given| &given.config.value);
+        let snapshot = gather(&self.sources, &root, value, wants)?;
+        let mut notes = missing(&snapshot, given.is_some());
+        let mut config = match given {
+            Some(given) => {
+                notes.extend(given.notes);
+                given.config
+            }
+            None => {
+                let recorded = snapshot.kubelet_config.value();
+                notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
+                config_source(&snapshot)
+            }
+        };
+        self.rules.set_fields(&mut config)?;
+        let object = snapshot.node.found.clone().map(|found| (found.source, found.value));
+        let program = snapshot.kubelet_version.found.clone();
+        let program = program.map(|found| (found.value, found.source));
+        let kubelet = describe_kubelet(KubeletSources {
+            config: &config,
+            version: self.rules.kubelet_version,
+            object: object.as_ref(),
+            program: program.as_ref(),
+        })
+        .map_err(|error| self.config.of_description(error))?;
+        notes.extend(kubelet.warnings.iter().cloned());
+        let now: Timestamp = snapshot.taken_at.parse().map_err(|error| {
+            Failure::usage(error).hint("takenAt of the snapshot says when everything was so")
+        })?;
+        let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
+        let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
+        let kubelet_start = self.start(&snapshot, now)?;
+        Ok(GcNode { kubelet_start, snapshot, kubelet, now, workloads, notes })
+    }
+
+    /// Returns when the kubelet started, and who says so.
+    fn start(&self, snapshot: &Snapshot, now: Timestamp) -> Result<Option<KubeletStart>, Failure> {
+        let said = self.kubelet_start.map(|start| KubeletStart {
+            at: match start {
+                Start::At(at) => at,
+                Start::Ago(length) => now.plus(-length.0),
+            },
+            source: "--kubelet-start".to_owned(),
+        });
+        if let Some(start) = said.as_ref().filter(|start| start.at > now) {
+            let refuse = anyhow!("--kubelet-start {}: that is after now, {now}", start.at);
+            return Err(Failure::usage(refuse));
+        }
+        let of_process = || {
+            let found = snapshot.kubelet.found.as_ref()?;
+            let at = Timestamp::from_seconds(found.value.started_at?);
+            // A machine whose clock was set back has processes from the future.
+            (at <= now).then(|| KubeletStart { at, source: found.source.clone() })
+        };
+        Ok(said.or_else(of_process))
+    }
+}
+
+impl GcNode {
+    /// Returns the policy of image garbage collection.
+    pub fn policy(&self) -> ImageGcPolicy {
+        ImageGcPolicy::of(&self.kubelet.config)
+    }
+
+    /// Returns what the runtime said.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it could not be asked: then there is no answer.
+    pub fn runtime(&self) -> Result<&RuntimeFacts, Failure> {
+        self.snapshot.runtime.value().ok_or_else(|| {
+            let reason = self.snapshot.runtime.reason();
+            Failure::missing(anyhow!("the container runtime could not be asked: {reason}")).hint(
+                "name it with --runtime-endpoint, or take a snapshot on the node and pass it with \
+                 --snapshot",
+            )
+        })
+    }
+
+    /// Returns the images.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the runtime does not list them.
+    pub fn images(&self) -> Result<&[Image], Failure> {
+        let images = &self.runtime()?.images;
+        let listed = images.value().ok_or_else(|| {
+            Failure::missing(anyhow!("the images could not be listed: {}", images.reason()))
+                .hint("a slow runtime may need a longer --timeout")
+        })?;
+        Ok(listed)
+    }
+
+    /// Returns the containers.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the runtime does not list them: then nobody knows which images are in use.
+    pub fn containers(&self) -> Result<&[Container], Failure> {
+        let containers = &self.runtime()?.containers;
+        let listed = containers.value().ok_or_else(|| {
+            Failure::missing(anyhow!("the containers could not be listed: {}", containers.reason()))
+                .hint("without them nobody knows which images are in use")
+        })?;
+        Ok(listed)
+    }
+
+    /// Returns the pods.
+    pub fn pods(&self) -> Vec<&Pod> {
+        let recorded = self.snapshot.pods.value().into_iter();
+        recorded.flat_map(|recorded| &recorded.pods).map(|loaded| &loaded.pod).collect()
+    }
+}
+
+fn parse_start(text: &str) -> Result<Start, String> {
+    if let Ok(at) = text.parse() {
+        return Ok(Start::At(at));
+    }
+    match text.parse::<GoDuration>() {
+        Ok(length) if length.0 >= 0 => Ok(Start::Ago(length)),
+        _ => {
+            Err("expected a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h"
+                .to_owned())
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `kq gc policy`
+
+use super::form::Form;
+use super::node::GcNodeArgs;
+use crate::exit::{Code, Failure, note, warn};
+use crate::live::Wants;
+use kq::image_gc::policy_report::{GcPolicy, PolicySources};
+use kq::image_gc::policy_view::{table, wide};
+
+/// Show the policy in force: thresholds, ages, loops, who set them, and what the kubelet refuses
+///
+/// Exit code 0: a kubelet starts with it. 1: it refuses, with the errors that it prints.
+///
+/// Examples:
+///
+///   kq gc policy
+///   kq gc policy --kubelet-config kubelet.yaml --set imageMaximumGCAge=24h
+///   kq gc policy -o json | jq '.items[] | {name, value, origin}'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    node: GcNodeArgs,
+}
+
+impl Args {
+    /// Gathers and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let node = self.node.gather(Wants::GC_POLICY)?;
+        let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
+        let policy = GcPolicy::of(PolicySources {
+            config: &node.kubelet.config,
+            gates: node.kubelet.rules.gates,
+            origins: &node.kubelet.origins,
+            container_flags: flags.as_ref(),
+        });
+        self.output.write(&policy, table, wide)?;
+        if self.output.is_for_people() {
+            node.notes.iter().for_each(|text| warn(text));
+            for error in &policy.errors {
+                note("the kubelet refuses", error);
+            }
+        }
+        Ok(if policy.is_accepted() { Code::Answered } else { Code::No })
+    }
+}

@@ -1,0 +1,226 @@
+//! What `dry-run`, `apply` and `watch` have in common: which collection is asked about, and the plan
+//! that follows.
+
+use super::node::{GcNode, GcNodeArgs};
+use crate::exit::{Failure, note, warn};
+use crate::live::Wants;
+use anyhow::anyhow;
+use clap::ValueEnum;
+use kq::facts::filesystems::FolderRole;
+use kq::facts::live::incomplete;
+use kq::image_gc::containers::{
+    self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
+};
+use kq::image_gc::cycle::ImageFs;
+use kq::image_gc::plan::{ImageGcPlan, Inputs, Trigger, plan};
+use kq::image_gc::policy::ImageGcPolicy;
+use kq::image_gc::uses::Uses;
+use kq::k8s::quantity::Quantity;
+use std::collections::BTreeSet;
+
+/// Which collection is asked about.
+#[derive(Debug, clap::Args)]
+pub struct Question {
+    /// What sets it going
+    #[arg(long, value_enum, default_value = "periodic")]
+    pub trigger: TriggerArg,
+
+    /// Take the image file system for this full, such as 90%
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    at_usage: Option<u8>,
+
+    /// The size of the image file system; else that of the node's
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_size, requires = "at_usage")]
+    image_fs_capacity: Option<u64>,
+
+    #[command(flatten)]
+    pub node: GcNodeArgs,
+}
+
+/// What sets a collection going.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TriggerArg {
+    /// The kubelet's loop: what is too old, then as much as the thresholds want
+    Periodic,
+    /// The part of the loop that removes what is too old
+    Age,
+    /// Disk pressure: dead containers, then every image that is not in use
+    Eviction,
+}
+
+impl From<TriggerArg> for Trigger {
+    fn from(trigger: TriggerArg) -> Self {
+        match trigger {
+            TriggerArg::Periodic => Self::Periodic,
+            TriggerArg::Age => Self::Age,
+            TriggerArg::Eviction => Self::Eviction,
+        }
+    }
+}
+
+impl Question {
+    /// Gathers everything that a plan rests on.
+    pub fn gather(&self) -> Result<GcNode, Failure> {
+        self.node.gather(Wants::GC_PLAN)
+    }
+
+    /// Plans the collection on a node.
+    pub fn plan(&self, node: &GcNode) -> Result<ImageGcPlan, Failure> {
+        let policy = checked(node)?;
+        let (images, _) = (node.images()?, node.containers()?);
+        let runtime = node.runtime()?;
+        let rules = node.kubelet.rules;
+        let all = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
+        let trigger = Trigger::from(self.trigger);
+        let containers = match trigger {
+            Trigger::Eviction => Some(dead_containers(node)?),
+            _ => None,
+        };
+        let gone: BTreeSet<&str> = containers.iter().flat_map(removed).collect();
+        let left = Uses::of(runtime, &node.workloads, rules, &gone);
+        let mut planned = plan(Inputs {
+            trigger,
+            now: node.now,
+            policy,
+            rules,
+            kubelet_start: node.kubelet_start.clone(),
+            records: node.snapshot.image_records.value(),
+            images,
+            uses: &left,
+            uses_before: &all,
+            image_fs: self.image_fs(node),
+            storage: &runtime.image_storage,
+            containers,
+        });
+        planned.basis.warnings.extend(node.notes.iter().cloned());
+        if trigger == Trigger::Eviction
+            && let Some(reason) =
+                incomplete(&node.snapshot.pods, &node.pods(), node.snapshot.runtime.value())
+        {
+            planned.basis.missing.push(format!(
+                "not all pods are known, so the dead containers of the others are taken to stay: \
+                 {reason}"
+            ));
+        }
+        Ok(planned)
+    }
+
+    /// Returns the image file system: as it is said to be, else as it is.
+    fn image_fs(&self, node: &GcNode) -> Result<(ImageFs, String), String> {
+        let folder = node.snapshot.folders.get(&FolderRole::Images);
+        let found = folder.and_then(|folder| {
+            let filesystem = folder.filesystem.value()?;
+            let fs = ImageFs {
+                capacity: Some(filesystem.capacity_bytes),
+                available: Some(filesystem.available_bytes),
+            };
+            let kind = &filesystem.kind;
+            Some((fs, format!("{} ({kind} on {})", folder.path, filesystem.mount_point)))
+        });
+        let Some(percent) = self.at_usage else {
+            return found.ok_or_else(|| match folder {
+                Some(folder) => format!("{}: {}", folder.path, folder.filesystem.reason()),
+                None => match node.snapshot.runtime.value() {
+                    Some(runtime) => runtime.image_filesystems.reason(),
+                    None => "the runtime does not say where it keeps images".to_owned(),
+                },
+            });
+        };
+        let capacity = self
+            .image_fs_capacity
+            .or_else(|| found.as_ref().and_then(|(fs, _)| fs.capacity))
+            .ok_or("its size is not known: say --image-fs-capacity")?;
+        // Rounded up, so that the usage comes out as it was said.
+        let available = (u128::from(capacity) * u128::from(100 - percent)).div_ceil(100);
+        let fs = ImageFs { capacity: Some(capacity), available: u64::try_from(available).ok() };
+        let place = found.map(|(_, source)| format!(", {source}")).unwrap_or_default();
+        Ok((fs, format!("as it would be at --at-usage {percent}%{place}")))
+    }
+}
+
+/// Returns the policy, unless the kubelet would not start with it.
+fn checked(node: &GcNode) -> Result<ImageGcPolicy, Failure> {
+    let policy = node.policy();
+    if let Some(error) = node.kubelet.errors.first() {
+        return Err(Failure::usage(anyhow!(
+            "the kubelet would not start with this configuration: {error}"
+        ))
+        .hint("kq gc policy shows who set what"));
+    }
+    policy.validate().map_err(Failure::usage)?;
+    Ok(policy)
+}
+
+/// Plans what goes before images under disk pressure.
+pub fn dead_containers(node: &GcNode) -> Result<ContainerGcPlan, Failure> {
+    let runtime = node.runtime()?;
+    let containers = node.containers()?;
+    let sandboxes = runtime.sandboxes.value().map(Vec::as_slice).ok_or_else(|| {
+        let reason = runtime.sandboxes.reason();
+        Failure::missing(anyhow!("the sandboxes could not be listed: {reason}"))
+    })?;
+    let pods = node.pods();
+    let is_complete =
+        incomplete(&node.snapshot.pods, &pods, node.snapshot.runtime.value()).is_none();
+    let uids = containers.iter().map(|container| container.pod_uid.as_str());
+    let uids: BTreeSet<&str> =
+        uids.chain(sandboxes.iter().map(|sandbox| sandbox.uid.as_str())).collect();
+    let running: BTreeSet<&str> = containers
+        .iter()
+        .filter(|container| container.state == kq::facts::runtime::ContainerState::Running)
+        .map(|container| container.pod_uid.as_str())
+        .collect();
+    let state = GcState {
+        now: node.now.0,
+        containers: containers.iter().map(Into::into).collect(),
+        sandboxes: sandboxes.iter().map(Into::into).collect(),
+        pods: pod_states(&pods, is_complete, uids, |uid| running.contains(uid)),
+        all_sources_ready: true,
+        ..GcState::default()
+    };
+    let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
+    let policy = flags.as_ref().map_or_else(ContainerGcPolicy::default, Into::into);
+    containers::plan(&policy, &state, GcTrigger::Eviction, &Failures::default())
+        .map_err(Failure::usage)
+}
+
+/// Returns the ids of the containers that go.
+fn removed(plan: &ContainerGcPlan) -> impl Iterator<Item = &str> {
+    plan.steps.iter().filter_map(|step| match step {
+        Step::Container(step) => Some(step.id.as_str()),
+        _ => None,
+    })
+}
+
+/// Writes what an answer rests on beside it.
+pub fn write_basis(plan: &ImageGcPlan) {
+    if let Some(start) = &plan.basis.kubelet_start {
+        note("kubelet start", &format!("{} ({})", start.at, start.source));
+    }
+    for assumption in &plan.basis.assumptions {
+        note("assumed", assumption);
+    }
+    for missing in &plan.basis.missing {
+        note("missing", missing);
+    }
+    for warning in &plan.basis.warnings {
+        warn(warning);
+    }
+}
+
+fn parse_percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').unwrap_or(text);
+    match number.parse() {
+        Ok(percent @ 0..=100) => Ok(percent),
+        _ => Err("expected a whole percentage, such as 90%".to_owned()),
+    }
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let amount: Quantity = text.parse().map_err(|error| format!("{error}"))?;
+    amount
+        .as_units()
+        .and_then(|bytes| u64::try_from(bytes).ok())
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "expected a whole number of bytes above 0, such as 100Gi".to_owned())
+}

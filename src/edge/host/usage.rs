@@ -1,0 +1,253 @@
+//! What a folder of the node holds: everything on its own file system, also what mounts cover.
+
+use super::beneath::{expect_kind, open, system};
+use super::filesystem::path_on_node;
+use crate::facts::filesystems::{FolderUsage, HiddenFolder};
+use crate::facts::mounts::Mounts;
+use rustix::fs::{
+    self, AtFlags, FileType, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags,
+};
+use rustix::io::Errno;
+use rustix::mount::{OpenTreeFlags, open_tree};
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How many entries are looked at between two looks at the clock.
+const PACE: u64 = 64;
+
+/// Any time beyond it means the same, and can be added to a moment.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Counts what a folder below the node's root holds, as `du -x` does: the blocks of everything on its
+/// own file system, a file with several names once, and nothing behind a mount.
+///
+/// What mounts cover is counted beside that, in a private copy of the folder's own mount, in which
+/// nothing is mounted (`open_tree`). Only this process sees the copy, and it ends with its descriptor.
+///
+/// # Errors
+///
+/// Fails for what is no folder, for a folder in it that cannot be read, and when it takes longer than
+/// the time.
+pub fn read_usage(
+    root: &Path,
+    folder: &str,
+    mounts: &Mounts,
+    time: Duration,
+) -> Result<FolderUsage, String> {
+    let mut clock = Clock { end: Instant::now() + time.min(LONGEST), time, entries: 0 };
+    let opened = open(root, folder, OFlags::PATH).map_err(|error| error.to_string())?;
+    expect_kind(&opened, FileType::Directory).map_err(|error| error.to_string())?;
+    let path = path_on_node(root, folder, &opened);
+    let covering = mounts.beneath(&path);
+    let visible = count(&opened, &mut clock)?;
+    let mut usage =
+        FolderUsage { bytes: visible.bytes, inodes: visible.inodes, ..FolderUsage::default() };
+    if !covering.is_empty() {
+        match hidden(&opened, &path, &covering, &mut clock) {
+            Ok(hidden) => usage.hidden = hidden,
+            Err(reason) => usage.hidden_unknown = Some(reason),
+        }
+    }
+    Ok(usage)
+}
+
+/// Counts what mounts cover. A folder that holds nothing itself, as most of them, hides nothing.
+fn hidden(
+    folder: &OwnedFd,
+    path: &str,
+    covering: &[&str],
+    clock: &mut Clock,
+) -> Result<Vec<HiddenFolder>, String> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let copy =
+        open_tree(folder, "", flags).map_err(|error| format!("open_tree: {}", words(error)))?;
+    let mut hidden = Vec::new();
+    for point in covering {
+        let below = point.strip_prefix(path.trim_end_matches('/')).unwrap_or(point);
+        let below = below.trim_start_matches('/');
+        let covered = match open_below(&copy, below, OFlags::PATH | OFlags::NOFOLLOW) {
+            // What is mounted there may be mounted beneath a mount that this table does not show.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+            Err(error) => return Err(format!("{point}: {}", words(error))),
+            Ok(covered) => covered,
+        };
+        let kind = FileType::from_raw_mode(fs::fstat(&covered).map_err(words)?.st_mode);
+        let held = match kind {
+            FileType::Directory => count(&covered, clock)?,
+            _ => Held::of(&look(&covered, c"")?),
+        };
+        let is_empty = if kind == FileType::Directory { held.inodes <= 1 } else { held.bytes == 0 };
+        if !is_empty {
+            hidden.push(HiddenFolder {
+                path: (*point).to_owned(),
+                bytes: held.bytes,
+                inodes: held.inodes,
+            });
+        }
+    }
+    Ok(hidden)
+}
+
+/// Opens what is below a folder, by a path without links.
+fn open_below(folder: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::CLOEXEC;
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match fs::openat2(folder, path, flags, Mode::empty(), beneath) {
+        // Not known to the kernel, or forbidden by a filter of system calls.
+        Err(Errno::NOSYS | Errno::PERM) => fs::openat(folder, path, flags, Mode::empty()),
+        answer => answer,
+    }
+}
+
+/// What is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Held {
+    bytes: u64,
+    inodes: u64,
+}
+
+impl Held {
+    fn of(looked: &Looked) -> Self {
+        Self { bytes: looked.blocks.saturating_mul(512), inodes: 1 }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.inodes = self.inodes.saturating_add(other.inodes);
+    }
+}
+
+/// When counting must be over.
+struct Clock {
+    end: Instant,
+    time: Duration,
+    entries: u64,
+}
+
+impl Clock {
+    /// Takes note of an entry.
+    fn tick(&mut self) -> Result<(), String> {
+        let is_due = self.entries.is_multiple_of(PACE);
+        self.entries = self.entries.wrapping_add(1);
+        match is_due && Instant::now() >= self.end {
+            true => Err(format!("not counted within {:?}", self.time)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What is needed of a file's attributes.
+struct Looked {
+    device: (u32, u32),
+    inode: u64,
+    links: u32,
+    blocks: u64,
+    is_folder: bool,
+    is_mount: bool,
+}
+
+/// Counts a folder with all that is in it on its own file system.
+///
+/// Folders are opened by name within their opened parent, without following links, so that nothing
+/// that is renamed or replaced meanwhile leads elsewhere. A parent stays open while folders of it wait.
+fn count(folder: &OwnedFd, clock: &mut Clock) -> Result<Held, String> {
+    let top = look(folder, c"")?;
+    let mut held = Held::of(&top);
+    let mut seen: BTreeSet<u64> = BTreeSet::new();
+    // The folder itself is opened for reading by its own name.
+    let first = Rc::new(fs::openat(folder, ".", FOLDER, Mode::empty()).map_err(words)?);
+    let mut waiting: Vec<(Rc<OwnedFd>, CString)> = Vec::new();
+    read_folder(&first, &top, clock, &mut held, &mut seen, &mut waiting)?;
+    drop(first);
+    while let Some((parent, name)) = waiting.pop() {
+        let opened = match fs::openat(&*parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(opened) => Rc::new(opened),
+            // It went, or was replaced.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+            Err(error) => return Err(format!("{}: {}", name.to_string_lossy(), words(error))),
+        };
+        drop(parent);
+        // Something may have been mounted on it since it was looked at.
+        if look(&opened, c"")?.device == top.device {
+            read_folder(&opened, &top, clock, &mut held, &mut seen, &mut waiting)?;
+        }
+    }
+    Ok(held)
+}
+
+/// How folders are opened: reading changes no time of access where that can be had without.
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+
+/// Counts what is in one folder; the folders in it then wait.
+fn read_folder(
+    folder: &Rc<OwnedFd>,
+    top: &Looked,
+    clock: &mut Clock,
+    held: &mut Held,
+    seen: &mut BTreeSet<u64>,
+    waiting: &mut Vec<(Rc<OwnedFd>, CString)>,
+) -> Result<(), String> {
+    for entry in fs::Dir::read_from(&**folder).map_err(words)? {
+        clock.tick()?;
+        let entry = match entry {
+            Ok(entry) => entry,
+            // The folder was removed while it was read.
+            Err(Errno::NOENT) => return Ok(()),
+            Err(error) => return Err(words(error)),
+        };
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        let looked = match attributes(folder, name) {
+            Ok(looked) => looked,
+            Err(Errno::NOENT) => continue,
+            Err(error) => return Err(format!("{}: {}", name.to_string_lossy(), words(error))),
+        };
+        if looked.is_mount || looked.device != top.device {
+            continue;
+        }
+        if looked.is_folder {
+            held.add(Held::of(&looked));
+            waiting.push((folder.clone(), name.to_owned()));
+        } else if looked.links < 2 || seen.insert(looked.inode) {
+            held.add(Held::of(&looked));
+        }
+    }
+    Ok(())
+}
+
+fn look(file: &OwnedFd, name: &std::ffi::CStr) -> Result<Looked, String> {
+    attributes(file, name).map_err(words)
+}
+
+/// Looks at a file without following it, and without asking a server over the network for it: one that
+/// is gone would not answer.
+fn attributes(folder: &OwnedFd, name: &std::ffi::CStr) -> Result<Looked, Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW
+        | AtFlags::EMPTY_PATH
+        | AtFlags::NO_AUTOMOUNT
+        | AtFlags::STATX_DONT_SYNC;
+    let wanted = StatxFlags::TYPE | StatxFlags::NLINK | StatxFlags::INO | StatxFlags::BLOCKS;
+    let found = fs::statx(folder, name, flags, wanted)?;
+    let is_folder = FileType::from_raw_mode(found.stx_mode.into()) == FileType::Directory;
+    Ok(Looked {
+        device: (found.stx_dev_major, found.stx_dev_minor),
+        inode: found.stx_ino,
+        links: found.stx_nlink,
+        blocks: found.stx_blocks,
+        is_folder,
+        is_mount: found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
+    })
+}
+
+fn words(error: Errno) -> String {
+    system(error).to_string()
+}

@@ -1,0 +1,155 @@
+//! A kubelet, described without the machine: its version, its gates, its configuration.
+
+use crate::facts::describe::{ConfigSource, DescribeError};
+use crate::facts::kubelet_config::{
+    CgroupMode, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError, effective,
+    read, validate,
+};
+use crate::facts::node_object::NodeObject;
+use crate::facts::origin::Origin;
+use crate::k8s::feature_gates::FeatureGates;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::version::{Known, KubeletVersion};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A kubelet.
+#[derive(Clone, Debug)]
+pub struct Kubelet {
+    /// Its version.
+    pub version: KubeletVersion,
+    /// Who says so; what nobody says is the newest that kq knows.
+    pub version_origin: Origin,
+    /// Its rules.
+    pub rules: KubeletRules,
+    /// Its configuration as it was given.
+    pub given: KubeletConfiguration,
+    /// Its configuration after every default.
+    pub config: EffectiveConfiguration,
+    /// Who set a field.
+    pub origins: BTreeMap<String, Origin>,
+    /// Why it would not start with this configuration, in the kubelet's words.
+    pub errors: Vec<ValidationError>,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+}
+
+/// Everything that can speak about a kubelet.
+#[derive(Clone, Copy, Debug)]
+pub struct KubeletSources<'a> {
+    /// Its configuration with the flags that speak of its fields.
+    pub config: &'a ConfigSource,
+    /// `--kubelet-version`
+    pub version: Option<KubeletVersion>,
+    /// A Node object, and where it is from.
+    pub object: Option<&'a (String, NodeObject)>,
+    /// What the kubelet's own program says, and where it is.
+    pub program: Option<&'a (String, String)>,
+}
+
+impl Kubelet {
+    /// Returns who set a field of the configuration.
+    pub fn origin(&self, field: &str) -> Origin {
+        self.origins.get(field).cloned().unwrap_or(Origin::Default)
+    }
+}
+
+/// Describes a kubelet. A configuration with which it would not start is described as well.
+///
+/// # Errors
+///
+/// Fails on what cannot be read.
+pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, DescribeError> {
+    let mut warnings = Vec::new();
+    let given = given_version(sources.version, sources.object, sources.program)?;
+    let (version, version_origin) = given.unwrap_or((KubeletVersion::NEWEST, Origin::Assumed));
+    warn_of_version(version, &mut warnings);
+    let given = configuration(sources.config, version, &mut warnings)?;
+    let gates = gates(&given, version, sources.config)?;
+    // That it does not like cgroup v1 is none of the business of those who do not ask about cgroups.
+    let errors = validate(&given, &gates, CgroupMode::V2);
+    Ok(Kubelet {
+        version,
+        version_origin,
+        rules: KubeletRules { gates },
+        config: effective(&given, version),
+        given,
+        origins: sources.config.origins.clone(),
+        errors,
+        warnings,
+    })
+}
+
+/// Returns the version that somebody says, and who: a flag, the Node object, the kubelet's own program.
+pub(super) fn given_version(
+    flag: Option<KubeletVersion>,
+    object: Option<&(String, NodeObject)>,
+    program: Option<&(String, String)>,
+) -> Result<Option<(KubeletVersion, Origin)>, DescribeError> {
+    if let Some(version) = flag {
+        return Ok(Some((version, Origin::Flag("--kubelet-version"))));
+    }
+    if let Some((file, object)) = object {
+        let text = &object.status.node_info.kubelet_version;
+        if !text.is_empty() {
+            let refuse = |error| DescribeError::NodeVersion { file: file.clone(), error };
+            return Ok(Some((text.parse().map_err(refuse)?, Origin::Source(file.clone()))));
+        }
+    }
+    let said = program
+        .and_then(|(text, source)| Some((text.parse().ok()?, Origin::Source(source.clone()))));
+    Ok(said)
+}
+
+pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<String>) {
+    if let Known::Older(nearest) | Known::Newer(nearest) = version.known() {
+        warnings.push(format!(
+            "kq knows the rules of kubelets {} to {}; {version} is computed by those of {nearest}",
+            KubeletVersion::OLDEST,
+            KubeletVersion::NEWEST
+        ));
+    }
+}
+
+/// Returns the gates of a configuration.
+pub(super) fn gates(
+    given: &KubeletConfiguration,
+    version: KubeletVersion,
+    source: &ConfigSource,
+) -> Result<FeatureGates, DescribeError> {
+    let none = BTreeMap::new();
+    FeatureGates::for_version(version)
+        .with_overrides(given.feature_gates.as_ref().unwrap_or(&none))
+        .map_err(|error| DescribeError::Gates {
+            error,
+            origin: source.origins.get("featureGates").cloned(),
+        })
+}
+
+pub(super) fn configuration(
+    source: &ConfigSource,
+    version: KubeletVersion,
+    warnings: &mut Vec<String>,
+) -> Result<KubeletConfiguration, DescribeError> {
+    if source.value.is_null() {
+        return Ok(KubeletConfiguration::default());
+    }
+    // What a kubelet says of itself may be newer than kq; what is typed may not be misspelt.
+    let fields = source.value.as_object().into_iter().flatten();
+    let typed = fields
+        .filter(|(field, _)| matches!(source.origins.get(field.as_str()), Some(Origin::Flag(_))));
+    let typed: serde_json::Map<String, Value> =
+        typed.map(|(field, value)| (field.clone(), value.clone())).collect();
+    let reading = match source.source {
+        Some(Source::Configz) => read(&Value::Object(typed), Source::Flags, version)
+            .and_then(|_| read(&source.value, Source::Configz, version)),
+        read_as => read(&source.value, read_as.unwrap_or(Source::Flags), version),
+    };
+    let reading = reading.map_err(|mut errors| {
+        let error = errors.remove(0);
+        let origin = error.field().and_then(|field| source.origins.get(field)).cloned();
+        DescribeError::Config { error, origin }
+    })?;
+    warnings.extend(reading.notes);
+    Ok(reading.config)
+}

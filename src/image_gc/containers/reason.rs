@@ -1,0 +1,175 @@
+//! Why a container, a sandbox or a log folder goes or stays, as data; the words are made last.
+
+use super::failures::FailedCall;
+use crate::k8s::duration::GoDuration;
+use serde::Serialize;
+use std::fmt;
+
+/// Why everything of a pod goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PodRemoval {
+    /// The pod was evicted, or deleted and has ended, or nobody knows it.
+    Content,
+    /// All containers of the pod have ended for good, and the eviction manager asks.
+    Runtime,
+}
+
+/// Why something goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "rule")]
+pub enum RemovalReason {
+    /// Everything of its pod goes.
+    PodRemoved {
+        /// Why that is.
+        pod: PodRemoval,
+    },
+    /// There are newer dead ones of the same container of the same pod.
+    MaxPerPodContainer {
+        /// How many stay.
+        limit: u64,
+        /// How many there were.
+        dead: usize,
+    },
+    /// There are too many on the node, and more of this container than its share.
+    MaxContainersShare {
+        /// How many stay on the node.
+        limit: u64,
+        /// How many of each container stay.
+        share: u64,
+        /// How many of this one there were.
+        dead: usize,
+    },
+    /// There are still too many on the node, and this is one of the oldest.
+    MaxContainersOldest {
+        /// How many stay on the node.
+        limit: u64,
+        /// How many there were.
+        dead: usize,
+    },
+    /// The pod has a newer sandbox.
+    NewerSandbox {
+        /// The newest.
+        newest: String,
+    },
+}
+
+impl RemovalReason {
+    /// Returns the phase of the kubelet's work in which it goes.
+    pub fn phase(&self) -> &'static str {
+        match self {
+            Self::PodRemoved { .. } => "pod_removed",
+            Self::MaxPerPodContainer { .. } => "max_per_pod_container",
+            Self::MaxContainersShare { .. } | Self::MaxContainersOldest { .. } => "max_containers",
+            Self::NewerSandbox { .. } => "newer_sandbox",
+        }
+    }
+}
+
+/// Why something stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "rule")]
+pub enum KeepReason {
+    /// The kubelet could not list what there is.
+    NotListed {
+        /// The error.
+        error: String,
+    },
+    /// The container runs.
+    Running,
+    /// The container was created too short a time ago.
+    TooYoung {
+        /// How long ago.
+        age: GoDuration,
+        /// How old it must be.
+        min_age: GoDuration,
+    },
+    /// Its pod goes, but the kubelet does not trust that before it has heard from every source of pods.
+    SourcesNotReady {
+        /// Why the pod goes.
+        pod: PodRemoval,
+    },
+    /// The container is one of the newest of its name in its pod.
+    NewestOfContainer {
+        /// 1 is the newest.
+        rank: usize,
+        /// How many stay.
+        limit: u64,
+    },
+    /// There are no more dead containers on the node than may stay.
+    WithinMaxContainers {
+        /// How many may stay.
+        limit: u64,
+    },
+    /// No limit is set.
+    NoLimit,
+    /// The sandbox is the newest of its pod.
+    NewestSandbox,
+    /// The sandbox runs.
+    Ready,
+    /// The sandbox still has containers.
+    HasContainers {
+        /// How many.
+        containers: usize,
+    },
+    /// Its pod is not removed.
+    PodExists,
+    /// It should have gone.
+    Failed(FailedCall),
+}
+
+impl fmt::Display for PodRemoval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Content => "its pod is gone or evicted",
+            Self::Runtime => "its pod has ended",
+        })
+    }
+}
+
+impl fmt::Display for RemovalReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PodRemoved { pod } => pod.fmt(f),
+            Self::MaxPerPodContainer { limit, dead } => {
+                write!(f, "{dead} dead ones of this container, {limit} may stay")
+            }
+            Self::MaxContainersShare { limit, share, dead } => write!(
+                f,
+                "{dead} dead ones of this container, its share of the {limit} on the node is {share}"
+            ),
+            Self::MaxContainersOldest { limit, dead } => {
+                write!(f, "among the oldest of {dead} on the node, {limit} may stay")
+            }
+            Self::NewerSandbox { newest } => write!(f, "its pod has a newer sandbox, {newest}"),
+        }
+    }
+}
+
+impl fmt::Display for KeepReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotListed { error } => write!(f, "the list could not be had: {error}"),
+            Self::Running => f.write_str("runs"),
+            Self::TooYoung { age, min_age } => {
+                write!(f, "created {age} ago, must be {min_age} old")
+            }
+            Self::SourcesNotReady { pod } => {
+                write!(f, "{pod}, but not every source of pods has been heard")
+            }
+            Self::NewestOfContainer { rank, limit } => {
+                write!(f, "number {rank} from the newest of this container, {limit} may stay")
+            }
+            Self::WithinMaxContainers { limit } => {
+                write!(f, "{limit} dead ones may stay on the node")
+            }
+            Self::NoLimit => f.write_str("no limit is set"),
+            Self::NewestSandbox => f.write_str("the newest of its pod"),
+            Self::Ready => f.write_str("ready"),
+            Self::HasContainers { containers: 1 } => f.write_str("has a container"),
+            Self::HasContainers { containers } => write!(f, "has {containers} containers"),
+            Self::PodExists => f.write_str("its pod is not gone"),
+            Self::Failed(failed) => failed.fmt(f),
+        }
+    }
+}

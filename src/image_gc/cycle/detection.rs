@@ -1,0 +1,122 @@
+//! What the kubelet remembers of images, and how it finds out which are in use.
+//!
+//! Rules: `detectImages` in `pkg/kubelet/images/image_gc_manager.go`, read in 1.36.
+
+use crate::facts::timestamp::Timestamp;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::kubelet_rules::KubeletRules;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An image as the kubelet sees it in the list of the runtime.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedImage {
+    /// Its id.
+    pub id: String,
+    /// The class of runtime for which it was pulled; empty is the default.
+    pub runtime_handler: String,
+    /// In bytes. The runtime counts without a sign and the kubelet with one.
+    pub size: i64,
+    /// The runtime wants it kept.
+    pub pinned: bool,
+}
+
+/// A container of any state as the kubelet sees it, which is all that keeps an image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageUser {
+    /// The id of the image, else how the runtime refers to it.
+    pub image_id: String,
+    /// The class of runtime for which the image was pulled.
+    pub runtime_handler: String,
+    /// The images that are mounted into it as volumes.
+    pub volumes: Vec<String>,
+    /// Why its status could not be read; only asked for image volumes.
+    pub status_error: Option<String>,
+}
+
+/// What the kubelet remembers of an image. Absent times are older than everything: never used, or
+/// found before records were kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// The id, without the handler.
+    pub id: String,
+    /// The class of runtime for which it was pulled, where that tells images apart.
+    pub runtime_handler: String,
+    /// When it was first found.
+    pub first_detected: Option<Timestamp>,
+    /// When it was last found in use.
+    pub last_used: Option<Timestamp>,
+    /// In bytes.
+    pub size: i64,
+    /// The runtime wants it kept.
+    pub pinned: bool,
+}
+
+/// What the kubelet remembers, by [`image_key`].
+pub type Records = BTreeMap<String, Record>;
+
+/// Returns by what the kubelet tells images apart: the id, and the handler where that is looked at.
+pub fn image_key(id: &str, runtime_handler: &str, rules: KubeletRules) -> String {
+    if rules.gates.enabled(Gate::RuntimeClassInImageCriApi) && !runtime_handler.is_empty() {
+        format!("{id},{runtime_handler}")
+    } else {
+        id.to_owned()
+    }
+}
+
+/// Returns the keys of all images in use, listed or not.
+///
+/// An image that is mounted as a volume is entered by its bare id, and only when it is listed; so it
+/// is not kept under a handler.
+///
+/// # Errors
+///
+/// Fails with the kubelet's text when the status of a container could not be read.
+pub fn images_in_use(
+    images: &[ListedImage],
+    users: &[ImageUser],
+    rules: KubeletRules,
+) -> Result<BTreeSet<String>, String> {
+    let listed: BTreeSet<&str> = images.iter().map(|image| image.id.as_str()).collect();
+    let looks_for_volumes = rules.gates.enabled(Gate::ImageVolume);
+    let mut in_use = BTreeSet::new();
+    for user in users {
+        if looks_for_volumes {
+            if let Some(error) = &user.status_error {
+                return Err(format!("get container status: {error}"));
+            }
+            let volumes = user.volumes.iter().filter(|id| listed.contains(id.as_str()));
+            in_use.extend(volumes.cloned());
+        }
+        in_use.insert(image_key(&user.image_id, &user.runtime_handler, rules));
+    }
+    Ok(in_use)
+}
+
+/// Brings the records up to date: new images begin to be known, those in use were used now, those that
+/// are gone are forgotten. Of an image that is listed twice the last entry counts.
+pub fn detect(
+    records: &mut Records,
+    images: &[ListedImage],
+    in_use: &BTreeSet<String>,
+    now: Timestamp,
+    rules: KubeletRules,
+) {
+    let mut listed = BTreeSet::new();
+    for image in images {
+        let key = image_key(&image.id, &image.runtime_handler, rules);
+        let record = records
+            .entry(key.clone())
+            .or_insert_with(|| Record { first_detected: Some(now), ..Record::default() });
+        if in_use.contains(&key) {
+            record.last_used = Some(now);
+        }
+        record.id.clone_from(&image.id);
+        if rules.gates.enabled(Gate::RuntimeClassInImageCriApi) {
+            record.runtime_handler.clone_from(&image.runtime_handler);
+        }
+        record.size = image.size;
+        record.pinned = image.pinned;
+        listed.insert(key);
+    }
+    records.retain(|key, _| listed.contains(key));
+}

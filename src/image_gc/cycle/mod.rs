@@ -1,0 +1,19 @@
+//! What the kubelet's image manager does in one cycle, bit for bit: the part that the vectors pin.
+//!
+//! Facts about the world come in as they are; what removes an image is a function that is handed in. So
+//! the same code says what would be done, does it, and is held against the kubelet's own answers.
+
+mod collection;
+mod detection;
+mod passes;
+mod usage;
+
+pub use collection::{
+    Collection, Considered, Cycle, Event, PassedOver, World, delete_unused_images, garbage_collect,
+};
+pub use detection::{ImageUser, ListedImage, Record, Records, detect, image_key, images_in_use};
+pub use passes::{
+    AgeVerdict, Candidate, Candidates, Remove, SpaceVerdict, age_order, age_pass_runs, candidates,
+    is_old, space_pass, spared, ties,
+};
+pub use usage::{ImageFs, Usage, size_text};

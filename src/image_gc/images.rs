@@ -1,0 +1,195 @@
+//! The images of a node as a table: what `crictl images` leaves out.
+
+use crate::facts::image_records::ImageRecords;
+use crate::facts::runtime::{ContainerState, Image};
+use crate::facts::snapshot::API_VERSION;
+use crate::facts::timestamp::Timestamp;
+use crate::image_gc::cycle::image_key;
+use crate::image_gc::plan::{names, short, size};
+use crate::image_gc::uses::{Use, Uses};
+use crate::k8s::duration::GoDuration;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::output::table::Table;
+use serde::Serialize;
+
+/// All images as a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageList {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `ImageList`
+    pub kind: &'static str,
+    /// The moment of everything.
+    pub at: Timestamp,
+    /// The images; the largest first.
+    pub items: Vec<ImageRow>,
+    /// What could not be had.
+    pub missing: Vec<String>,
+}
+
+/// An image and who uses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageRow {
+    /// Its id.
+    pub id: String,
+    /// The class of runtime for which it was pulled.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub runtime_handler: String,
+    /// `NAME:TAG`
+    pub tags: Vec<String>,
+    /// `NAME@DIGEST`
+    pub digests: Vec<String>,
+    /// In bytes.
+    pub size_bytes: i64,
+    /// The runtime wants it kept.
+    pub pinned: bool,
+    /// The first time that kq's records know of it; `None`: there are no records of it.
+    pub first_seen: Option<Timestamp>,
+    /// When it was last used by a container that ran; `None`: that is not known.
+    pub last_used: Option<Timestamp>,
+    /// Who says so.
+    pub last_used_by: Option<LastUsedBy>,
+    /// The containers that use it.
+    pub used_by: Vec<Use>,
+}
+
+/// Who says when an image was last used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LastUsedBy {
+    /// A container runs.
+    Running,
+    /// The runtime says when the last container ended.
+    Runtime,
+    /// kq's own records.
+    Records,
+}
+
+impl ImageList {
+    /// Puts the images of a runtime together with what is known of them.
+    pub fn of(
+        images: &[Image],
+        uses: &Uses,
+        records: Option<&ImageRecords>,
+        rules: KubeletRules,
+        at: Timestamp,
+    ) -> Self {
+        let mut items: Vec<ImageRow> =
+            images.iter().map(|image| row(image, uses, records, rules, at)).collect();
+        items.sort_by(|a, b| (b.size_bytes, &a.tags, &a.id).cmp(&(a.size_bytes, &b.tags, &b.id)));
+        Self { api_version: API_VERSION, kind: "ImageList", at, items, missing: Vec::new() }
+    }
+}
+
+fn row(
+    image: &Image,
+    uses: &Uses,
+    records: Option<&ImageRecords>,
+    rules: KubeletRules,
+    at: Timestamp,
+) -> ImageRow {
+    let key = image_key(&image.id, &image.runtime_handler, rules);
+    let used_by = uses.of_key(&key).to_vec();
+    let record = records.and_then(|records| records.get(&image.id, &image.runtime_handler));
+    let runs = used_by.iter().any(|used| used.state == ContainerState::Running);
+    let ended = used_by.iter().filter_map(|used| used.finished_at).max();
+    let recorded = record.and_then(|record| record.last_used);
+    let last = match (runs, ended, recorded) {
+        (true, ..) => Some((at, LastUsedBy::Running)),
+        (_, Some(ended), _) => Some((ended, LastUsedBy::Runtime)),
+        (_, _, Some(recorded)) => Some((recorded, LastUsedBy::Records)),
+        _ => None,
+    };
+    ImageRow {
+        id: image.id.clone(),
+        runtime_handler: image.runtime_handler.clone(),
+        tags: image.repo_tags.clone(),
+        digests: image.repo_digests.clone(),
+        size_bytes: image.size as i64,
+        pinned: image.pinned,
+        first_seen: record.map(|record| record.first_detected),
+        last_used: last.map(|(time, _)| time),
+        last_used_by: last.map(|(_, who)| who),
+        used_by,
+    }
+}
+
+/// Returns a line for each image.
+pub fn table(list: &ImageList) -> Table {
+    let headings = ["IMAGE", "ID", "SIZE", "SEEN", "LAST-USED", "PINNED", "USED-BY"];
+    let mut table = Table::new(headings.map(str::to_owned).to_vec());
+    for row in &list.items {
+        let used_by = match row.used_by.as_slice() {
+            [] => "-".to_owned(),
+            [only] => only.to_string(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+        };
+        table.add(cells(row, list.at, names(&row.tags, &row.digests), short(&row.id), used_by));
+    }
+    table
+}
+
+/// Returns a line for each image with all names, the whole id and all users.
+pub fn wide(list: &ImageList) -> Table {
+    let headings = ["IMAGE", "ID", "SIZE", "SEEN", "LAST-USED", "PINNED", "USED-BY", "DIGESTS"];
+    let mut table = Table::new(headings.map(str::to_owned).to_vec());
+    let joined = |texts: Vec<String>| match texts.is_empty() {
+        true => "-".to_owned(),
+        false => texts.join(","),
+    };
+    for row in &list.items {
+        let used_by = joined(row.used_by.iter().map(ToString::to_string).collect());
+        let name = match row.tags.as_slice() {
+            [] => names(&row.tags, &row.digests),
+            tags => tags.join(","),
+        };
+        let mut cells = cells(row, list.at, name, &row.id, used_by);
+        cells.push(joined(row.digests.clone()));
+        table.add(cells);
+    }
+    table
+}
+
+fn cells(row: &ImageRow, at: Timestamp, name: String, id: &str, used_by: String) -> Vec<String> {
+    let since = |time: Option<Timestamp>| match time {
+        None => "?".to_owned(),
+        Some(time) if time >= at => "now".to_owned(),
+        Some(time) => age(at.since(time)),
+    };
+    vec![
+        name,
+        id.to_owned(),
+        size(row.size_bytes),
+        since(row.first_seen),
+        since(row.last_used),
+        if row.pinned { "yes" } else { "no" }.to_owned(),
+        used_by,
+    ]
+}
+
+/// Returns a length of time as kubectl writes ages: `45s`, `12m`, `7h`, `3d`.
+fn age(nanoseconds: i64) -> String {
+    let seconds = nanoseconds / GoDuration::SECOND.0;
+    match seconds {
+        ..120 => format!("{seconds}s"),
+        120..7_200 => format!("{}m", seconds / 60),
+        7_200..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_short() {
+        for (seconds, expected) in
+            [(0, "0s"), (119, "119s"), (120, "2m"), (7_199, "119m"), (7_200, "2h"), (172_800, "2d")]
+        {
+            assert_eq!(age(seconds * 1_000_000_000), expected);
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! From what is known of a node to a plan.
+
+use super::item::{PlannedImage, Verdict};
+use super::reasons::{Space, candidate_reason, decision, depends_on, follows, used_reason};
+use super::report::{API_VERSION, Basis, Freed, ImageGcPlan, KubeletStart, Outcome, Run, Trigger};
+use crate::facts::image_records::ImageRecords;
+use crate::facts::runtime::{Image, ImageStorage};
+use crate::facts::sought::Sought;
+use crate::facts::timestamp::Timestamp;
+use crate::image_gc::certainty::{Certainty, Outlook, Passes, age_pass_runs, outlooks};
+use crate::image_gc::containers::ContainerGcPlan;
+use crate::image_gc::cycle::{
+    AgeVerdict, Candidate, Collection, Considered, Cycle, ImageFs, Record, Records, SpaceVerdict,
+    World, delete_unused_images, garbage_collect, image_key,
+};
+use crate::image_gc::knowledge::{Answer, Basis as Known_, Known, Sources};
+use crate::image_gc::policy::ImageGcPolicy;
+use crate::image_gc::storage::freed as really_freed;
+use crate::image_gc::uses::{Uses, listed};
+use crate::k8s::kubelet_rules::KubeletRules;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that a plan is made from.
+#[derive(Clone, Debug)]
+pub struct Inputs<'a> {
+    /// What sets the collection going.
+    pub trigger: Trigger,
+    /// The moment that it is computed for.
+    pub now: Timestamp,
+    /// The thresholds and ages.
+    pub policy: ImageGcPolicy,
+    /// The kubelet's version and gates.
+    pub rules: KubeletRules,
+    /// When the kubelet started; `None`: nobody knows.
+    pub kubelet_start: Option<KubeletStart>,
+    /// kq's own records.
+    pub records: Option<&'a ImageRecords>,
+    /// The images of the runtime.
+    pub images: &'a [Image],
+    /// The containers that use them when the images are looked at.
+    pub uses: &'a Uses,
+    /// The containers that used them before dead ones were removed; the same where none are.
+    pub uses_before: &'a Uses,
+    /// The image file system and where its numbers are from, or why they could not be had.
+    pub image_fs: Result<(ImageFs, String), String>,
+    /// What images share.
+    pub storage: &'a Sought<ImageStorage>,
+    /// The dead containers that go first.
+    pub containers: Option<ContainerGcPlan>,
+}
+
+/// Plans a collection.
+pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
+    let images = listed(inputs.images);
+    let known = known_of(&inputs);
+    let mut records = likely_records(&inputs, &known);
+    let policy = policy_of(&inputs);
+    let start = inputs.kubelet_start.as_ref().map(|start| start.at);
+    // A kubelet of which nobody knows when it started is one that has been up for long.
+    let began = start.unwrap_or(Timestamp(i64::MIN));
+    let cycle = Cycle { policy: &policy, rules: inputs.rules, began, now: inputs.now };
+    let fs = inputs.image_fs.as_ref().map(|(fs, _)| *fs);
+    let world = World {
+        images: Ok(&images),
+        users: Ok(&inputs.uses.users),
+        image_fs: fs.map_err(String::as_str),
+    };
+    let mut remove = |_: &Candidate| Ok(());
+    let done = match inputs.trigger {
+        Trigger::Eviction => delete_unused_images(&mut records, cycle, world, &mut remove),
+        _ => garbage_collect(&mut records, cycle, world, &mut remove),
+    };
+    let amount = match inputs.trigger {
+        Trigger::Eviction => Some(i64::MAX),
+        Trigger::Periodic => done.amount,
+        Trigger::Age => None,
+    };
+    let age = match inputs.trigger {
+        Trigger::Eviction => Answer::Never,
+        _ => age_pass_runs(cycle, start),
+    };
+    let outlook = Outlooks::of(&done, &known, cycle, Passes { age, amount });
+    // Whether space is wanted at all is not known when nobody knows how full the disk is.
+    let space = match (inputs.trigger, &inputs.image_fs) {
+        (Trigger::Periodic, Err(_)) => Space::Unknown,
+        _ => amount.map_or(Space::NotWanted, Space::Wanted),
+    };
+    let items = items(&inputs, &policy, &done, &known, &outlook, space);
+    let run = run(&inputs, &policy, &done, age, space);
+    let freed = freed(&inputs, &items, &done, &outlook);
+    let mut outcome = Outcome {
+        error: done.error.filter(|_| space != Space::Unknown),
+        events: done.events,
+        follows: Vec::new(),
+    };
+    outcome.follows = follows(&inputs, &run, &freed, &outcome);
+    ImageGcPlan {
+        api_version: API_VERSION,
+        kind: "ImageGcPlan",
+        trigger: inputs.trigger,
+        at: inputs.now,
+        run,
+        containers: inputs.containers.clone(),
+        items,
+        freed,
+        outcome,
+        basis: basis(&inputs),
+    }
+}
+
+/// The part of the loop that removes what is too old has no thresholds.
+fn policy_of(inputs: &Inputs<'_>) -> ImageGcPolicy {
+    match inputs.trigger {
+        Trigger::Age => ImageGcPolicy { high_threshold_percent: i32::MAX, ..inputs.policy },
+        _ => inputs.policy,
+    }
+}
+
+/// Returns what is known of each image, by key.
+fn known_of(inputs: &Inputs<'_>) -> BTreeMap<String, Known> {
+    let sources = Sources {
+        now: inputs.now,
+        kubelet_start: inputs.kubelet_start.as_ref().map(|start| start.at),
+        records: inputs.records,
+    };
+    let known = |image: &Image| {
+        let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
+        let created = inputs.uses_before.of_key(&key).iter().map(|used| used.created_at).min();
+        let known = Known::of(sources, &image.id, &image.runtime_handler, created);
+        (key, known)
+    };
+    inputs.images.iter().map(known).collect()
+}
+
+/// Returns what the kubelet is likely to remember.
+fn likely_records(inputs: &Inputs<'_>, known: &BTreeMap<String, Known>) -> Records {
+    let record = |image: &Image| {
+        let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
+        let mut record = Record::default();
+        if let Some(known) = known.get(&key) {
+            known.put_likely(&mut record);
+        }
+        (key, record)
+    };
+    inputs.images.iter().map(record).collect()
+}
+
+/// The outlook of each candidate, by key.
+struct Outlooks<'a> {
+    by_key: BTreeMap<&'a str, Outlook>,
+}
+
+impl<'a> Outlooks<'a> {
+    fn of(
+        done: &'a Collection,
+        known: &BTreeMap<String, Known>,
+        cycle: Cycle<'_>,
+        passes: Passes,
+    ) -> Self {
+        let pairs = done.considered.iter().filter_map(|considered| {
+            let candidate = &considered.candidate;
+            Some((candidate.clone(), *known.get(&candidate.key)?))
+        });
+        let (candidates, known): (Vec<Candidate>, Vec<Known>) = pairs.unzip();
+        let outlooks = outlooks(&candidates, &known, cycle, passes);
+        let keys = done.considered.iter().map(|considered| considered.candidate.key.as_str());
+        Self { by_key: keys.zip(outlooks).collect() }
+    }
+
+    fn get(&self, key: &str) -> Outlook {
+        let unknown = Outlook { age: Answer::Perhaps, any: Answer::Perhaps };
+        self.by_key.get(key).copied().unwrap_or(unknown)
+    }
+}
+
+fn items(
+    inputs: &Inputs<'_>,
+    policy: &ImageGcPolicy,
+    done: &Collection,
+    known: &BTreeMap<String, Known>,
+    outlooks: &Outlooks<'_>,
+    space: Space,
+) -> Vec<PlannedImage> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, considered) in done.considered.iter().enumerate() {
+        places.insert(&considered.candidate.key, index);
+    }
+    let ties = ties(done, known);
+    let mut items = Vec::with_capacity(inputs.images.len());
+    let mut freed_before = Vec::with_capacity(done.considered.len());
+    let mut freed = 0_i64;
+    for considered in &done.considered {
+        freed_before.push(freed);
+        if considered.space == Some(SpaceVerdict::Removed) {
+            freed = freed.saturating_add(considered.candidate.record.size);
+        }
+    }
+    let in_use: BTreeSet<&str> = done.passed_over.in_use.iter().map(String::as_str).collect();
+    let invalid: BTreeSet<&str> = done.passed_over.invalid.iter().map(String::as_str).collect();
+    let mut seen = BTreeSet::new();
+    for image in inputs.images {
+        let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
+        // The last entry of a list that names an image twice is the one that counts.
+        let is_first = seen.insert(key.clone());
+        if !is_first {
+            continue;
+        }
+        let mut item = PlannedImage {
+            place: None,
+            id: image.id.clone(),
+            runtime_handler: image.runtime_handler.clone(),
+            tags: image.repo_tags.clone(),
+            digests: image.repo_digests.clone(),
+            size_bytes: image.size as i64,
+            verdict: Verdict::NotWanted,
+            certainty: Certainty::Sure,
+            reason: String::new(),
+            depends_on: None,
+            tied_with: Vec::new(),
+            used_by: inputs.uses.of_key(&key).to_vec(),
+            known: None,
+        };
+        if let Some(&index) = places.get(key.as_str()) {
+            let considered = &done.considered[index];
+            let known = known.get(&key);
+            item.place = Some(index + 1);
+            item.known = known.copied();
+            item.verdict = verdict(considered);
+            item.reason = candidate_reason(inputs, policy, considered, freed_before[index], space);
+            let outlook = outlooks.get(&key);
+            item.certainty = certainty(item.verdict, outlook, known, space);
+            if item.certainty != Certainty::Sure {
+                item.depends_on = Some(depends_on(inputs, known, space));
+            }
+            item.tied_with = ties.get(&index).cloned().unwrap_or_default();
+        } else {
+            (item.verdict, item.reason) = if in_use.contains(key.as_str()) {
+                (Verdict::InUse, used_reason(&item.used_by))
+            } else if invalid.contains(key.as_str()) {
+                (Verdict::NoId, "it has no id, and the kubelet passes it over".to_owned())
+            } else if image.pinned {
+                (Verdict::Pinned, "the runtime says that it is pinned".to_owned())
+            } else {
+                (Verdict::NotWanted, "the kubelet could not look at the images".to_owned())
+            };
+        }
+        items.push(item);
+    }
+    let rank = |item: &PlannedImage| (item.place.unwrap_or(usize::MAX), item.verdict);
+    items.sort_by(|a, b| (rank(a), a.name(), &a.id).cmp(&(rank(b), b.name(), &b.id)));
+    items
+}
+
+fn verdict(considered: &Considered) -> Verdict {
+    match (&considered.age, &considered.space) {
+        (Some(AgeVerdict::Removed), _) => Verdict::RemovedForAge,
+        (_, Some(SpaceVerdict::Removed)) => Verdict::RemovedForSpace,
+        (_, Some(SpaceVerdict::NotReached)) => Verdict::TargetReached,
+        (_, Some(SpaceVerdict::Young)) => Verdict::TooYoung,
+        (_, Some(SpaceVerdict::UsedSince)) => Verdict::UsedSince,
+        _ => Verdict::NotWanted,
+    }
+}
+
+fn certainty(verdict: Verdict, outlook: Outlook, known: Option<&Known>, space: Space) -> Certainty {
+    if space == Space::Unknown && outlook.age != Answer::Always {
+        return Certainty::Unknown;
+    }
+    let is_sure = match verdict {
+        Verdict::RemovedForAge => outlook.age == Answer::Always,
+        verdict if verdict.is_removal() => {
+            outlook.any == Answer::Always && outlook.age == Answer::Never
+        }
+        _ => outlook.any == Answer::Never,
+    };
+    match known.map_or(Known_::Nothing, |known| known.basis) {
+        _ if is_sure => Certainty::Sure,
+        Known_::Nothing => Certainty::Unknown,
+        _ => Certainty::Possible,
+    }
+}
+
+/// Returns the ids of those that are tied with a candidate: equal in the likely order, with nothing that
+/// would tell them apart.
+fn ties(done: &Collection, known: &BTreeMap<String, Known>) -> BTreeMap<usize, Vec<String>> {
+    let mut ties = BTreeMap::new();
+    let order = |considered: &Considered| {
+        let Candidate { key, record } = &considered.candidate;
+        let known = known.get(key).map(|known| (known.first_place(), known.last_place()));
+        (record.last_used, record.first_detected, known)
+    };
+    let mut first = 0;
+    for group in done.considered.chunk_by(|a, b| order(a) == order(b)) {
+        for (offset, _) in group.iter().enumerate().filter(|_| group.len() > 1) {
+            let others = group.iter().enumerate().filter(|(other, _)| *other != offset);
+            let ids = others.map(|(_, other)| other.candidate.record.id.clone());
+            ties.insert(first + offset, ids.collect());
+        }
+        first += group.len();
+    }
+    ties
+}
+
+fn run(
+    inputs: &Inputs<'_>,
+    policy: &ImageGcPolicy,
+    done: &Collection,
+    age: Answer,
+    space: Space,
+) -> Run {
+    let usage = inputs.image_fs.as_ref().ok().and_then(|(fs, _)| fs.usage());
+    Run {
+        image_filesystem: inputs.image_fs.as_ref().ok().map(|(_, source)| source.clone()),
+        usage,
+        high_threshold_percent: inputs.policy.high_threshold_percent,
+        low_threshold_percent: inputs.policy.low_threshold_percent,
+        minimum_age: policy.min_age,
+        maximum_age: policy.max_age,
+        removes_old: match age {
+            Answer::Always => Some(true),
+            Answer::Never => Some(false),
+            Answer::Perhaps => None,
+        },
+        wants_space: match space {
+            Space::Unknown => None,
+            Space::Wanted(_) => Some(true),
+            Space::NotWanted => Some(false),
+        },
+        amount_to_free_bytes: done.amount,
+        because: decision(inputs, usage, age, space),
+    }
+}
+
+fn freed(
+    inputs: &Inputs<'_>,
+    items: &[PlannedImage],
+    done: &Collection,
+    outlooks: &Outlooks<'_>,
+) -> Freed {
+    let removed: BTreeSet<String> =
+        items.iter().filter(|i| i.verdict.is_removal()).map(|i| i.id.clone()).collect();
+    let mut freed = Freed {
+        images: items.iter().filter(|item| item.verdict.is_removal()).count(),
+        counted_bytes: done.freed_by_age.saturating_add(done.freed_by_space),
+        by_age_bytes: done.freed_by_age,
+        by_space_bytes: done.freed_by_space,
+        ..Freed::default()
+    };
+    for considered in &done.considered {
+        let size = considered.candidate.record.size;
+        let any = outlooks.get(&considered.candidate.key).any;
+        if any == Answer::Always {
+            freed.at_least_bytes = freed.at_least_bytes.saturating_add(size);
+        }
+        if any != Answer::Never {
+            freed.at_most_bytes = freed.at_most_bytes.saturating_add(size);
+        }
+    }
+    match inputs.storage.value() {
+        Some(storage) => freed.real_bytes = Some(really_freed(storage, &removed)),
+        None => freed.real_unknown = Some(inputs.storage.reason()),
+    }
+    freed
+}
+
+fn basis(inputs: &Inputs<'_>) -> Basis {
+    let mut basis = Basis { kubelet_start: inputs.kubelet_start.clone(), ..Basis::default() };
+    if inputs.kubelet_start.is_none() {
+        basis.missing.push(
+            "when the kubelet started is not known: say --kubelet-start; taken to be long ago"
+                .to_owned(),
+        );
+    }
+    match inputs.records {
+        Some(_) => basis.assumptions.push(
+            "no image was used only between two detections of kq gc record, at most 10m apart"
+                .to_owned(),
+        ),
+        None => basis.missing.push(
+            "when images were first found and last used: only the kubelet knows; kq gc record keeps \
+             records of its own"
+                .to_owned(),
+        ),
+    }
+    if let Some(reason) = &inputs.uses.volumes_unknown {
+        basis.missing.push(format!(
+            "image volumes: the runtime may have some, and could not be asked ({reason})"
+        ));
+    }
+    basis.warnings.extend(inputs.uses.astray.iter().cloned());
+    for image in inputs.images.iter().filter(|image| i64::try_from(image.size).is_err()) {
+        basis.warnings.push(format!(
+            "image {}: the runtime says {} bytes, which the kubelet takes for {}",
+            image.id, image.size, image.size as i64
+        ));
+    }
+    basis
+}

@@ -1,0 +1,111 @@
+//! The volumes of a pod, as far as they take the node's own disk.
+//!
+//! Of most kinds only that there is such a volume is kept: what a volume names or holds may be
+//! secret, and no decision here depends on it.
+
+use super::Details;
+use super::read::{null_as_default, optional_object};
+use crate::k8s::quantity::Quantity;
+use serde::{Deserialize, Serialize};
+
+/// A volume; one of a kind that is not listed here has only its name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Volume {
+    /// The name, unique in its pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// A folder that lives as long as the pod.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub empty_dir: Option<EmptyDir>,
+    /// A folder or file of the node.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub host_path: Option<Details>,
+    /// A config map, written to the node.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub config_map: Option<Details>,
+    /// A Git repository, cloned to the node.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub git_repo: Option<Details>,
+}
+
+/// A folder that lives as long as its pod.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct EmptyDir {
+    /// Empty for the node's disk, else `Memory` or `HugePages...`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub medium: String,
+    /// How much may be in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_limit: Option<Quantity>,
+}
+
+impl Volume {
+    /// Tells whether the volume takes the node's disk (`IsLocalEphemeralVolume`,
+    /// `pkg/volume/util/util.go`, and volumes of the host beside those).
+    pub fn is_local(&self) -> bool {
+        self.host_path.is_some()
+            || self.config_map.is_some()
+            || self.git_repo.is_some()
+            || self.empty_dir.as_ref().is_some_and(|dir| dir.medium.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::k8s::pod::Pod;
+
+    #[test]
+    fn volumes_of_the_nodes_disk_are_local_and_nothing_else_is_kept() {
+        let rows = [
+            ("empty", r#"{"emptyDir":{},"name":"v"}"#, true, r#"{"name":"v","emptyDir":{}}"#),
+            (
+                "limited",
+                r#"{"emptyDir":{"sizeLimit":"1Gi","medium":""},"name":"v"}"#,
+                true,
+                r#"{"name":"v","emptyDir":{"sizeLimit":"1Gi"}}"#,
+            ),
+            (
+                "memory",
+                r#"{"emptyDir":{"medium":"Memory"},"name":"v"}"#,
+                false,
+                r#"{"name":"v","emptyDir":{"medium":"Memory"}}"#,
+            ),
+            (
+                "huge pages of a size",
+                r#"{"emptyDir":{"medium":"HugePages-2Mi"},"name":"v"}"#,
+                false,
+                r#"{"name":"v","emptyDir":{"medium":"HugePages-2Mi"}}"#,
+            ),
+            ("null", r#"{"emptyDir":null,"name":"v"}"#, false, r#"{"name":"v"}"#),
+            (
+                "host",
+                r#"{"hostPath":{"path":"/x"},"name":"v"}"#,
+                true,
+                r#"{"name":"v","hostPath":{}}"#,
+            ),
+            (
+                "config",
+                r#"{"configMap":{"name":"c"},"name":"v"}"#,
+                true,
+                r#"{"name":"v","configMap":{}}"#,
+            ),
+            (
+                "git",
+                r#"{"gitRepo":{"repository":"https://user:password@x"},"name":"v"}"#,
+                true,
+                r#"{"name":"v","gitRepo":{}}"#,
+            ),
+            ("secret", r#"{"secret":{"secretName":"s"},"name":"v"}"#, false, r#"{"name":"v"}"#),
+            ("claim", r#"{"persistentVolumeClaim":{},"name":"v"}"#, false, r#"{"name":"v"}"#),
+        ];
+        for (name, text, local, kept) in rows {
+            let pod: Pod =
+                serde_json::from_str(&format!(r#"{{"spec":{{"volumes":[{text}]}}}}"#)).unwrap();
+            let [volume] = &pod.spec.volumes[..] else { panic!("{name}") };
+            assert_eq!(volume.is_local(), local, "{name}");
+            assert_eq!(serde_json::to_string(volume).unwrap(), kept, "{name}");
+        }
+    }
+}
