@@ -5,7 +5,7 @@
 //! is kept. Nothing goes that the plan did not list.
 
 use crate::facts::runtime::{Container, ContainerStatus, Image};
-use crate::image_gc::plan::{ImageGcPlan, PlannedImage};
+use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use crate::image_gc::uses::state_text;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -22,6 +22,8 @@ pub struct Removal {
     pub names: Vec<String>,
     /// What the kubelet counts for it, in bytes.
     pub size_bytes: i64,
+    /// It goes until enough space is free; otherwise it goes for its age, at any use of the disk.
+    pub for_space: bool,
 }
 
 /// What there is of an image and of those that may use it, right now.
@@ -102,12 +104,13 @@ pub fn removals(plan: &ImageGcPlan) -> Vec<Removal> {
         name: item.name().to_owned(),
         names: item.tags.iter().chain(&item.digests).cloned().collect(),
         size_bytes: item.size_bytes,
+        for_space: item.verdict == Verdict::RemovedForSpace,
     };
     plan.items.iter().filter(|item| item.verdict.is_removal()).map(removal).collect()
 }
 
-/// Removes images until enough is freed, as the kubelet counts; `None`: all of them. Goes on after one
-/// that fails, and stops when the runtime does not answer any more.
+/// Removes images until enough space is freed, as the kubelet counts; `None`: all of them. Goes on after
+/// one that fails, and stops when the runtime does not answer any more.
 pub fn apply(
     list: &[Removal],
     target: Option<i64>,
@@ -116,9 +119,11 @@ pub fn apply(
 ) -> Removals {
     let mut done = Removals::default();
     let mut unreadable = 0;
+    // Nothing is freed yet, which is less than enough even where less than nothing is wanted.
+    let mut for_space: Option<i64> = None;
     for (index, removal) in list.iter().enumerate() {
-        let is_enough = index > 0 && target.is_some_and(|target| done.counted_bytes >= target);
-        if done.stopped.is_some() || is_enough && done.results.contains(&Removed::Removed) {
+        let is_enough = for_space.zip(target).is_some_and(|(freed, target)| freed >= target);
+        if done.stopped.is_some() || is_enough && removal.for_space {
             done.results.push(Removed::Left);
             continue;
         }
@@ -126,6 +131,10 @@ pub fn apply(
         match &result {
             Removed::Removed => {
                 done.counted_bytes = done.counted_bytes.saturating_add(removal.size_bytes);
+                if removal.for_space {
+                    let freed = for_space.unwrap_or_default();
+                    for_space = Some(freed.saturating_add(removal.size_bytes));
+                }
             }
             Removed::Unreadable { reason } => {
                 unreadable += 1;
@@ -227,7 +236,7 @@ mod tests {
 
     fn removal(id: &str, size_bytes: i64) -> Removal {
         let names = vec![format!("node.test/{id}:1")];
-        Removal { id: id.to_owned(), name: id.to_owned(), names, size_bytes }
+        Removal { id: id.to_owned(), name: id.to_owned(), names, size_bytes, for_space: true }
     }
 
     #[test]

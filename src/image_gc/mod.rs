@@ -10,6 +10,7 @@
 //! * [`storage`]: what a removal really frees.
 
 pub mod apply;
+pub mod apply_report;
 pub mod certainty;
 pub mod containers;
 pub mod cycle;
