@@ -177,7 +177,7 @@ impl Known {
         let younger = |then: Option<Timestamp>| match then {
             Some(then) => now.since(then) < age.0,
             // Before everything: as old as can be.
-            None => i64::MAX < age.0,
+            None => false,
         };
         let Span { earliest, latest } = self.first_detected;
         Answer::of(younger(earliest), younger(Some(latest)))
