@@ -54,7 +54,7 @@ pub fn age_pass_runs(cycle: Cycle<'_>, kubelet_start: Option<Timestamp>) -> Answ
 }
 
 /// A kubelet needs such a time at most from its start as a process to its first collection.
-const STARTING: i64 = 60_000_000_000;
+pub const STARTING: i64 = 60_000_000_000;
 
 /// Tells of each candidate whether it goes. The two lists belong together.
 pub fn outlooks(
