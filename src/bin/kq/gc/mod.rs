@@ -8,7 +8,9 @@ mod lint;
 mod node;
 mod policy;
 mod question;
+mod record;
 mod runtime;
+mod watch;
 
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
@@ -30,6 +32,8 @@ enum Command {
     Images(Box<images::Args>),
     Lint(Box<lint::Args>),
     Policy(Box<policy::Args>),
+    Record(Box<record::Args>),
+    Watch(Box<watch::Args>),
 }
 
 impl Args {
@@ -41,6 +45,8 @@ impl Args {
             Command::Images(args) => args.run(),
             Command::Lint(args) => args.run(),
             Command::Policy(args) => args.run(),
+            Command::Record(args) => args.run(),
+            Command::Watch(args) => args.run(),
         }
     }
 }
