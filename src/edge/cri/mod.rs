@@ -48,6 +48,9 @@ pub use reason::status_reason;
 pub use session::CriSession;
 
 #[cfg(feature = "cri")]
+pub mod storage;
+
+#[cfg(feature = "cri")]
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, reason = "generated from v1.proto, where the words are")]
 pub mod v1;

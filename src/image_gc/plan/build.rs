@@ -47,11 +47,16 @@ pub struct Inputs<'a> {
     pub storage: &'a Sought<ImageStorage>,
     /// The dead containers that go first.
     pub containers: Option<ContainerGcPlan>,
+    /// The ids of images that somebody wants kept, whatever the kubelet would do.
+    pub kept: &'a BTreeSet<String>,
 }
 
 /// Plans a collection.
 pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
-    let images = listed(inputs.images);
+    let mut images = listed(inputs.images);
+    for image in images.iter_mut().filter(|image| inputs.kept.contains(&image.id)) {
+        image.pinned = true;
+    }
     let known = known_of(&inputs);
     let mut records = likely_records(&inputs, &known);
     let policy = policy_of(&inputs);
@@ -238,6 +243,8 @@ fn items(
                 (Verdict::InUse, used_reason(&item.used_by))
             } else if invalid.contains(key.as_str()) {
                 (Verdict::NoId, "it has no id, and the kubelet passes it over".to_owned())
+            } else if inputs.kept.contains(&image.id) {
+                (Verdict::Kept, "it is to be kept; the kubelet does not know that".to_owned())
             } else if image.pinned {
                 (Verdict::Pinned, "the runtime says that it is pinned".to_owned())
             } else {

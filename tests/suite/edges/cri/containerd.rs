@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 const TIME: Duration = Duration::from_secs(20);
 
 /// A containerd that ends with its test.
-struct Containerd {
+pub struct Containerd {
     process: Child,
     folder: tempfile::TempDir,
 }
 
 impl Containerd {
     /// Starts one and waits until it listens; `None`: this machine cannot.
-    fn start(disabled: &str, systemd_cgroup: bool) -> Option<Self> {
+    pub fn start(disabled: &str, systemd_cgroup: bool) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: containerd wants root");
             return None;
@@ -76,8 +76,14 @@ SystemdCgroup = {systemd_cgroup}
         Some(started)
     }
 
-    fn endpoint(&self) -> String {
+    /// Returns the endpoint.
+    pub fn endpoint(&self) -> String {
         format!("unix://{}", self.folder.path().join("c.sock").display())
+    }
+
+    /// Returns the folder in which everything is.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Waits until it says that it has started: the socket alone answers before its plugins are there.
