@@ -16,10 +16,10 @@ use regex::Regex;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
-/// Do what dry-run shows: remove the images, and under disk pressure the dead containers first
+/// Remove what dry-run shows
 ///
 /// Shows the plan, asks, and removes one image after the other, by its id, through the container
-/// runtime. Right before each removal its users and whether it is pinned are read again; what is used by
+/// runtime; under disk pressure dead containers go first. Right before each removal its users and whether it is pinned are read again; what is used by
 /// then, or cannot be read, is kept. It goes on after a removal that fails, and stops when enough is freed
 /// or the runtime does not answer any more. Nothing goes that the plan did not list.
 ///

@@ -13,7 +13,7 @@ use kq::image_gc::watch::{Pass, pass_lines};
 use kq::k8s::duration::GoDuration;
 use std::time::Duration;
 
-/// Turn the kubelet's loop of image garbage collection and say what each pass would do
+/// Turn the kubelet's loop and say what each pass would do
 ///
 /// A pass now and then one every five minutes, counted from the end of the one before, each with fresh
 /// facts. With the kubelet's rules for failures: the first one in a row is a line in its log, the next
