@@ -95,6 +95,27 @@ impl ImageGcApply {
         }
     }
 
+    /// Returns the first thing that could not be done, in words.
+    pub fn failure(&self) -> Option<String> {
+        let images = self.items.iter().map(|item| (item.removal.name.as_str(), &item.result));
+        let containers = self.containers.iter().map(|item| (item.name.as_str(), &item.result));
+        let failed = containers.chain(images).find_map(|(name, result)| match result {
+            Some(Removed::Failed { reason } | Removed::Unreadable { reason }) => {
+                Some(format!("{name}: {reason}"))
+            }
+            _ => None,
+        });
+        self.stopped.clone().or(failed)
+    }
+
+    /// Tells whether less was freed than was wanted, as the kubelet counts.
+    pub fn is_short(&self) -> bool {
+        let freed = self.items.iter().filter(|item| item.result == Some(Removed::Removed));
+        let for_space = freed.filter(|item| item.removal.for_space);
+        let freed = for_space.fold(0_i64, |sum, i| sum.saturating_add(i.removal.size_bytes));
+        !self.dry_run && self.target_bytes.is_some_and(|target| freed < target)
+    }
+
     /// Adds how full the file system was before and afterwards.
     pub fn measured(&mut self, before: Option<Usage>, after: Option<Usage>) {
         let freed = before.zip(after);

@@ -30,3 +30,4 @@ pub mod policy_view;
 pub mod record;
 pub mod storage;
 pub mod uses;
+pub mod watch;

@@ -16,10 +16,10 @@ use regex::Regex;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
-/// Do what dry-run shows: remove the images, and under disk pressure the dead containers first
+/// Remove what dry-run shows
 ///
 /// Shows the plan, asks, and removes one image after the other, by its id, through the container
-/// runtime. Right before each removal its users and whether it is pinned are read again; what is used by
+/// runtime; under disk pressure dead containers go first. Right before each removal its users and whether it is pinned are read again; what is used by
 /// then, or cannot be read, is kept. It goes on after a removal that fails, and stops when enough is freed
 /// or the runtime does not answer any more. Nothing goes that the plan did not list.
 ///
@@ -44,13 +44,8 @@ pub struct Args {
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 
-    /// Remove no more images than this
-    #[arg(long, value_name = "N")]
-    max: Option<usize>,
-
-    /// Keep images with a tag, digest or id that matches (can be repeated)
-    #[arg(long, value_name = "REGEX")]
-    keep: Vec<Regex>,
+    #[command(flatten)]
+    act: Act,
 
     /// How to show the answer
     #[arg(short, long, value_enum, default_value = "table")]
@@ -60,37 +55,21 @@ pub struct Args {
     question: Question,
 }
 
-impl Args {
-    /// Gathers, plans, shows, asks and removes.
-    pub fn run(self) -> Result<Code, Failure> {
-        let is_stored = self.question.node.sources.snapshot.is_some();
-        refuse_snapshot(is_stored && !self.dry_run)?;
-        let node = self.question.gather()?;
-        let plan = self.question.plan_without(&node, &self.kept(&node)?)?;
-        let mut list = removals(&plan);
-        let cut = self.max.map_or(0, |max| list.len().saturating_sub(max));
-        list.truncate(list.len() - cut);
-        let target = match plan.trigger {
-            Trigger::Periodic => plan.run.amount_to_free_bytes,
-            Trigger::Age | Trigger::Eviction => None,
-        };
-        let report = ImageGcApply::new(plan.at, &list, target, None);
-        if self.is_for_people() {
-            show_plan(self.output, &plan, cut)?;
-        }
-        let containers = dead(&plan);
-        if self.dry_run || (list.is_empty() && containers == 0) {
-            return self.end(report, None);
-        }
-        refuse_unknown(&plan)?;
-        if !self.yes {
-            ask(&question(list.len(), containers))?;
-        }
-        self.act(&node, &plan, &list, target)
-    }
+/// What is removed at most.
+#[derive(Debug, clap::Args)]
+pub struct Act {
+    /// Remove no more images than this
+    #[arg(long, value_name = "N")]
+    max: Option<usize>,
 
+    /// Keep images with a tag, digest or id that matches (can be repeated)
+    #[arg(long, value_name = "REGEX")]
+    keep: Vec<Regex>,
+}
+
+impl Act {
     /// Returns the ids of the images that are to be kept.
-    fn kept(&self, node: &GcNode) -> Result<BTreeSet<String>, Failure> {
+    pub fn kept(&self, node: &GcNode) -> Result<BTreeSet<String>, Failure> {
         let matches = |text: &String| self.keep.iter().any(|regex| regex.is_match(text));
         let kept = node.images()?.iter().filter(|image| {
             let names = image.repo_tags.iter().chain(&image.repo_digests);
@@ -99,58 +78,88 @@ impl Args {
         Ok(kept.map(|image| image.id.clone()).collect())
     }
 
-    fn is_for_people(&self) -> bool {
-        !matches!(self.output, Output::Json | Output::Yaml)
+    /// Returns what goes, and how many images would go as well.
+    fn list(&self, plan: &ImageGcPlan) -> (Vec<Removal>, usize) {
+        let mut list = removals(plan);
+        let cut = self.max.map_or(0, |max| list.len().saturating_sub(max));
+        list.truncate(list.len() - cut);
+        (list, cut)
     }
 
-    fn act(
+    /// Removes what a plan lists, and tells each line as it is true.
+    pub fn carry_out(
         &self,
+        question: &Question,
         node: &GcNode,
         plan: &ImageGcPlan,
-        list: &[Removal],
-        target: Option<i64>,
-    ) -> Result<Code, Failure> {
-        let runtime = NodeRuntime::connect(node, self.question.node.sources.timeout)?;
+        mut tell: impl FnMut(String),
+    ) -> Result<ImageGcApply, Failure> {
+        let (list, _) = self.list(plan);
+        let target = target(plan);
+        let runtime = NodeRuntime::connect(node, question.node.sources.timeout)?;
         let before = usage_now(node);
         let containers = match &plan.containers {
             Some(containers) => runtime.remove_containers(containers),
             None => Vec::new(),
         };
-        if self.is_for_people() {
-            write::lines(containers.iter().map(container_line))?;
-        }
+        containers.iter().for_each(|result| tell(container_line(result)));
         let progress = Progress::new(list.len());
-        let done = apply(list, target, &runtime, &mut |index, removal, result| {
+        let done = apply(&list, target, &runtime, &mut |index, removal, result| {
             progress.clear();
-            if self.is_for_people() {
-                let line = result_line(index, list.len(), removal, result);
-                // A reader that went away is no reason to leave things half done.
-                let _ = write::lines([line]);
-            }
+            tell(result_line(index, list.len(), removal, result));
             progress.show(index + 1);
         });
         progress.clear();
-        let mut report = ImageGcApply::new(plan.at, list, target, Some(&done));
+        let mut report = ImageGcApply::new(plan.at, &list, target, Some(&done));
         report.containers = containers;
         report.measured(before, usage_now(node));
-        let failed = report.stopped.is_some()
-            || done.results.iter().any(is_failure)
-            || report.containers.iter().filter_map(|c| c.result.as_ref()).any(is_failure);
-        let is_short = target.is_some_and(|target| done.counted_bytes < target);
-        let code = match (failed, is_short) {
+        Ok(report)
+    }
+}
+
+impl Args {
+    /// Gathers, plans, shows, asks and removes.
+    pub fn run(self) -> Result<Code, Failure> {
+        let is_stored = self.question.node.sources.snapshot.is_some();
+        refuse_snapshot(is_stored && !self.dry_run)?;
+        let node = self.question.gather()?;
+        let plan = self.question.plan_without(&node, &self.act.kept(&node)?)?;
+        let (list, cut) = self.act.list(&plan);
+        if self.is_for_people() {
+            show_plan(self.output, &plan, cut)?;
+        }
+        let containers = dead(&plan);
+        if self.dry_run || (list.is_empty() && containers == 0) {
+            return self.end(&ImageGcApply::new(plan.at, &list, target(&plan), None), None);
+        }
+        refuse_unknown(&plan)?;
+        if !self.yes {
+            ask(&question(list.len(), containers))?;
+        }
+        let report = self.act.carry_out(&self.question, &node, &plan, |line| {
+            if self.is_for_people() {
+                // A reader that went away is no reason to leave things half done.
+                let _ = write::lines([line]);
+            }
+        })?;
+        let code = match (report.failure().is_some(), report.is_short()) {
             (true, _) => Code::Stopped,
             (false, true) => Code::No,
             (false, false) => Code::Answered,
         };
-        self.end(report, Some(code))
+        self.end(&report, Some(code))
+    }
+
+    fn is_for_people(&self) -> bool {
+        !matches!(self.output, Output::Json | Output::Yaml)
     }
 
     /// Writes how it ended. Without a code nothing was done.
-    fn end(&self, report: ImageGcApply, code: Option<Code>) -> Result<Code, Failure> {
+    fn end(&self, report: &ImageGcApply, code: Option<Code>) -> Result<Code, Failure> {
         if !self.is_for_people() {
-            write::value(self.output, &report)?;
+            write::value(self.output, report)?;
         } else if code.is_some() {
-            write::lines([summary_line(&report)])?;
+            write::lines([summary_line(report)])?;
         } else if !self.dry_run {
             write::lines(["nothing to remove".to_owned()])?;
         }
@@ -158,6 +167,14 @@ impl Args {
             note("stopped", &format!("the runtime does not answer any more: {reason}"));
         }
         Ok(code.unwrap_or(Code::Answered))
+    }
+}
+
+/// Returns how many bytes are wanted; `None`: everything on the list goes.
+fn target(plan: &ImageGcPlan) -> Option<i64> {
+    match plan.trigger {
+        Trigger::Periodic => plan.run.amount_to_free_bytes,
+        Trigger::Age | Trigger::Eviction => None,
     }
 }
 
@@ -213,10 +230,6 @@ fn container_line(result: &ContainerResult) -> String {
     };
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     format!("{word} {what} {name} {id}{reason}")
-}
-
-fn is_failure(result: &Removed) -> bool {
-    matches!(result, Removed::Failed { .. } | Removed::Unreadable { .. })
 }
 
 /// A line on a terminal that says how far it is; elsewhere nothing.

@@ -9,7 +9,9 @@ mod lint;
 mod node;
 mod policy;
 mod question;
+mod record;
 mod runtime;
+mod watch;
 
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
@@ -32,6 +34,8 @@ enum Command {
     Images(Box<images::Args>),
     Lint(Box<lint::Args>),
     Policy(Box<policy::Args>),
+    Record(Box<record::Args>),
+    Watch(Box<watch::Args>),
 }
 
 impl Args {
@@ -44,6 +48,8 @@ impl Args {
             Command::Images(args) => args.run(),
             Command::Lint(args) => args.run(),
             Command::Policy(args) => args.run(),
+            Command::Record(args) => args.run(),
+            Command::Watch(args) => args.run(),
         }
     }
 }
