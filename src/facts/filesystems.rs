@@ -1,6 +1,7 @@
 //! What the kernel says of the file systems on which a node keeps images, containers, logs and volumes.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A file system, as `statfs` and the table of mounts have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +66,18 @@ pub enum FolderRole {
     Logs,
     /// Images as they were fetched, where the runtime keeps them: containerd's content store.
     Content,
+}
+
+impl fmt::Display for FolderRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Images => "images",
+            Self::Containers => "containers",
+            Self::Kubelet => "the kubelet",
+            Self::Logs => "logs",
+            Self::Content => "fetched images",
+        })
+    }
 }
 
 /// One of these folders, as it was found.

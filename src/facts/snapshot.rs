@@ -15,6 +15,7 @@ use crate::facts::node_object::NodeObject;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::sought::Sought;
 use crate::facts::state_files::StateFiles;
+use crate::facts::stats_summary::StatsSummary;
 use crate::k8s::manifest::LoadedPod;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,6 +68,9 @@ pub struct Snapshot {
     /// What kq recorded of the images in the course of time.
     #[serde(skip_serializing_if = "Sought::is_unsought")]
     pub image_records: Sought<ImageRecords>,
+    /// What the kubelet measured.
+    #[serde(skip_serializing_if = "Sought::is_unsought")]
+    pub stats_summary: Sought<StatsSummary>,
 }
 
 /// Where the node's root folder was.

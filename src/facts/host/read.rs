@@ -8,6 +8,7 @@ use super::{
 };
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
+use crate::facts::mounts::Mounts;
 use crate::k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,14 +170,28 @@ impl HostFacts {
         })
     }
 
+    /// Returns what is mounted on the node.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a text that was not read.
+    pub fn mounts(&self) -> Answer<Mounts> {
+        self.text(self.mountinfo()).map(Mounts::parse)
+    }
+
+    /// Returns the table of mounts that was read: where the node's root is not kq's own, only the first
+    /// process's says something about the node.
+    fn mountinfo(&self) -> &'static str {
+        if self.text(OWN_MOUNTINFO).is_ok() { OWN_MOUNTINFO } else { INIT_MOUNTINFO }
+    }
+
     /// Returns where cgroups are mounted.
     ///
     /// # Errors
     ///
     /// Fails for a text that was not read or is none of mounts.
     pub fn cgroup_layout(&self) -> Answer<CgroupLayout> {
-        // Where the node's root is not kq's own, only the first file was read.
-        let path = if self.text(OWN_MOUNTINFO).is_ok() { OWN_MOUNTINFO } else { INIT_MOUNTINFO };
+        let path = self.mountinfo();
         let text = self.text(path)?;
         CgroupLayout::parse(text).map_err(|error| {
             let line = text.lines().nth(error.line - 1).unwrap_or("");

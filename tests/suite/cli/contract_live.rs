@@ -183,6 +183,17 @@ struct NodeSnapshot {
     runtime: Sought,
     state_files: Option<BTreeMap<String, Value>>,
     cgroups: Sought,
+    folders: BTreeMap<String, NodeFolder>,
+    image_records: Sought,
+    stats_summary: Sought,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeFolder {
+    path: String,
+    filesystem: Sought,
+    usage: Sought,
 }
 
 #[derive(Debug, Deserialize)]
@@ -326,10 +337,17 @@ fn snapshots_have_their_shape() {
         ("kubelet", &stored.kubelet),
         ("kubeletConfig", &stored.kubelet_config),
         ("runtime", &stored.runtime),
+        ("imageRecords", &stored.image_records),
+        ("statsSummary", &stored.stats_summary),
+        ("the runtime's folder", &stored.folders["images"].filesystem),
     ] {
         assert!(sought.found.is_none() && !sought.tried.is_empty(), "{name}");
         assert!(sought.tried.iter().all(|tried| tried.contains_key("reason")), "{name}");
     }
+    let kubelet = &stored.folders["kubelet"];
+    assert_eq!(kubelet.path, "/var/lib/kubelet");
+    assert!(kubelet.filesystem.found.is_some() || !kubelet.filesystem.tried.is_empty());
+    assert_eq!(kubelet.usage.found.is_some(), kubelet.filesystem.found.is_some());
     assert!(stored.kubelet_version.found.is_none() && stored.node.found.is_none());
 }
 

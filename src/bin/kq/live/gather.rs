@@ -3,19 +3,21 @@
 use super::args::SourceArgs;
 use super::config::{self, KubeletConfig};
 use super::pods::{self, PodsQuestion};
-use super::runtime;
 use super::wants::{TreeDetail, Wants};
+use super::{folders, runtime, stats};
 use crate::exit::{Failure, note};
 use crate::node_args::RootArgs;
 use kq::cgroup::live::place::{kubelet_roots, named_cgroup};
 use kq::edge::cgroup_tree::{TreeWants, read_tree};
 use kq::edge::clock::now;
 use kq::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
+use kq::edge::image_records::read_records;
 use kq::edge::kubelet_process::find_kubelet;
 use kq::edge::program_version::program_version;
 use kq::edge::snapshot_file::{SnapshotFileError, read_snapshot};
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq::facts::image_records::DEFAULT_PATH;
 use kq::facts::kubelet_process::{KubeletProcess, Program};
 use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use kq::facts::sought::{Found, Sought, Tried};
@@ -121,6 +123,15 @@ fn live(
             gather_tree(&root, &host.cgroup_layout(), &tree)
         }
     };
+    let folders = folders::gather(wants.folders, &root, &host, &runtime, &settings, args.timeout);
+    let image_records = match wants.image_records {
+        true => read_records(&root, DEFAULT_PATH),
+        false => Sought::default(),
+    };
+    let stats_summary = match wants.stats_summary {
+        true => stats::gather(args, &root, &settings),
+        false => Sought::default(),
+    };
     let state_files = wants.state_files.then(|| read_state_files(&root, &settings.root_dir));
     Ok(Snapshot {
         api_version: API_VERSION.to_owned(),
@@ -138,7 +149,9 @@ fn live(
         runtime,
         state_files,
         cgroups,
-        ..Snapshot::default()
+        folders,
+        image_records,
+        stats_summary,
     })
 }
 
@@ -270,7 +283,19 @@ fn tell(snapshot: &Snapshot) {
         tell_of("sandboxes", &runtime.sandboxes, |list| list.len().to_string());
         tell_of("containers", &runtime.containers, |list| list.len().to_string());
         tell_of("images", &runtime.images, |list| list.len().to_string());
+        tell_of("image file systems", &runtime.image_filesystems, |told| {
+            told.image.len().to_string()
+        });
+        tell_of("container statuses", &runtime.container_statuses, |list| list.len().to_string());
+        tell_of("writable layers", &runtime.writable_layers, |list| list.len().to_string());
     }
+    for (role, folder) in &snapshot.folders {
+        let fact = format!("folder of {role}");
+        tell_of(&fact, &folder.filesystem, |found| format!("{} on {}", found.kind, found.device));
+        tell_of(&format!("{fact}: usage"), &folder.usage, |usage| format!("{} bytes", usage.bytes));
+    }
+    tell_of("records of images", &snapshot.image_records, |all| all.images.len().to_string());
+    tell_of("stats summary", &snapshot.stats_summary, |all| format!("{} pods", all.pods.len()));
     tell_of("cgroups", &snapshot.cgroups, |tree| format!("{} read", tree.cgroups.len()));
 }
 

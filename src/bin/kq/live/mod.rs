@@ -2,9 +2,11 @@
 
 mod args;
 mod config;
+mod folders;
 mod gather;
 mod pods;
 mod runtime;
+mod stats;
 mod wants;
 
 pub use args::SourceArgs;

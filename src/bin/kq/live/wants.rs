@@ -22,6 +22,23 @@ pub struct Wants {
     pub tree: Option<TreeDetail>,
     /// The kubelet's own files.
     pub state_files: bool,
+    /// The folders that the kubelet and its runtime fill.
+    pub folders: FoldersWanted,
+    /// What kq recorded of the images.
+    pub image_records: bool,
+    /// What the kubelet measured.
+    pub stats_summary: bool,
+}
+
+/// What is needed of the folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoldersWanted {
+    /// Nothing.
+    None,
+    /// What they are on.
+    Filesystems,
+    /// What they hold as well, which takes its time.
+    Usage,
 }
 
 /// What is needed of the pods.
@@ -51,6 +68,9 @@ impl Wants {
         runtime: RuntimeWants::ALL,
         tree: Some(TreeDetail { usage: true, processes: true }),
         state_files: true,
+        folders: FoldersWanted::Usage,
+        image_records: true,
+        stats_summary: true,
     };
 
     /// What planning needs: no images, and of the tree what tells the driver and the limit of swap.
@@ -68,6 +88,9 @@ impl Wants {
         },
         tree: Some(TreeDetail { usage: false, processes: false }),
         state_files: false,
+        folders: FoldersWanted::None,
+        image_records: false,
+        stats_summary: false,
     };
 
     /// What a plan of garbage collection needs.
@@ -88,6 +111,9 @@ impl Wants {
         },
         tree: None,
         state_files: false,
+        folders: FoldersWanted::Filesystems,
+        image_records: true,
+        stats_summary: false,
     };
 
     /// What the policy of garbage collection needs: the kubelet alone.
@@ -104,6 +130,8 @@ impl Wants {
             writable_layers: false,
             image_storage: false,
         },
+        folders: FoldersWanted::None,
+        image_records: false,
         ..Self::GC_PLAN
     };
 
@@ -116,6 +144,7 @@ impl Wants {
             image_storage: false,
             ..Self::GC_PLAN.runtime
         },
+        folders: FoldersWanted::None,
         ..Self::GC_PLAN
     };
 
@@ -137,6 +166,22 @@ impl Wants {
         },
         tree: None,
         state_files: false,
+        folders: FoldersWanted::None,
+        image_records: false,
+        stats_summary: false,
+    };
+
+    /// What the use of the disk needs.
+    #[cfg_attr(not(test), expect(dead_code, reason = "kq gc asks for it"))]
+    pub const GC_DISK: Self = Self {
+        runtime: RuntimeWants {
+            images: true,
+            image_filesystems: true,
+            writable_layers: true,
+            ..Self::NAMES.runtime
+        },
+        folders: FoldersWanted::Usage,
+        ..Self::NAMES
     };
 
     /// Tells whether the list of pods is needed beside what the runtime said.
@@ -158,6 +203,19 @@ impl Wants {
         }
         if !self.state_files {
             snapshot.state_files = None;
+        }
+        match self.folders {
+            FoldersWanted::None => snapshot.folders.clear(),
+            FoldersWanted::Filesystems => {
+                snapshot.folders.values_mut().for_each(|folder| folder.usage = Sought::default());
+            }
+            FoldersWanted::Usage => {}
+        }
+        if !self.image_records {
+            snapshot.image_records = Sought::default();
+        }
+        if !self.stats_summary {
+            snapshot.stats_summary = Sought::default();
         }
         if let Some(found) = &mut snapshot.runtime.found {
             restrict_statuses(self.runtime, &mut found.value);
@@ -222,6 +280,111 @@ fn restrict_statuses(wants: RuntimeWants, facts: &mut RuntimeFacts) {
                     containers.iter().map(|container| wanted.includes(container.state));
                 found.value.retain(|_| states.next().unwrap_or(true));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kq::facts::filesystems::{FolderRole, FolderUsage, NodeFolder};
+    use kq::facts::runtime::{Container, ContainerState, ContainerStatus, RuntimeVersion};
+
+    /// Three containers of which two ended, all with a status.
+    fn runtime(version: &str) -> RuntimeFacts {
+        let container = |(id, state): (&str, ContainerState)| Container {
+            id: id.to_owned(),
+            state,
+            ..Container::default()
+        };
+        let status = |(id, finished_at): (&str, Option<i64>)| ContainerStatus {
+            id: id.to_owned(),
+            finished_at,
+            ..ContainerStatus::default()
+        };
+        // One id is there twice: what the runtime says is not judged.
+        let containers = [
+            ("a", ContainerState::Exited),
+            ("b", ContainerState::Running),
+            ("a", ContainerState::Running),
+            ("c", ContainerState::Exited),
+        ];
+        let statuses = [("a", Some(7)), ("b", None), ("a", None), ("c", Some(9))];
+        RuntimeFacts {
+            version: RuntimeVersion {
+                runtime_name: "containerd".to_owned(),
+                runtime_version: version.to_owned(),
+                ..RuntimeVersion::default()
+            },
+            containers: Sought::found("s", containers.map(container).to_vec()),
+            container_statuses: Sought::found("s", statuses.map(status).to_vec()),
+            ..RuntimeFacts::default()
+        }
+    }
+
+    #[test]
+    fn statuses_are_those_that_would_have_been_asked_for() {
+        let all: &[(&str, Option<i64>)] =
+            &[("a", Some(7)), ("b", None), ("a", None), ("c", Some(9))];
+        let ended: &[(&str, Option<i64>)] = &[("a", Some(7)), ("c", Some(9))];
+        let times_are_gone: &[(&str, Option<i64>)] =
+            &[("a", None), ("b", None), ("a", None), ("c", None)];
+        for (name, wanted, version, expected) in [
+            ("all", StatusWants::All, "1.7.0", Some(all)),
+            ("none", StatusWants::None, "2.1.0", None),
+            ("ended", StatusWants::Ended, "1.7.0", Some(ended)),
+            ("volumes", StatusWants::ImageVolumes, "2.1.0", Some(times_are_gone)),
+            ("volumes that may be", StatusWants::ImageVolumes, "main", Some(times_are_gone)),
+            ("volumes that cannot be", StatusWants::ImageVolumes, "1.7.0", None),
+        ] {
+            let wants = RuntimeWants { container_statuses: wanted, ..RuntimeWants::ALL };
+            let mut facts = runtime(version);
+            // What was restricted once stays as it is.
+            for _ in 0..2 {
+                restrict_statuses(wants, &mut facts);
+                let found = facts.container_statuses.value().map(|list| {
+                    list.iter().map(|status| (&*status.id, status.finished_at)).collect::<Vec<_>>()
+                });
+                assert_eq!(found.as_deref(), expected, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_question_keeps_what_it_is_about() {
+        let folder = NodeFolder {
+            usage: Sought::found("/", FolderUsage::default()),
+            ..NodeFolder::default()
+        };
+        let all = Snapshot {
+            folders: [(FolderRole::Kubelet, folder)].into(),
+            image_records: Sought::failed("f", "absent"),
+            stats_summary: Sought::failed("s", "absent"),
+            runtime: Sought::found("s", runtime("2.1.0")),
+            ..Snapshot::default()
+        };
+        for (name, wants, expected) in [
+            ("all", Wants::ALL, "folders usage records summary statuses"),
+            ("plan", Wants::PLAN, ""),
+            ("names", Wants::NAMES, ""),
+            ("gc plan", Wants::GC_PLAN, "folders records statuses"),
+            ("gc policy", Wants::GC_POLICY, ""),
+            ("gc images", Wants::GC_IMAGES, "records statuses"),
+            ("gc disk", Wants::GC_DISK, "folders usage"),
+        ] {
+            let mut left = all.clone();
+            wants.restrict(&mut left, &[]);
+            let usage = left.folders.values().any(|folder| folder.usage.found.is_some());
+            let runtime = left.runtime.value().expect("it answered");
+            let kept = [
+                ("folders", !left.folders.is_empty()),
+                ("usage", usage),
+                ("records", !left.image_records.is_unsought()),
+                ("summary", !left.stats_summary.is_unsought()),
+                ("statuses", !runtime.container_statuses.is_unsought()),
+            ];
+            let kept = kept.into_iter().filter_map(|(what, is_kept)| is_kept.then_some(what));
+            assert_eq!(kept.collect::<Vec<_>>().join(" "), expected, "{name}");
         }
     }
 }

@@ -1,0 +1,195 @@
+//! The folders that the kubelet and its runtime fill: where they are, what they are on, what they hold.
+
+use super::config::KubeletConfig;
+use super::wants::FoldersWanted;
+use kq::edge::host::{read_filesystem, read_usage};
+use kq::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
+use kq::facts::host::HostFacts;
+use kq::facts::mounts::Mounts;
+use kq::facts::runtime::RuntimeFacts;
+use kq::facts::sought::{Sought, Tried};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// Where the kubelet writes the logs of pods, unless `podLogsDir` says otherwise.
+const LOGS: &str = "/var/log/pods";
+
+/// The name of containerd's content store, beside the folder of its snapshotter.
+const CONTENT: &str = "io.containerd.content.v1.content";
+
+/// Looks at the folders. What each holds is counted at the same time as what the others hold, so that
+/// all of them together take no longer than the time.
+pub fn gather(
+    wanted: FoldersWanted,
+    root: &Path,
+    host: &HostFacts,
+    runtime: &Sought<RuntimeFacts>,
+    settings: &KubeletConfig,
+    time: Duration,
+) -> BTreeMap<FolderRole, NodeFolder> {
+    if wanted == FoldersWanted::None {
+        return BTreeMap::new();
+    }
+    let mounts = host.mounts().unwrap_or_default();
+    let mut folders = BTreeMap::new();
+    for (role, place) in places(runtime, settings) {
+        let folder = match place {
+            Ok(path) => {
+                let filesystem = filesystem(root, &path, &mounts);
+                // Other runtimes keep nothing there.
+                if role == FolderRole::Content && filesystem.found.is_none() {
+                    continue;
+                }
+                NodeFolder { path, filesystem, usage: Sought::default() }
+            }
+            Err(tried) => {
+                let filesystem = Sought { found: None, tried };
+                NodeFolder { filesystem, ..NodeFolder::default() }
+            }
+        };
+        folders.insert(role, folder);
+    }
+    if wanted == FoldersWanted::Usage {
+        let mounts = &mounts;
+        thread::scope(|scope| {
+            for folder in folders.values_mut().filter(|folder| folder.filesystem.found.is_some()) {
+                scope.spawn(move || {
+                    folder.usage = match read_usage(root, &folder.path, mounts, time) {
+                        Ok(usage) => Sought::found(&*folder.path, usage),
+                        Err(reason) => Sought::failed(&*folder.path, reason),
+                    };
+                });
+            }
+        });
+    }
+    folders
+}
+
+/// Where a folder is, or why nobody tells.
+type Place = Result<String, Vec<Tried>>;
+
+/// Returns where the folders are on the node.
+fn places(runtime: &Sought<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(FolderRole, Place)> {
+    let mut places = Vec::new();
+    let told = runtime.value().map(|runtime| &runtime.image_filesystems);
+    match told.and_then(Sought::value) {
+        Some(told) => {
+            // The kubelet takes the first of each as well.
+            let first = |list: &[kq::facts::runtime::FilesystemUsage]| {
+                let mountpoint = list.first().map(|usage| usage.mountpoint.clone());
+                mountpoint.filter(|path| path.starts_with('/'))
+            };
+            let images = first(&told.image);
+            if let Some(containers) =
+                first(&told.container).filter(|path| Some(path) != images.as_ref())
+            {
+                places.push((FolderRole::Containers, Ok(containers)));
+            }
+            let parent = images.as_deref().and_then(|images| Path::new(images).parent()?.to_str());
+            if let Some(parent) = parent {
+                let content = format!("{}/{CONTENT}", parent.trim_end_matches('/'));
+                places.push((FolderRole::Content, Ok(content)));
+            }
+            let source = told_by(runtime);
+            places.push((FolderRole::Images, images.ok_or_else(|| silent(source))));
+        }
+        None => {
+            let tried = told.map_or(&runtime.tried, |told| &told.tried);
+            places.push((FolderRole::Images, Err(tried.clone())));
+        }
+    }
+    places.push((FolderRole::Kubelet, Ok(settings.root_dir.clone())));
+    let logs = settings.value().and_then(|config| config.get("podLogsDir")).and_then(Value::as_str);
+    let logs = logs.filter(|logs| !logs.is_empty()).unwrap_or(LOGS);
+    places.push((FolderRole::Logs, Ok(logs.to_owned())));
+    places
+}
+
+fn told_by(runtime: &Sought<RuntimeFacts>) -> String {
+    let told = runtime.value().and_then(|runtime| runtime.image_filesystems.found.as_ref());
+    told.map(|found| found.source.clone()).unwrap_or_default()
+}
+
+fn silent(source: String) -> Vec<Tried> {
+    vec![Tried { source, reason: "names no file system of images".to_owned() }]
+}
+
+fn filesystem(root: &Path, path: &str, mounts: &Mounts) -> Sought<Filesystem> {
+    match read_filesystem(root, path, mounts) {
+        Ok(filesystem) => Sought::found(path, filesystem),
+        Err(reason) => Sought::failed(path, reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kq::facts::runtime::{FilesystemUsage, ImageFilesystems};
+
+    #[test]
+    fn folders_are_where_the_runtime_and_the_kubelet_say() {
+        let overlay = "/data/containerd/io.containerd.snapshotter.v1.overlayfs";
+        let content = "/data/containerd/io.containerd.content.v1.content";
+        let usage = |path: &&str| FilesystemUsage {
+            mountpoint: (*path).to_owned(),
+            ..FilesystemUsage::default()
+        };
+        let told = |image: &[&str], container: &[&str]| {
+            let filesystems = ImageFilesystems {
+                image: image.iter().map(usage).collect(),
+                container: container.iter().map(usage).collect(),
+            };
+            let image_filesystems = Sought::found("s ImageFsInfo", filesystems);
+            Sought::found("s", RuntimeFacts { image_filesystems, ..RuntimeFacts::default() })
+        };
+        let silent = RuntimeFacts {
+            image_filesystems: Sought::failed("s ImageFsInfo", "refused"),
+            ..RuntimeFacts::default()
+        };
+        let rows = [
+            ("containerd", told(&[overlay], &[]), format!("Content {content}, Images {overlay}, ")),
+            (
+                "another place for containers",
+                told(&[overlay, "/other"], &["/c"]),
+                format!("Containers /c, Content {content}, Images {overlay}, "),
+            ),
+            (
+                "the same place for containers",
+                told(&[overlay], &[overlay]),
+                format!("Content {content}, Images {overlay}, "),
+            ),
+            (
+                "none",
+                told(&[], &[]),
+                "Images (s ImageFsInfo: names no file system of images), ".to_owned(),
+            ),
+            (
+                "no path",
+                told(&["containerd"], &[]),
+                "Images (s ImageFsInfo: names no file system of images), ".to_owned(),
+            ),
+            ("refused", Sought::found("s", silent), "Images (s ImageFsInfo: refused), ".to_owned()),
+            ("no runtime", Sought::failed("s", "absent"), "Images (s: absent), ".to_owned()),
+        ];
+        for (name, runtime, expected) in rows {
+            let settings = KubeletConfig::of(None, None);
+            let found = places(&runtime, &settings).into_iter().map(|(role, place)| {
+                let reasons = |tried: Vec<Tried>| {
+                    let tried: Vec<String> = tried.iter().map(ToString::to_string).collect();
+                    format!("({})", tried.join("; "))
+                };
+                format!("{role:?} {}", place.unwrap_or_else(reasons))
+            });
+            let found: Vec<String> = found.collect();
+            let always = "Kubelet /var/lib/kubelet, Logs /var/log/pods";
+            assert_eq!(found.join(", "), format!("{expected}{always}"), "{name}");
+        }
+        let config = serde_json::json!({"podLogsDir": "/logs"});
+        let settings = KubeletConfig::of(Some(&config), None);
+        let logs = places(&Sought::default(), &settings).pop();
+        assert_eq!(logs, Some((FolderRole::Logs, Ok("/logs".to_owned()))));
+    }
+}

@@ -1,0 +1,65 @@
+//! What the kubelet measured: its `/stats/summary`.
+
+use super::args::SourceArgs;
+use super::config::{KubeletConfig, ask, known_kubelet};
+use kq::facts::kubelet_endpoint::kubelet_endpoints;
+use kq::facts::sought::{Found, Sought, Tried};
+use kq::facts::stats_summary::StatsSummary;
+use serde_json::Value;
+use std::path::Path;
+
+/// Asks the kubelet, at the endpoints at which it is asked for its configuration.
+pub fn gather(args: &SourceArgs, root: &Path, settings: &KubeletConfig) -> Sought<StatsSummary> {
+    let known = known_kubelet(args, root, settings.value());
+    let mut tried = Vec::new();
+    for endpoint in kubelet_endpoints(&known) {
+        let source = format!("{}/stats/summary", endpoint.url);
+        let answer = ask(args, root, &endpoint, "/stats/summary");
+        match answer.and_then(|answer| read(&answer)) {
+            Ok(value) => return Sought { found: Some(Found { source, value }), tried },
+            Err(reason) => tried.push(Tried { source, reason }),
+        }
+    }
+    Sought { found: None, tried }
+}
+
+fn read(answer: &[u8]) -> Result<StatsSummary, String> {
+    let value: Value = serde_json::from_slice(answer)
+        .map_err(|error| format!("the answer is no JSON: {error}"))?;
+    // Else an empty summary would be made of any other answer.
+    if !value.get("node").is_some_and(Value::is_object) {
+        return Err("the answer has no node".to_owned());
+    }
+    serde_json::from_value(value).map_err(|error| format!("the answer is no summary: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_about_a_node() {
+        for (name, answer, expected) in [
+            (
+                "a summary",
+                r#"{"node":{"nodeName":"a","fs":{"availableBytes":1}},"pods":[]}"#,
+                Ok("a"),
+            ),
+            ("a list of pods", r#"{"kind":"PodList","items":[]}"#, Err("the answer has no node")),
+            (
+                "a word",
+                "Unauthorized",
+                Err("the answer is no JSON: expected value at line 1 column 1"),
+            ),
+            (
+                "another type",
+                r#"{"node":{"nodeName":7}}"#,
+                Err("the answer is no summary: invalid type: integer `7`, expected a string"),
+            ),
+        ] {
+            let found = read(answer.as_bytes());
+            let found = found.as_ref().map(|summary| summary.node.node_name.as_str());
+            assert_eq!(found.map_err(String::as_str), expected, "{name}");
+        }
+    }
+}
