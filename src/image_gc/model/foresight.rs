@@ -100,6 +100,7 @@ fn foreseen(history: &History, asked: &Question, records: Option<&ImageRecords>)
         },
         storage: &Sought::<ImageStorage>::default(),
         containers: None,
+        kept: &BTreeSet::new(),
     })
 }
 
