@@ -4,20 +4,22 @@
 //! reasons, the result is shown.
 //!
 //! ```text
-//! edge ──> facts ──> domain (cgroup, ...) ──> output
+//! edge ──> facts ──> domain (cgroup, eviction, ...) ──> output
 //!            └── k8s ──┘
 //! ```
 //!
 //! * [`k8s`]: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
 //! * [`facts`]: what is known about a node, and where from. Pure.
 //! * [`edge`]: the only folder that reads or writes the world.
-//! * [`cgroup`], [`image_gc`]: domains: one folder per question. Pure; domains do not import each other.
+//! * [`cgroup`], [`eviction`], [`image_gc`]: domains: one folder per question. Pure; they do not import
+//!   each other.
 //! * [`output`]: tables, JSON, YAML; safe for terminals.
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
 
 pub mod cgroup;
 pub mod edge;
+pub mod eviction;
 pub mod facts;
 pub mod image_gc;
 pub mod k8s;

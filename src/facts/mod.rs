@@ -4,6 +4,7 @@ pub mod allocatable;
 pub mod cgroup_layout;
 pub mod cgroup_mode;
 pub mod cgroup_tree;
+pub mod containerd_storage;
 pub mod describe;
 pub mod filesystems;
 pub mod found_node;

@@ -4,9 +4,11 @@
 //! 1.36.2. Read from a live kubelet and stored in snapshots; everything else in the answer is skipped.
 //! What the kubelet leaves out is `None`: it does not know, which is not zero.
 
-use crate::k8s::pod::{null_as_default, object, objects, optional_object};
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::{Pod, null_as_default, object, objects, optional_object};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the kubelet measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -232,17 +234,24 @@ pub struct ProcessStats {
     pub process_count: Option<u64>,
 }
 
-impl StatsSummary {
-    /// Returns what was measured of a pod. Of several entries with its UID the last one counts, as in
-    /// the map that the kubelet fills.
-    pub fn of_pod(&self, uid: &str) -> Option<&PodStats> {
-        pod_stats(&self.pods, uid)
-    }
-}
+/// What was measured, by pod.
+#[derive(Clone, Debug, Default)]
+pub struct StatsByPod<'s>(BTreeMap<&'s str, &'s PodStats>);
 
-/// Returns what was measured of a pod, as [`StatsSummary::of_pod`].
-pub fn pod_stats<'s>(stats: &'s [PodStats], uid: &str) -> Option<&'s PodStats> {
-    stats.iter().rev().find(|pod| pod.pod_ref.uid == uid)
+impl<'s> StatsByPod<'s> {
+    /// Sorts by UID. Of several entries with one UID the last one counts, as in the map that the
+    /// kubelet fills (`cachedStatsFunc`, `pkg/kubelet/eviction/helpers.go`).
+    pub fn new(stats: &'s [PodStats]) -> Self {
+        Self(stats.iter().map(|pod| (pod.pod_ref.uid.as_str(), pod)).collect())
+    }
+
+    /// Returns what was measured of a pod.
+    ///
+    /// The kubelet measures a static pod under its own UID, while the API server knows the mirror.
+    pub fn of(&self, pod: &Pod) -> Option<&'s PodStats> {
+        let get = |uid: &str| self.0.get(uid).copied();
+        get(&pod.metadata.uid).or_else(|| get(effective_uid(pod)))
+    }
 }
 
 #[cfg(test)]
@@ -297,11 +306,21 @@ mod tests {
     #[test]
     fn the_last_entry_of_a_pod_counts() {
         let summary: StatsSummary = serde_json::from_str(SUMMARY).unwrap();
-        assert_eq!(
-            summary.of_pod("c").unwrap().memory.as_ref().unwrap().working_set_bytes,
-            Some(11)
-        );
-        assert_eq!(summary.of_pod("d"), None);
+        let stats = StatsByPod::new(&summary.pods);
+        // Name of the row, metadata of the pod, its working set.
+        for (name, metadata, expected) in [
+            ("by its UID", r#"{"uid":"c"}"#, Some(11)),
+            (
+                "by the UID of the static pod",
+                r#"{"uid":"m","annotations":{"kubernetes.io/config.mirror":"c"}}"#,
+                Some(11),
+            ),
+            ("not measured", r#"{"uid":"d"}"#, None),
+        ] {
+            let pod: Pod = serde_json::from_str(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
+            let memory = stats.of(&pod).and_then(|stats| stats.memory.as_ref());
+            assert_eq!(memory.and_then(|memory| memory.working_set_bytes), expected, "{name}");
+        }
     }
 
     #[test]

@@ -7,7 +7,10 @@
 //! * [`cycle`]: what its image manager does in one of them.
 //! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
 //! * [`record`], [`knowledge`]: what the kubelet remembers of images, as far as anybody else can know.
+//! * [`storage`]: what a removal really frees.
 
+pub mod apply;
+pub mod apply_report;
 pub mod certainty;
 pub mod containers;
 pub mod cycle;
@@ -25,3 +28,4 @@ pub mod policy_view;
 pub mod record;
 pub mod storage;
 pub mod uses;
+pub mod watch;

@@ -52,6 +52,17 @@ impl KubeletRules {
         self.since(36)
     }
 
+    /// Tells whether the kubelet counts resources of the pod as a whole, and sidecars, when it picks
+    /// whom to evict or to preempt (since 1.34).
+    pub fn ranks_by_pod_level_resources(&self) -> bool {
+        self.since(34)
+    }
+
+    /// Tells whether conditions of pods name the generation that the kubelet saw (by default since 1.34).
+    pub fn conditions_tell_generation(&self) -> bool {
+        self.since(34)
+    }
+
     fn since(&self, minor: u32) -> bool {
         self.gates.version().known().used().at_least(minor)
     }

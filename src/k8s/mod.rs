@@ -5,6 +5,7 @@ pub mod defaults;
 pub mod duration;
 pub mod feature_gates;
 pub mod go_text;
+pub mod kubelet_request;
 pub mod kubelet_rules;
 pub mod manifest;
 pub mod nearest;

@@ -1,5 +1,6 @@
 //! The command line of kq: gather facts, ask the library, write the answer.
 
+mod ask;
 mod cgroup;
 mod cli;
 mod doctor;

@@ -23,6 +23,8 @@ mod connect;
 #[cfg(feature = "cri")]
 mod convert;
 #[cfg(feature = "cri")]
+mod decode;
+#[cfg(feature = "cri")]
 mod info;
 #[cfg(feature = "cri")]
 mod low_level;
@@ -37,11 +39,16 @@ mod statuses;
 #[cfg(feature = "cri")]
 pub use connect::{MAX_MESSAGE_BYTES, connect};
 #[cfg(feature = "cri")]
+pub use decode::{Answered, decode_answer};
+#[cfg(feature = "cri")]
 pub use read::read_runtime;
 #[cfg(feature = "cri")]
 pub use reason::status_reason;
 #[cfg(feature = "cri")]
 pub use session::CriSession;
+
+#[cfg(feature = "cri")]
+pub mod storage;
 
 #[cfg(feature = "cri")]
 #[rustfmt::skip]

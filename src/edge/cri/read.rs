@@ -4,9 +4,9 @@ use super::connect::{connect, image_client, runtime_client, socket_path};
 use super::info::RuntimeInfo;
 use super::reason::{chain, status_reason};
 use super::statuses::container_statuses;
-use super::{CriError, RuntimeWants, convert, low_level, v1};
+use super::{CriError, RuntimeWants, convert, low_level, storage, v1};
 use crate::facts::cgroup_mode::CgroupDriver;
-use crate::facts::runtime::{ContainerStatus, LowLevelRuntime, RuntimeFacts};
+use crate::facts::runtime::{ContainerStatus, ImageStorage, LowLevelRuntime, RuntimeFacts};
 use crate::facts::sought::{Found, Sought, Tried};
 use std::path::Path;
 use std::time::Duration;
@@ -149,6 +149,7 @@ async fn ask(
         convert::containers(said, known)
     });
     facts.container_statuses = statuses(&channel, &facts, wants, time).await;
+    facts.image_storage = image_storage(&channel, &facts, wants, time).await;
     let layers = finish(layers).await;
     facts.writable_layers = sought(named("ListContainerStats"), layers, convert::writable_layers);
     if let Some(driver) = driver {
@@ -157,6 +158,21 @@ async fn ask(
             .unwrap_or_else(|error| Sought::failed(named("RuntimeConfig"), broken_off(&error)));
     }
     Ok((facts, finish(status).await))
+}
+
+/// Asks what the images in the list share.
+async fn image_storage(
+    channel: &Channel,
+    facts: &RuntimeFacts,
+    wants: RuntimeWants,
+    time: Time,
+) -> Sought<ImageStorage> {
+    let Some(images) = facts.images.value().filter(|_| wants.image_storage) else {
+        return Sought::default();
+    };
+    let asked = storage::image_storage(channel, &facts.endpoint, &facts.version, images);
+    let source = || format!("{} containerd.services", facts.endpoint);
+    time.limit(asked).await.unwrap_or_else(|reason| Sought::failed(source(), reason))
 }
 
 /// Asks for the statuses that are wanted of the containers in the list.

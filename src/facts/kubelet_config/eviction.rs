@@ -5,6 +5,7 @@
 //! periods, minimum reclaims, then whether every soft threshold has a grace period. Within a map the
 //! kubelet's order is random, kq's that of the names.
 
+use super::defaults::EffectiveConfiguration;
 use super::signal::Signal;
 use crate::k8s::duration::{GoDuration, ParseDurationError};
 use crate::k8s::go_text::{NumError, parse_float32};
@@ -180,6 +181,29 @@ pub fn possible_eviction_errors(settings: EvictionSettings<'_>) -> Vec<EvictionE
     }
 }
 
+/// Returns the thresholds that a kubelet with this configuration has.
+///
+/// A kubelet that is told `--experimental-allocatable-ignore-eviction` does not watch the memory of the
+/// pods as a whole (`NewMainKubelet`, `pkg/kubelet/kubelet.go`).
+///
+/// # Errors
+///
+/// As [`parse_eviction_thresholds`].
+pub fn eviction_thresholds(
+    config: &EffectiveConfiguration,
+    allocatable_ignores_eviction: bool,
+) -> Result<Vec<EvictionThreshold>, EvictionError> {
+    let thresholds = parse_eviction_thresholds(EvictionSettings {
+        hard: &config.eviction_hard,
+        soft: &config.eviction_soft,
+        soft_grace_period: &config.eviction_soft_grace_period,
+        minimum_reclaim: &config.eviction_minimum_reclaim,
+    })?;
+    let enforced: &[String] =
+        if allocatable_ignores_eviction { &[] } else { &config.enforce_node_allocatable };
+    Ok(with_allocatable_thresholds(thresholds, enforced))
+}
+
 /// Adds what the kubelet adds when it limits the pods as a whole (`enforceNodeAllocatable` has
 /// `pods`): every hard threshold of memory for the memory of the pods too.
 pub fn with_allocatable_thresholds(
@@ -308,7 +332,9 @@ fn share(text: &str) -> Result<f32, NumError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{KubeletConfiguration, effective};
     use super::*;
+    use crate::k8s::version::KubeletVersion;
 
     fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -388,5 +414,23 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn a_kubelet_that_was_told_nothing_has_the_default_thresholds() {
+        let config = effective(&KubeletConfiguration::default(), KubeletVersion::NEWEST);
+        let signals = |ignores| -> Vec<&str> {
+            let thresholds = eviction_thresholds(&config, ignores).unwrap();
+            thresholds.iter().map(|threshold| threshold.signal.as_str()).collect()
+        };
+        let default = [
+            "imagefs.available",
+            "imagefs.inodesFree",
+            "memory.available",
+            "nodefs.available",
+            "nodefs.inodesFree",
+        ];
+        assert_eq!(signals(true), default);
+        assert_eq!(signals(false), [&default[..], &["allocatableMemory.available"]].concat());
     }
 }

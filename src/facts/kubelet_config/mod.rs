@@ -16,8 +16,8 @@ mod validation;
 pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
 pub use eviction::{
     EvictionError, EvictionSettings, EvictionThreshold, ThresholdOperator, ThresholdValue,
-    parse_eviction_thresholds, parse_hard_thresholds, possible_eviction_errors,
-    with_allocatable_thresholds,
+    eviction_thresholds, parse_eviction_thresholds, parse_hard_thresholds,
+    possible_eviction_errors, with_allocatable_thresholds,
 };
 pub use image_gc::{ImageGcConfigError, image_gc_errors};
 pub use merge::{DropIns, MergeError, drop_in_order, merge};

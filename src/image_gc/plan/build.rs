@@ -50,6 +50,8 @@ pub struct Inputs<'a> {
     pub storage: &'a Sought<ImageStorage>,
     /// The dead containers that go first.
     pub containers: Option<ContainerGcPlan>,
+    /// The ids of images that somebody wants kept, whatever the kubelet would do.
+    pub kept: &'a BTreeSet<String>,
 }
 
 /// A file system from which nobody wants anything.
@@ -57,7 +59,10 @@ const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
 
 /// Plans a collection.
 pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
-    let images = listed(inputs.images);
+    let mut images = listed(inputs.images);
+    for image in images.iter_mut().filter(|image| inputs.kept.contains(&image.id)) {
+        image.pinned = true;
+    }
     let known = known_of(&inputs);
     let mut records = likely_records(&inputs, &known);
     let policy = policy_of(&inputs);
@@ -254,6 +259,8 @@ fn items(
                 (Verdict::InUse, used_reason(&item.used_by))
             } else if invalid.contains(key.as_str()) {
                 (Verdict::NoId, "it has no id, and the kubelet passes it over".to_owned())
+            } else if inputs.kept.contains(&image.id) {
+                (Verdict::Kept, "it is to be kept; the kubelet does not know that".to_owned())
             } else if pinned.contains(key.as_str()) {
                 (Verdict::Pinned, "the runtime says that it is pinned".to_owned())
             } else {

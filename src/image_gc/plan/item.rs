@@ -61,6 +61,8 @@ pub enum Verdict {
     NotWanted,
     /// It stays: it has no id.
     NoId,
+    /// It stays: whoever asks wants it kept.
+    Kept,
     /// It stays: the runtime wants it kept.
     Pinned,
     /// It stays: a container uses it.
@@ -82,8 +84,9 @@ impl fmt::Display for Verdict {
             Self::TargetReached => "TARGET-REACHED",
             Self::TooYoung => "TOO-YOUNG",
             Self::UsedSince => "USED-SINCE",
-            Self::NotWanted => "KEEP",
+            Self::NotWanted => "NOT-WANTED",
             Self::NoId => "NO-ID",
+            Self::Kept => "KEPT",
             Self::Pinned => "PINNED",
             Self::InUse => "IN-USE",
         })

@@ -1,13 +1,12 @@
 //! What `apply` and `rollback` have in common: looking at everything first, asking, and doing it.
 
+use crate::ask::ask;
 use crate::exit::{Code, Failure, note};
 use crate::write;
-use anyhow::anyhow;
 use kq::cgroup::live::apply::{Caution, CgroupFiles, Event, Outcome, Tell};
 use kq::cgroup::live::apply_report::event_line;
 use kq::cgroup::live::repair::Step;
 use kq::edge::cgroup_files::KernelFiles;
-use std::io::{BufRead, IsTerminal, Write};
 
 /// The kernel's files, as the steps see them.
 pub struct Files(pub KernelFiles);
@@ -45,21 +44,7 @@ impl ChangeArgs {
     ///
     /// Refuses where nobody can be asked, and where the answer is no.
     pub fn ask(self, question: &str) -> Result<(), Failure> {
-        if self.yes {
-            return Ok(());
-        }
-        if !std::io::stdin().is_terminal() {
-            return Err(Failure::refused(anyhow!("nothing was changed: nobody can be asked here"))
-                .hint("look at the plan with --dry-run, and say --yes to do it"));
-        }
-        let mut stderr = std::io::stderr();
-        let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
-        let mut answer = String::new();
-        let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
-        match (read, answer.trim()) {
-            (Ok(_), "y" | "Y" | "yes") => Ok(()),
-            _ => Err(Failure::refused(anyhow!("nothing was changed"))),
-        }
+        if self.yes { Ok(()) } else { ask(question) }
     }
 }
 

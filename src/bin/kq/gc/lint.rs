@@ -12,7 +12,7 @@ use kq::image_gc::lint_view::{advice, table, wide};
 use kq::image_gc::uses::{Uses, listed};
 use std::collections::BTreeSet;
 
-/// Find what is refused, unwise or surprising in the settings, on this node
+/// Find what is refused, unwise or surprising in the settings
 ///
 /// Thresholds beside those of eviction, which looks at the same disk; thresholds and ages beside each
 /// other; images that go sooner than anybody expects. Why it matters and what to do is said below, or in

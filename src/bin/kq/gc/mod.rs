@@ -1,5 +1,6 @@
 //! `kq gc`: what the kubelet's garbage collection would remove from the live runtime, and why.
 
+mod apply;
 mod dry_run;
 mod form;
 mod images;
@@ -7,6 +8,9 @@ mod lint;
 mod node;
 mod policy;
 mod question;
+mod record;
+mod runtime;
+mod watch;
 
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
@@ -24,9 +28,12 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     DryRun(Box<dry_run::Args>),
+    Apply(Box<apply::Args>),
     Images(Box<images::Args>),
     Lint(Box<lint::Args>),
     Policy(Box<policy::Args>),
+    Record(Box<record::Args>),
+    Watch(Box<watch::Args>),
 }
 
 impl Args {
@@ -34,9 +41,12 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::DryRun(args) => args.run(),
+            Command::Apply(args) => args.run(),
             Command::Images(args) => args.run(),
             Command::Lint(args) => args.run(),
             Command::Policy(args) => args.run(),
+            Command::Record(args) => args.run(),
+            Command::Watch(args) => args.run(),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::live::{SourceArgs, Wants, gather};
 use crate::node_args::{ConfigArgs, RootArgs, RulesArgs};
 use anyhow::anyhow;
+use kq::edge::image_records::read_records;
 use kq::facts::kubelet::{Kubelet, KubeletSources, describe_kubelet};
 use kq::facts::live::{config_source, missing};
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
@@ -15,6 +16,7 @@ use kq::image_gc::plan::KubeletStart;
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
+use std::path::{Path, PathBuf};
 
 /// The flags that say which node it is about, and by which rules its kubelet goes.
 #[derive(Debug, clap::Args)]
@@ -32,6 +34,10 @@ pub struct GcNodeArgs {
     /// else that of its process
     #[arg(long, value_name = "TIME", value_parser = parse_start, help_heading = "The node")]
     kubelet_start: Option<Start>,
+
+    /// The file of kq gc record; else /var/lib/kq/image-records.json on the node
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    pub records: Option<PathBuf>,
 }
 
 /// A time, or how long ago.
@@ -66,7 +72,10 @@ impl GcNodeArgs {
         let given = self.config.given_config()?;
         let root = RootArgs::from(self.config.clone());
         let value = given.as_ref().map(|given| &given.config.value);
-        let snapshot = gather(&self.sources, &root, value, wants)?;
+        let mut snapshot = gather(&self.sources, &root, value, wants)?;
+        if wants.image_records {
+            self.put_records(&mut snapshot)?;
+        }
         let mut notes = missing(&snapshot, given.is_some());
         let mut config = match given {
             Some(given) => {
@@ -98,6 +107,21 @@ impl GcNodeArgs {
         let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
         let kubelet_start = self.start(&snapshot, now)?;
         Ok(GcNode { kubelet_start, snapshot, kubelet, now, workloads, notes })
+    }
+
+    /// Puts records that are given over those that were found. A file that is there and has no records
+    /// is a mistake; that there is none is not.
+    fn put_records(&self, snapshot: &mut Snapshot) -> Result<(), Failure> {
+        if let Some(path) = &self.records {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            snapshot.image_records = read_records(Path::new("/"), &path.to_string_lossy());
+            if snapshot.image_records.found.is_none() {
+                let reason = snapshot.image_records.reason();
+                return Err(Failure::missing(anyhow!("--records {reason}"))
+                    .hint("kq gc record --once makes such a file"));
+            }
+        }
+        Ok(())
     }
 
     /// Returns when the kubelet started, and who says so.

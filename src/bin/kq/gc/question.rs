@@ -66,6 +66,15 @@ impl Question {
 
     /// Plans the collection on a node.
     pub fn plan(&self, node: &GcNode) -> Result<ImageGcPlan, Failure> {
+        self.plan_without(node, &BTreeSet::new())
+    }
+
+    /// Plans the collection on a node, as if images with these ids could not go.
+    pub fn plan_without(
+        &self,
+        node: &GcNode,
+        kept: &BTreeSet<String>,
+    ) -> Result<ImageGcPlan, Failure> {
         let policy = checked(node)?;
         let (images, _) = (node.images()?, node.containers()?);
         let runtime = node.runtime()?;
@@ -91,6 +100,7 @@ impl Question {
             image_fs: self.image_fs(node),
             storage: &runtime.image_storage,
             containers,
+            kept,
         });
         planned.basis.warnings.extend(node.notes.iter().cloned());
         if trigger == Trigger::Eviction

@@ -97,8 +97,13 @@ fn places(runtime: &Sought<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
             places.push((FolderRole::Images, images.ok_or_else(|| silent(source))));
         }
         None => {
-            let tried = told.map_or(&runtime.tried, |told| &told.tried);
-            places.push((FolderRole::Images, Err(tried.clone())));
+            // Why a runtime was not there at all is said where it was looked for.
+            let nobody = || {
+                let source = "the container runtime".to_owned();
+                vec![Tried { source, reason: "did not answer".to_owned() }]
+            };
+            let tried = told.map_or_else(nobody, |told| told.tried.clone());
+            places.push((FolderRole::Images, Err(tried)));
         }
     }
     places.push((FolderRole::Kubelet, Ok(settings.root_dir.clone())));
@@ -172,7 +177,11 @@ mod tests {
                 "Images (s ImageFsInfo: names no file system of images), ".to_owned(),
             ),
             ("refused", Sought::found("s", silent), "Images (s ImageFsInfo: refused), ".to_owned()),
-            ("no runtime", Sought::failed("s", "absent"), "Images (s: absent), ".to_owned()),
+            (
+                "no runtime",
+                Sought::failed("s", "absent"),
+                "Images (the container runtime: did not answer), ".to_owned(),
+            ),
         ];
         for (name, runtime, expected) in rows {
             let settings = KubeletConfig::of(None, None);

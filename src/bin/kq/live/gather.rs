@@ -102,7 +102,10 @@ fn live(
         Some(process) if wants.node => ask_version(&root, process, args),
         _ => Sought::default(),
     };
-    let runtime = runtime::gather(args, &root, &settings, wants.runtime)?;
+    let runtime = match wants.wants_runtime() {
+        true => runtime::gather(args, &root, &settings, wants.runtime)?,
+        false => Sought::default(),
+    };
     let question = PodsQuestion {
         args,
         root: &root,

@@ -44,6 +44,8 @@ pub enum FoldersWanted {
 /// What is needed of the pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodsWanted {
+    /// Nothing.
+    None,
     /// Their specifications.
     Specifications,
     /// Their names, which the runtime may know as well.
@@ -118,7 +120,7 @@ impl Wants {
 
     /// What the policy of garbage collection needs: the kubelet alone.
     pub const GC_POLICY: Self = Self {
-        pods: PodsWanted::Names,
+        pods: PodsWanted::None,
         runtime: RuntimeWants {
             cgroup_driver: false,
             low_level: false,
@@ -146,6 +148,12 @@ impl Wants {
         },
         folders: FoldersWanted::None,
         ..Self::GC_PLAN
+    };
+
+    /// What records of images need to know beforehand: where the runtime is, and the kubelet's gates.
+    pub const GC_RECORD: Self = Self {
+        runtime: RuntimeWants { image_filesystems: true, ..Self::GC_POLICY.runtime },
+        ..Self::GC_POLICY
     };
 
     /// What names need.
@@ -184,12 +192,21 @@ impl Wants {
         ..Self::NAMES
     };
 
+    /// Tells whether the runtime is to be asked for anything.
+    pub fn wants_runtime(self) -> bool {
+        self.runtime != RuntimeWants::default()
+    }
+
     /// Tells whether the list of pods is needed beside what the runtime said.
     pub fn needs_pods(self, runtime: &Sought<RuntimeFacts>) -> bool {
         let named = runtime.value().is_some_and(|facts| {
             facts.sandboxes.found.is_some() && facts.containers.found.is_some()
         });
-        self.pods == PodsWanted::Specifications || !named
+        match self.pods {
+            PodsWanted::None => false,
+            PodsWanted::Names => !named,
+            PodsWanted::Specifications => true,
+        }
     }
 
     /// Forgets what is not needed.
@@ -197,6 +214,9 @@ impl Wants {
         if !self.node {
             snapshot.node = Sought::default();
             snapshot.kubelet_version = Sought::default();
+        }
+        if !self.wants_runtime() {
+            snapshot.runtime = Sought::default();
         }
         if !self.needs_pods(&snapshot.runtime) {
             snapshot.pods = Sought::default();

@@ -4,7 +4,7 @@
 //! ends it, also when the test fails. On a machine without containerd, or for an ordinary user, they
 //! say so and test nothing.
 
-use kq::edge::cri::{CriError, RuntimeWants, read_runtime};
+use kq::edge::cri::{CriError, CriSession, RuntimeWants, StatusWants, read_runtime};
 use kq::facts::cgroup_mode::CgroupDriver;
 use std::fs::File;
 use std::path::Path;
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 const TIME: Duration = Duration::from_secs(20);
 
 /// A containerd that ends with its test.
-struct Containerd {
+pub struct Containerd {
     process: Child,
     folder: tempfile::TempDir,
 }
 
 impl Containerd {
     /// Starts one and waits until it listens; `None`: this machine cannot.
-    fn start(disabled: &str, systemd_cgroup: bool) -> Option<Self> {
+    pub fn start(disabled: &str, systemd_cgroup: bool) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: containerd wants root");
             return None;
@@ -76,8 +76,14 @@ SystemdCgroup = {systemd_cgroup}
         Some(started)
     }
 
-    fn endpoint(&self) -> String {
+    /// Returns the endpoint.
+    pub fn endpoint(&self) -> String {
         format!("unix://{}", self.folder.path().join("c.sock").display())
+    }
+
+    /// Returns the folder in which everything is.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Waits until it says that it has started: the socket alone answers before its plugins are there.
@@ -151,6 +157,80 @@ fn an_empty_containerd_is_read() {
         assert_eq!(Path::new(&images.mountpoint), snapshots);
         assert!(images.timestamp > 0);
     }
+}
+
+/// Puts an image without content into a containerd, as `docker save` would have written it.
+fn import_image(containerd: &Containerd, name: &str) {
+    let script = r#"
+        set -eu
+        cd "$FOLDER"
+        tar -cf layer.tar -T /dev/null
+        layer=$(sha256sum layer.tar | cut -d' ' -f1)
+        printf '{"architecture":"amd64","os":"linux","config":{},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "$layer" >config.json
+        printf '[{"Config":"config.json","RepoTags":["%s"],"Layers":["layer.tar"]}]' "$NAME" >manifest.json
+        tar -cf image.tar manifest.json config.json layer.tar
+        ctr --address "$FOLDER/c.sock" --namespace k8s.io images import --snapshotter native image.tar
+    "#;
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .env("FOLDER", containerd.folder.path())
+        .env("NAME", name)
+        .output()
+        .expect("sh can be run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_a_containerd_removes_is_gone() {
+    let Some(containerd) = Containerd::start("", false) else { return };
+    let session = CriSession::connect(&containerd.endpoint(), Path::new("/"), TIME)
+        .expect("containerd answers");
+    import_image(&containerd, "example.test/kq/empty:v1");
+    let wants = RuntimeWants { images: true, ..RuntimeWants::default() };
+    let list = || session.read(wants).expect("it answers").images.value().cloned();
+    // The CRI hears of an image of another client a moment later.
+    let begin = Instant::now();
+    let image = loop {
+        let images = list().expect("images are listed");
+        if let [image] = &images[..] {
+            break image.clone();
+        }
+        assert!(images.is_empty() && begin.elapsed() < TIME, "{images:?}");
+        thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(image.repo_tags, ["example.test/kq/empty:v1"]);
+    assert_eq!(session.image(&image.id), Ok(Some(image.clone())), "as in the list");
+    assert_eq!(session.remove_image(&image.id), Ok(()));
+    assert_eq!(session.image(&image.id), Ok(None));
+    assert_eq!(list(), Some(Vec::new()));
+
+    let gone = "0123456789abcdef";
+    assert_eq!(session.container_state(gone), Ok(None));
+    for (name, done) in [
+        ("an image", session.remove_image(&image.id)),
+        ("a container", session.stop_container(gone, 1)),
+        ("a container's rest", session.remove_container(gone)),
+        ("a sandbox", session.stop_sandbox(gone)),
+        ("a sandbox's rest", session.remove_sandbox(gone)),
+    ] {
+        assert_eq!(done, Ok(()), "{name} that is gone");
+    }
+}
+
+#[test]
+fn a_containerd_that_is_killed_is_one_that_failed() {
+    let Some(mut containerd) = Containerd::start("", false) else { return };
+    let session = CriSession::connect(&containerd.endpoint(), Path::new("/"), TIME)
+        .expect("containerd answers");
+    containerd.process.kill().expect("it is there");
+    containerd.process.wait().expect("it ends");
+    let begin = Instant::now();
+    let error = session.remove_image("sha256:a").expect_err("nobody is there");
+    assert!(error.ends_with("connection refused"), "{error}");
+    let wants = RuntimeWants { container_statuses: StatusWants::All, ..RuntimeWants::ALL };
+    let error = session.read(wants).expect_err("nobody is there");
+    assert!(matches!(error, CriError::Connect { .. }), "{error:?}");
+    assert!(begin.elapsed() < TIME, "it is known at once");
 }
 
 #[test]

@@ -1,14 +1,27 @@
-//! `src/edge/cri/v1.rs` is what is generated from `v1.proto` beside it.
+//! The clients in `src/edge/cri` are what is generated from the .proto beside each.
 //!
-//! `SNAPSHOTS=overwrite cargo test` writes it anew, which is what `scripts/generate.sh` does.
+//! `SNAPSHOTS=overwrite cargo test` writes them anew, which is what `scripts/generate.sh` does.
 
 use crate::cli::{matches, repository};
 use snapbox::Data;
 
 #[test]
 fn generated_code_is_fresh() {
-    let folder = repository().join("src/edge/cri");
-    let files = protox::compile(["v1.proto"], [&folder]).expect("v1.proto is a .proto");
+    is_fresh("src/edge/cri", "v1", "runtime.v1");
+}
+
+#[test]
+fn generated_code_for_the_storage_is_fresh() {
+    for name in ["content", "images", "leases", "namespaces", "snapshots"] {
+        let package = format!("containerd.services.{name}.v1");
+        is_fresh("src/edge/cri/storage/v1", name, &package);
+    }
+}
+
+fn is_fresh(folder: &str, name: &str, package: &str) {
+    let folder = repository().join(folder);
+    let files = protox::compile([format!("{name}.proto")], [&folder])
+        .unwrap_or_else(|error| panic!("{name}.proto: {error}"));
     let out = tempfile::tempdir().expect("a temporary folder can be made");
     tonic_prost_build::configure()
         // kq brings its own connection, and prints nothing in the order of a hash.
@@ -20,7 +33,7 @@ fn generated_code_is_fresh() {
         .out_dir(out.path())
         .compile_fds(files)
         .expect("code can be generated");
-    let generated = std::fs::read_to_string(out.path().join("runtime.v1.rs"))
-        .expect("the package is runtime.v1");
-    matches(generated, Data::read_from(&folder.join("v1.rs"), None));
+    let generated = std::fs::read_to_string(out.path().join(format!("{package}.rs")))
+        .unwrap_or_else(|error| panic!("the package is {package}: {error}"));
+    matches(generated, Data::read_from(&folder.join(format!("{name}.rs")), None));
 }

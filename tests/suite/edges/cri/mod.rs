@@ -26,3 +26,9 @@ mod session;
 /// Statuses of containers are asked for where they are wanted, and each may fail.
 #[cfg(feature = "cri")]
 mod statuses;
+/// What images share, as a made-up containerd tells it.
+#[cfg(feature = "cri")]
+mod storage;
+/// What the removal of images frees, as a real containerd does it.
+#[cfg(feature = "cri")]
+mod storage_freed;

@@ -1,0 +1,25 @@
+//! The question before something is changed.
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use std::io::{BufRead, IsTerminal, Write};
+
+/// Asks a person.
+///
+/// # Errors
+///
+/// Refuses where nobody can be asked, and where the answer is no.
+pub fn ask(question: &str) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::refused(anyhow!("nothing was changed: nobody can be asked here"))
+            .hint("look at the plan with --dry-run, and say --yes to do it"));
+    }
+    let mut stderr = std::io::stderr();
+    let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+    match (read, answer.trim()) {
+        (Ok(_), "y" | "Y" | "yes") => Ok(()),
+        _ => Err(Failure::refused(anyhow!("nothing was changed"))),
+    }
+}

@@ -1,0 +1,259 @@
+//! `kq gc apply`
+
+use super::dry_run::show;
+use super::node::GcNode;
+use super::question::{Question, write_basis};
+use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
+use crate::ask::ask;
+use crate::exit::{Code, Failure, note};
+use crate::write::{self, Output};
+use anyhow::anyhow;
+use kq::image_gc::apply::{Removal, Removed, apply, removals};
+use kq::image_gc::apply_report::{ContainerResult, ImageGcApply, result_line, summary_line};
+use kq::image_gc::containers::Step;
+use kq::image_gc::plan::{ImageGcPlan, Trigger};
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+
+/// Remove what dry-run shows
+///
+/// Shows the plan, asks, and removes one image after the other, by its id, through the container
+/// runtime; under disk pressure dead containers go first. Right before each removal its users and whether it is pinned are read again; what is used by
+/// then, or cannot be read, is kept. It goes on after a removal that fails, and stops when enough is freed
+/// or the runtime does not answer any more. Nothing goes that the plan did not list.
+///
+/// The kubelet's memory is not changed: it notices by itself that images are gone.
+///
+/// Exit code 0: done. 1: done, and not enough was freed. 4: refused, nothing was removed. 5: something
+/// could not be removed.
+///
+/// Examples:
+///
+///   kq gc apply --dry-run
+///   kq gc apply --at-usage 90% --max 5
+///   kq gc apply --trigger eviction --keep '/pause:' --yes
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Show the plan and do nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do it without asking
+    #[arg(short, long, conflicts_with = "dry_run")]
+    yes: bool,
+
+    #[command(flatten)]
+    act: Act,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Output,
+
+    #[command(flatten)]
+    question: Question,
+}
+
+/// What is removed at most.
+#[derive(Debug, clap::Args)]
+pub struct Act {
+    /// Remove no more images than this
+    #[arg(long, value_name = "N")]
+    max: Option<usize>,
+
+    /// Keep images with a tag, digest or id that matches (can be repeated)
+    #[arg(long, value_name = "REGEX")]
+    keep: Vec<Regex>,
+}
+
+impl Act {
+    /// Returns the ids of the images that are to be kept.
+    pub fn kept(&self, node: &GcNode) -> Result<BTreeSet<String>, Failure> {
+        let matches = |text: &String| self.keep.iter().any(|regex| regex.is_match(text));
+        let kept = node.images()?.iter().filter(|image| {
+            let names = image.repo_tags.iter().chain(&image.repo_digests);
+            names.chain([&image.id]).any(matches)
+        });
+        Ok(kept.map(|image| image.id.clone()).collect())
+    }
+
+    /// Returns what goes, and how many images would go as well.
+    fn list(&self, plan: &ImageGcPlan) -> (Vec<Removal>, usize) {
+        let mut list = removals(plan);
+        let cut = self.max.map_or(0, |max| list.len().saturating_sub(max));
+        list.truncate(list.len() - cut);
+        (list, cut)
+    }
+
+    /// Removes what a plan lists, and tells each line as it is true.
+    pub fn carry_out(
+        &self,
+        question: &Question,
+        node: &GcNode,
+        plan: &ImageGcPlan,
+        mut tell: impl FnMut(String),
+    ) -> Result<ImageGcApply, Failure> {
+        let (list, _) = self.list(plan);
+        let target = target(plan);
+        let runtime = NodeRuntime::connect(node, question.node.sources.timeout)?;
+        let before = usage_now(node);
+        let containers = match &plan.containers {
+            Some(containers) => runtime.remove_containers(containers),
+            None => Vec::new(),
+        };
+        containers.iter().for_each(|result| tell(container_line(result)));
+        let progress = Progress::new(list.len());
+        let done = apply(&list, target, &runtime, &mut |index, removal, result| {
+            progress.clear();
+            tell(result_line(index, list.len(), removal, result));
+            progress.show(index + 1);
+        });
+        progress.clear();
+        let mut report = ImageGcApply::new(plan.at, &list, target, Some(&done));
+        report.containers = containers;
+        report.measured(before, usage_now(node));
+        Ok(report)
+    }
+}
+
+impl Args {
+    /// Gathers, plans, shows, asks and removes.
+    pub fn run(self) -> Result<Code, Failure> {
+        let is_stored = self.question.node.sources.snapshot.is_some();
+        refuse_snapshot(is_stored && !self.dry_run)?;
+        let node = self.question.gather()?;
+        let plan = self.question.plan_without(&node, &self.act.kept(&node)?)?;
+        let (list, cut) = self.act.list(&plan);
+        if self.is_for_people() {
+            show_plan(self.output, &plan, cut)?;
+        }
+        let containers = dead(&plan);
+        if self.dry_run || (list.is_empty() && containers == 0) {
+            return self.end(&ImageGcApply::new(plan.at, &list, target(&plan), None), None);
+        }
+        refuse_unknown(&plan)?;
+        if !self.yes {
+            ask(&question(list.len(), containers))?;
+        }
+        let report = self.act.carry_out(&self.question, &node, &plan, |line| {
+            if self.is_for_people() {
+                // A reader that went away is no reason to leave things half done.
+                let _ = write::lines([line]);
+            }
+        })?;
+        let code = match (report.failure().is_some(), report.is_short()) {
+            (true, _) => Code::Stopped,
+            (false, true) => Code::No,
+            (false, false) => Code::Answered,
+        };
+        self.end(&report, Some(code))
+    }
+
+    fn is_for_people(&self) -> bool {
+        !matches!(self.output, Output::Json | Output::Yaml)
+    }
+
+    /// Writes how it ended. Without a code nothing was done.
+    fn end(&self, report: &ImageGcApply, code: Option<Code>) -> Result<Code, Failure> {
+        if !self.is_for_people() {
+            write::value(self.output, report)?;
+        } else if code.is_some() {
+            write::lines([summary_line(report)])?;
+        } else if !self.dry_run {
+            write::lines(["nothing to remove".to_owned()])?;
+        }
+        if let Some(reason) = &report.stopped {
+            note("stopped", &format!("the runtime does not answer any more: {reason}"));
+        }
+        Ok(code.unwrap_or(Code::Answered))
+    }
+}
+
+/// Returns how many bytes are wanted; `None`: everything on the list goes.
+fn target(plan: &ImageGcPlan) -> Option<i64> {
+    match plan.trigger {
+        Trigger::Periodic => plan.run.amount_to_free_bytes,
+        Trigger::Age | Trigger::Eviction => None,
+    }
+}
+
+fn show_plan(output: Output, plan: &ImageGcPlan, cut: usize) -> Result<(), Failure> {
+    show(output, plan)?;
+    if cut > 0 {
+        note("left", &format!("{cut} images that would go as well, because of --max"));
+    }
+    if output == Output::Name {
+        write_basis(plan);
+    }
+    Ok(())
+}
+
+/// Counts the dead containers and sandboxes that go.
+fn dead(plan: &ImageGcPlan) -> usize {
+    let steps = plan.containers.iter().flat_map(|containers| &containers.steps);
+    steps.filter(|step| !matches!(step, Step::LogDirectory(_))).count()
+}
+
+/// Refuses to act on what is not known.
+fn refuse_unknown(plan: &ImageGcPlan) -> Result<(), Failure> {
+    if plan.run.wants_space.is_none() {
+        return Err(Failure::refused(anyhow!(
+            "how full the image file system is is not known, so nothing is removed"
+        ))
+        .hint("say --at-usage PERCENT, or --trigger eviction to remove whatever is unused"));
+    }
+    Ok(())
+}
+
+fn question(images: usize, containers: usize) -> String {
+    let plural = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    };
+    let images = plural(images, "image");
+    match containers {
+        0 => format!("Remove {images}?"),
+        _ => format!("Remove {} and {images}?", plural(containers, "dead container or sandbox")),
+    }
+}
+
+fn container_line(result: &ContainerResult) -> String {
+    let ContainerResult { what, id, name, result } = result;
+    let id: String = id.chars().take(13).collect();
+    let (word, reason) = match result {
+        None | Some(Removed::Left) => ("left", None),
+        Some(Removed::Removed) => ("removed", None),
+        Some(Removed::Gone) => ("gone", None),
+        Some(Removed::Kept { reason } | Removed::Unreadable { reason }) => ("kept", Some(reason)),
+        Some(Removed::Failed { reason }) => ("failed", Some(reason)),
+    };
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("{word} {what} {name} {id}{reason}")
+}
+
+/// A line on a terminal that says how far it is; elsewhere nothing.
+struct Progress {
+    total: usize,
+    is_shown: bool,
+}
+
+impl Progress {
+    fn new(total: usize) -> Self {
+        let progress = Self { total, is_shown: std::io::stderr().is_terminal() };
+        progress.show(0);
+        progress
+    }
+
+    fn show(&self, done: usize) {
+        if self.is_shown && done < self.total {
+            let _ = write!(std::io::stderr(), "removing {} of {} ...", done + 1, self.total);
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `kq gc record`
+
+use super::node::{GcNode, GcNodeArgs};
+use crate::exit::{Code, Failure, warn};
+use crate::live::Wants;
+use crate::write;
+use anyhow::anyhow;
+use kq::edge::clock::now;
+use kq::edge::cri::{CriSession, RuntimeWants, StatusWants};
+use kq::edge::image_records::RecordFile;
+use kq::facts::image_records::{DEFAULT_PATH, ImageRecords};
+use kq::facts::runtime::{Image, RuntimeFacts};
+use kq::facts::timestamp::Timestamp;
+use kq::image_gc::record::{RecordError, record};
+use kq::image_gc::uses::{Uses, listed};
+use kq::k8s::duration::GoDuration;
+use kq::k8s::feature_gates::Gate;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+/// Another kq that records is waited for this long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Keep records of images as the kubelet does in its memory
+///
+/// Looks at all images and containers, now and then every five minutes, and stores when each image was
+/// first found and last used. The
+/// other gc commands use the records: they make verdicts sure that are only possible without. A file
+/// that was interrupted is as it was before; two kq at a time lose nothing of each other's.
+///
+/// Run it as a service on the node, or from a timer with --once; more than ten minutes without a look
+/// are a gap in what is known.
+///
+/// Examples:
+///
+///   kq gc record
+///   kq gc record --once
+///   kq gc record --once --records ./records.json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Look once
+    #[arg(long, conflicts_with = "interval")]
+    once: bool,
+
+    /// How long to wait before looking again
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_interval)]
+    interval: Duration,
+
+    #[command(flatten)]
+    node: GcNodeArgs,
+}
+
+impl Args {
+    /// Records once, or again and again.
+    pub fn run(self) -> Result<Code, Failure> {
+        if self.node.sources.snapshot.is_some() {
+            return Err(Failure::usage(anyhow!("a snapshot is of one moment: nothing to record"))
+                .hint("run kq gc record on the node"));
+        }
+        let node = self.node.gather(Wants::GC_RECORD)?;
+        let root = Path::new(&node.snapshot.host_root.path).to_owned();
+        let file = match &self.node.records {
+            None => RecordFile::new(&root, DEFAULT_PATH),
+            Some(path) => {
+                let path = std::path::absolute(path).map_err(Failure::usage)?;
+                RecordFile::new(Path::new("/"), &path.to_string_lossy())
+            }
+        };
+        let timeout = self.node.sources.timeout;
+        let session = CriSession::connect(&node.runtime()?.endpoint, &root, timeout)
+            .map_err(Failure::missing)?;
+        if self.once {
+            return turn(&node, &session, &file);
+        }
+        loop {
+            // One failure is no reason to stop: the kubelet goes on as well.
+            if let Err(failure) = turn(&node, &session, &file) {
+                warn(&format!("nothing recorded: {}", failure.reason()));
+            }
+            std::thread::sleep(self.interval);
+        }
+    }
+}
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+enum TurnError {
+    #[error(transparent)]
+    Record(RecordError),
+    #[error("{0}")]
+    Runtime(String),
+}
+
+/// Looks once and stores what was found.
+fn turn(node: &GcNode, session: &CriSession, file: &RecordFile) -> Result<Code, Failure> {
+    let mut before_count = None;
+    let stored = file.update(PATIENCE, |before| {
+        before_count = before.map(|before| before.images.len());
+        // Under the lock: what was seen before may be older than what another one recorded.
+        let (images, in_use) = look(node, session).map_err(TurnError::Runtime)?;
+        let now: Timestamp =
+            now().parse().map_err(|error| TurnError::Runtime(format!("{error}")))?;
+        record(before, now, &images, &in_use).map_err(TurnError::Record)
+    });
+    let stored = stored.map_err(|error| {
+        let hint = error.hint().or(match &error {
+            kq::edge::image_records::RecordFileError::Record(TurnError::Record(error)) => {
+                Some(error.hint())
+            }
+            _ => None,
+        });
+        let failure = match &error {
+            kq::edge::image_records::RecordFileError::Record(TurnError::Runtime(_)) => {
+                Failure::missing(error)
+            }
+            _ => Failure::refused(error),
+        };
+        hint.into_iter().fold(failure, Failure::hint)
+    })?;
+    write::lines([line(&stored)])?;
+    Ok(Code::Answered)
+}
+
+/// Lists the images, without handlers where the kubelet does not look at them, and the keys in use.
+fn look(node: &GcNode, session: &CriSession) -> Result<(Vec<Image>, BTreeSet<String>), String> {
+    let wants = RuntimeWants {
+        images: true,
+        containers: true,
+        container_statuses: StatusWants::ImageVolumes,
+        ..RuntimeWants::default()
+    };
+    let mut facts: RuntimeFacts = session.read(wants).map_err(|error| error.to_string())?;
+    if facts.containers.found.is_none() {
+        return Err(facts.containers.reason());
+    }
+    let rules = node.kubelet.rules;
+    if let Some(found) = &mut facts.images.found
+        && !rules.gates.enabled(Gate::RuntimeClassInImageCriApi)
+    {
+        found.value.iter_mut().for_each(|image| image.runtime_handler.clear());
+    }
+    let uses = Uses::of(&facts, &node.workloads, rules, &BTreeSet::new());
+    let Some(found) = facts.images.found.take() else { return Err(facts.images.reason()) };
+    let in_use = uses.in_use(&listed(&found.value), rules)?;
+    Ok((found.value, in_use))
+}
+
+fn line(stored: &ImageRecords) -> String {
+    let at = stored.detected_at;
+    let count = |is_it: &dyn Fn(&kq::facts::image_records::ImageRecord) -> bool| {
+        stored.images.iter().filter(|record| is_it(record)).count()
+    };
+    format!(
+        "{at} {} images: {} in use, {} first found now; unbroken since {}",
+        stored.images.len(),
+        count(&|record| record.last_used == Some(at)),
+        count(&|record| record.first_detected == at),
+        stored.unbroken_since
+    )
+}
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
+    let longest = kq::image_gc::record::LONGEST_GAP;
+    match u64::try_from(duration.0) {
+        Ok(nanoseconds) if nanoseconds >= 1_000_000_000 && duration <= longest => {
+            Ok(Duration::from_nanos(nanoseconds))
+        }
+        _ => Err(format!("expected a duration from 1s to {longest}: what is longer is a gap")),
+    }
+}

@@ -1,0 +1,146 @@
+//! The runtime of this node, for those who remove something from it.
+
+use super::node::GcNode;
+use crate::exit::Failure;
+use anyhow::anyhow;
+use kq::edge::cri::{CriSession, RuntimeWants, StatusWants};
+use kq::edge::host::read_filesystem;
+use kq::facts::filesystems::FolderRole;
+use kq::facts::runtime::ContainerState;
+use kq::image_gc::apply::{ImageRuntime, Removed, Sight};
+use kq::image_gc::apply_report::ContainerResult;
+use kq::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
+use kq::image_gc::cycle::{ImageFs, Usage};
+use kq::image_gc::uses::state_text;
+use std::path::Path;
+use std::time::Duration;
+
+/// The runtime of a node.
+pub struct NodeRuntime {
+    session: CriSession,
+}
+
+impl NodeRuntime {
+    /// Talks to the runtime that the facts are from.
+    pub fn connect(node: &GcNode, timeout: Duration) -> Result<Self, Failure> {
+        let root = Path::new(&node.snapshot.host_root.path);
+        let session = CriSession::connect(&node.runtime()?.endpoint, root, timeout)
+            .map_err(Failure::missing)?;
+        Ok(Self { session })
+    }
+
+    /// Removes dead containers and sandboxes in the kubelet's order, each looked at again before. Logs
+    /// stay: a runtime does not know them.
+    pub fn remove_containers(&self, plan: &ContainerGcPlan) -> Vec<ContainerResult> {
+        let result = |step: &Step| match step {
+            Step::Container(step) => Some(ContainerResult {
+                what: "container",
+                id: step.id.clone(),
+                name: step.name.clone(),
+                result: Some(self.remove_container(step)),
+            }),
+            Step::Sandbox(step) => Some(ContainerResult {
+                what: "sandbox",
+                id: step.id.clone(),
+                name: step.pod_uid.clone(),
+                result: Some(self.remove_sandbox(step)),
+            }),
+            Step::LogDirectory(_) => None,
+        };
+        plan.steps.iter().filter_map(result).collect()
+    }
+
+    fn remove_container(&self, step: &ContainerStep) -> Removed {
+        let state = match self.session.container_state(&step.id) {
+            Ok(Some(state)) => state,
+            Ok(None) => return Removed::Gone,
+            Err(reason) => return Removed::Unreadable { reason },
+        };
+        if state != step.state {
+            let (was, is) = (state_text(step.state), state_text(state));
+            return Removed::Kept { reason: format!("it was {was}, and is {is}") };
+        }
+        if state == ContainerState::Unknown {
+            let seconds = step.stop_timeout_seconds.and_then(|seconds| u32::try_from(seconds).ok());
+            if let Err(reason) = self.session.stop_container(&step.id, seconds.unwrap_or(2)) {
+                return Removed::Failed { reason: format!("it could not be stopped: {reason}") };
+            }
+        }
+        done(self.session.remove_container(&step.id))
+    }
+
+    fn remove_sandbox(&self, step: &SandboxStep) -> Removed {
+        let wants = RuntimeWants { sandboxes: true, containers: true, ..RuntimeWants::default() };
+        let facts = match self.session.read(wants) {
+            Ok(facts) => facts,
+            Err(error) => return Removed::Unreadable { reason: error.to_string() },
+        };
+        let (Some(sandboxes), Some(containers)) =
+            (facts.sandboxes.value(), facts.containers.value())
+        else {
+            let reason = format!("{}; {}", facts.sandboxes.reason(), facts.containers.reason());
+            return Removed::Unreadable { reason };
+        };
+        let Some(sandbox) = sandboxes.iter().find(|sandbox| sandbox.id == step.id) else {
+            return Removed::Gone;
+        };
+        if sandbox.ready {
+            return Removed::Kept { reason: "it runs now".to_owned() };
+        }
+        if containers.iter().any(|container| container.sandbox_id == step.id) {
+            return Removed::Kept { reason: "it has containers".to_owned() };
+        }
+        if let Err(reason) = self.session.stop_sandbox(&step.id) {
+            return Removed::Failed { reason: format!("it could not be stopped: {reason}") };
+        }
+        done(self.session.remove_sandbox(&step.id))
+    }
+}
+
+fn done(result: Result<(), String>) -> Removed {
+    result.map_or_else(|reason| Removed::Failed { reason }, |()| Removed::Removed)
+}
+
+impl ImageRuntime for NodeRuntime {
+    fn look(&self, id: &str) -> Result<Sight, String> {
+        let image = self.session.image(id)?;
+        // After the image: a container that was created in between is seen.
+        let wants = RuntimeWants {
+            containers: true,
+            container_statuses: StatusWants::ImageVolumes,
+            ..RuntimeWants::default()
+        };
+        let mut facts = self.session.read(wants).map_err(|error| error.to_string())?;
+        let Some(containers) = facts.containers.found.take() else {
+            return Err(facts.containers.reason());
+        };
+        let statuses = match facts.container_statuses.found.take() {
+            Some(found) => found.value,
+            None if facts.version.has_image_volumes() == Some(false) => Vec::new(),
+            None => return Err(facts.container_statuses.reason()),
+        };
+        Ok(Sight { image, containers: containers.value, statuses })
+    }
+
+    fn remove(&self, id: &str) -> Result<(), String> {
+        self.session.remove_image(id)
+    }
+}
+
+/// Returns how full the image file system of a node is now.
+pub fn usage_now(node: &GcNode) -> Option<Usage> {
+    let folder = node.snapshot.folders.get(&FolderRole::Images)?;
+    let mounts = node.snapshot.host.mounts().unwrap_or_default();
+    let root = Path::new(&node.snapshot.host_root.path);
+    let found = read_filesystem(root, &folder.path, &mounts).ok()?;
+    ImageFs { capacity: Some(found.capacity_bytes), available: Some(found.available_bytes) }.usage()
+}
+
+/// Fails for a snapshot, which cannot be changed.
+pub fn refuse_snapshot(snapshot: bool) -> Result<(), Failure> {
+    if snapshot {
+        return Err(Failure::usage(anyhow!("a snapshot cannot be changed"))
+            .hint("say --dry-run to see what would be done"));
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! `kq gc watch`
+
+use super::apply::Act;
+use super::question::{Question, write_basis};
+use super::runtime::refuse_snapshot;
+use crate::exit::{Code, Failure, note, warn};
+use crate::write::{self, Output};
+use kq::edge::clock::now;
+use kq::facts::timestamp::Timestamp;
+use kq::image_gc::loops::GcLoop;
+use kq::image_gc::plan::ImageGcPlan;
+use kq::image_gc::watch::{Pass, pass_lines};
+use kq::k8s::duration::GoDuration;
+use std::time::Duration;
+
+/// Turn the kubelet's loop and say what each pass would do
+///
+/// A pass now and then one every five minutes, counted from the end of the one before, each with fresh
+/// facts. With the kubelet's rules for failures: the first one in a row is a line in its log, the next
+/// ones are events on its node. With --yes the passes remove what they say, as kq gc apply does.
+///
+/// Examples:
+///
+///   kq gc watch
+///   kq gc watch --interval 30s --passes 10
+///   kq gc watch --at-usage 90% -o json | jq -c '{at, log, event}'
+///   kq gc watch --yes --keep '/pause:'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// How long to wait after each pass
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_interval)]
+    interval: Duration,
+
+    /// End after so many passes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    passes: Option<u64>,
+
+    #[command(flatten)]
+    act: Act,
+
+    /// Remove without asking what each pass says
+    #[arg(short, long)]
+    yes: bool,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Output,
+
+    #[command(flatten)]
+    question: Question,
+}
+
+impl Args {
+    /// Turns the loop.
+    pub fn run(self) -> Result<Code, Failure> {
+        refuse_snapshot(self.yes && self.question.node.sources.snapshot.is_some())?;
+        let mut turning: Option<GcLoop> = None;
+        let mut number = 0;
+        loop {
+            number += 1;
+            let code = self.pass(number, &mut turning)?;
+            if self.passes == Some(number) || code == Code::No {
+                return Ok(Code::Answered);
+            }
+            std::thread::sleep(self.interval);
+        }
+    }
+
+    /// Runs one pass. `No`: the kubelet does not turn the loop at all.
+    fn pass(&self, number: u64, turning: &mut Option<GcLoop>) -> Result<Code, Failure> {
+        let gathered = self.question.gather().and_then(|node| {
+            let plan = self.question.plan_without(&node, &self.act.kept(&node)?)?;
+            Ok((node, plan))
+        });
+        let (node, plan) = match gathered {
+            Ok(gathered) => gathered,
+            // A runtime that is away for a while is there at another pass.
+            Err(failure) if number > 1 => {
+                warn(&format!("pass {number}: {}", failure.reason()));
+                return Ok(Code::Answered);
+            }
+            Err(failure) => return Err(failure),
+        };
+        if turning.is_none() {
+            *turning = GcLoop::images(&node.policy());
+            write_basis(&plan);
+        }
+        let Some(turning) = turning else {
+            note(
+                "off",
+                "the kubelet does not turn this loop: imageGCHighThresholdPercent is 100 and \
+                 imageMaximumGCAge is off",
+            );
+            return Ok(Code::No);
+        };
+        let removed = match self.yes {
+            true => Some(self.act.carry_out(&self.question, &node, &plan, |_| {})?),
+            false => None,
+        };
+        let failed = removed.as_ref().and_then(|report| report.failure());
+        let error = failed.or_else(|| plan.outcome.error.clone());
+        let ended: Timestamp = now().parse().map_err(Failure::missing)?;
+        let turn = turning.step(ended.0, error.as_deref().map_or(Ok(()), Err));
+        self.show(&Pass::new(number, plan, removed, turn.outcome))
+    }
+
+    fn show(&self, pass: &Pass) -> Result<Code, Failure> {
+        match self.output {
+            Output::Json | Output::Yaml => write::value(self.output, pass)?,
+            Output::Name => {
+                let plan: &ImageGcPlan = &pass.plan;
+                let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
+                write::lines(removed.map(|item| item.id.clone()))?;
+            }
+            Output::Table | Output::Wide => write::lines(pass_lines(pass))?,
+        }
+        Ok(Code::Answered)
+    }
+}
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
+    match u64::try_from(duration.0) {
+        Ok(nanoseconds) if nanoseconds >= 100_000_000 => Ok(Duration::from_nanos(nanoseconds)),
+        _ => Err("expected a duration of at least 100ms".to_owned()),
+    }
+}

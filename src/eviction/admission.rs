@@ -1,0 +1,129 @@
+//! Which pods may still start while the node is short of something.
+//!
+//! Mirrors `Admit` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
+
+use super::victim::REASON_EVICTED;
+use crate::facts::kubelet_config::PressureCondition;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::{Pod, Taint, TaintRules};
+use crate::k8s::priority::is_critical_pod;
+use crate::k8s::qos::{QosClass, effective_qos_class};
+use std::fmt;
+
+/// Whether a pod may start, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Admission {
+    /// The node is short of nothing.
+    NoPressure,
+    /// Critical pods always may.
+    Critical,
+    /// Only memory is short, and the pod is of a class that asks for some.
+    AsksForMemory(QosClass),
+    /// Only memory is short, and the pod bears the taint.
+    ToleratesMemoryPressure,
+    /// It may not.
+    Refused(Vec<PressureCondition>),
+}
+
+impl Admission {
+    /// Tells whether the pod may start.
+    pub fn admitted(&self) -> bool {
+        !matches!(self, Self::Refused(_))
+    }
+
+    /// Returns the reason that the pod's status gets; empty for one that may start.
+    pub fn reason(&self) -> &'static str {
+        if self.admitted() { "" } else { REASON_EVICTED }
+    }
+}
+
+impl fmt::Display for Admission {
+    /// Writes the kubelet's message; nothing for a pod that may start.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Refused(conditions) = self else { return Ok(()) };
+        let texts: Vec<&str> = conditions.iter().map(|condition| condition.as_str()).collect();
+        write!(f, "The node had condition: [{}]. ", texts.join(" "))
+    }
+}
+
+/// Decides whether a pod may start under the node's conditions, given in the kubelet's order.
+pub fn admit_under_pressure(
+    conditions: &[PressureCondition],
+    pod: &Pod,
+    rules: &KubeletRules,
+) -> Admission {
+    if conditions.is_empty() {
+        return Admission::NoPressure;
+    }
+    if is_critical_pod(pod) {
+        return Admission::Critical;
+    }
+    if conditions == [PressureCondition::Memory] {
+        let class = effective_qos_class(pod, rules.gates);
+        if class != QosClass::BestEffort {
+            return Admission::AsksForMemory(class);
+        }
+        // Without a value there is no number to compare, so the operators for numbers cannot matter.
+        let taint =
+            Taint { key: "node.kubernetes.io/memory-pressure", value: "", effect: "NoSchedule" };
+        if pod.spec.tolerations.iter().any(|have| have.tolerates(&taint, TaintRules::default())) {
+            return Admission::ToleratesMemoryPressure;
+        }
+    }
+    Admission::Refused(conditions.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PressureCondition::{Disk, Memory, Pid};
+
+    #[test]
+    fn what_is_short_decides_who_may_start() {
+        const BEARS: &str = r#""tolerations":[{"key":"node.kubernetes.io/memory-pressure","operator":"Exists","effect":"NoSchedule"}]"#;
+        const ASKS: &str = r#""containers":[{"name":"c","resources":{"requests":{"cpu":"1m"}}}]"#;
+        let refused = |conditions: &[PressureCondition]| Admission::Refused(conditions.to_vec());
+        // Conditions, spec, answer, message.
+        let rows: [(&str, &[PressureCondition], &str, Admission, &str); 8] = [
+            ("nothing", &[], "", Admission::NoPressure, ""),
+            ("critical", &[Disk, Pid], r#""priority":2000000000"#, Admission::Critical, ""),
+            ("asks", &[Memory], ASKS, Admission::AsksForMemory(QosClass::Burstable), ""),
+            ("bears", &[Memory], BEARS, Admission::ToleratesMemoryPressure, ""),
+            (
+                "asks for nothing",
+                &[Memory],
+                "",
+                refused(&[Memory]),
+                "The node had condition: [MemoryPressure]. ",
+            ),
+            (
+                "memory is not alone",
+                &[Memory, Disk],
+                ASKS,
+                refused(&[Memory, Disk]),
+                "The node had condition: [MemoryPressure DiskPressure]. ",
+            ),
+            (
+                "bears something else",
+                &[Pid],
+                BEARS,
+                refused(&[Pid]),
+                "The node had condition: [PIDPressure]. ",
+            ),
+            (
+                "named twice is not alone",
+                &[Memory, Memory],
+                ASKS,
+                refused(&[Memory, Memory]),
+                "The node had condition: [MemoryPressure MemoryPressure]. ",
+            ),
+        ];
+        for (name, conditions, spec, expected, message) in rows {
+            let pod: Pod = serde_json::from_str(&format!(r#"{{"spec":{{{spec}}}}}"#)).unwrap();
+            let got = admit_under_pressure(conditions, &pod, &KubeletRules::default());
+            assert_eq!(got.to_string(), message, "{name}");
+            assert_eq!(got.reason(), if message.is_empty() { "" } else { "Evicted" }, "{name}");
+            assert_eq!(got, expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! From thresholds that are due to what is cleared away and who goes.
+//!
+//! Mirrors the second half of `synchronize` and `reclaimNodeLevelResources` of
+//! `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
+
+use super::crossing::{Crossing, compare};
+use super::cycle::{EvictionSetup, StatsAfterReclaim};
+use super::message::{EvictionMessage, eviction_message};
+use super::observation::{Observations, observe};
+use super::rank::{Ranking, rank_pods};
+use super::reclaim::{ReclaimFunction, reclaim_functions};
+use super::victim::{DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
+use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
+use crate::facts::stats_summary::{PodStats, StatsByPod};
+use crate::k8s::pod::Pod;
+use crate::k8s::priority::is_critical_pod;
+
+/// What a cycle does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// There are no thresholds, and pods are not held to limits of local storage.
+    NothingConfigured,
+    /// Nothing could be measured, so nothing is done.
+    NoStats,
+    /// Pods exceed limits of local storage and go; thresholds have to wait.
+    LocalStorage,
+    /// No threshold is due.
+    NothingStarved,
+    /// One of these, left to chance if there are several.
+    Starved(Vec<Alternative>),
+}
+
+/// What is done if the kubelet takes this threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// The threshold.
+    pub threshold: EvictionThreshold,
+    /// What is short; the node's event says that the kubelet attempts to reclaim it.
+    pub resource: StarvedResource,
+    /// What is cleared away first.
+    pub reclaim: &'static [ReclaimFunction],
+    /// What came of that.
+    pub after_reclaim: AfterReclaim,
+    /// Who goes if that was not enough; `None` if it was, or if nothing runs.
+    pub eviction: Option<PodEviction>,
+}
+
+impl Alternative {
+    /// Returns the message of the node's event, of type `Warning` and reason `EvictionThresholdMet`.
+    pub fn event_message(&self) -> String {
+        format!("Attempting to reclaim {}", self.resource)
+    }
+}
+
+/// What came of clearing away.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AfterReclaim {
+    /// There was nothing to clear away.
+    NothingToReclaim,
+    /// No threshold is crossed any more, minimum reclaims included: no pod has to go.
+    Resolved(Vec<Crossing>),
+    /// Some still are.
+    StillCrossed(Vec<Crossing>),
+    /// It could not be measured, so a pod goes.
+    NotMeasured,
+    /// Nobody knows yet.
+    Unknown,
+}
+
+/// Who goes, and why it is them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodEviction {
+    /// The order.
+    pub ranking: Ranking,
+    /// Critical pods that came before the victim, by their places among the pods.
+    pub spared: Vec<usize>,
+    /// The pod that goes, by its place among the pods, and how; `None` if all are critical.
+    pub victim: Option<(usize, Eviction)>,
+    /// What it is told, in parts.
+    pub message: Option<EvictionMessage>,
+    /// Others that might go in its place, because the order among equals is left to chance.
+    pub or_else: Vec<usize>,
+}
+
+/// What a decision looks at.
+pub(super) struct Situation<'a> {
+    pub(super) thresholds: &'a [EvictionThreshold],
+    pub(super) observations: &'a Observations,
+    pub(super) stats: &'a [PodStats],
+    pub(super) pods: &'a [&'a Pod],
+    pub(super) after_reclaim: StatsAfterReclaim<'a>,
+    pub(super) setup: &'a EvictionSetup,
+}
+
+impl Situation<'_> {
+    /// Returns what is done about the thresholds that are due.
+    ///
+    /// Memory comes before everything else; beyond that the kubelet's order is that of a hash map.
+    pub(super) fn decide(&self, due: &[EvictionThreshold]) -> Outcome {
+        if due.is_empty() {
+            return Outcome::NothingStarved;
+        }
+        let memory =
+            |threshold: &&EvictionThreshold| threshold.signal.resource() == StarvedResource::Memory;
+        let any_memory = due.iter().any(|threshold| memory(&threshold));
+        let candidates = due.iter().filter(|threshold| !any_memory || memory(threshold));
+        Outcome::Starved(candidates.map(|threshold| self.alternative(threshold)).collect())
+    }
+
+    fn alternative(&self, threshold: &EvictionThreshold) -> Alternative {
+        let reclaim = reclaim_functions(threshold.signal, self.setup.layout);
+        let after_reclaim = if reclaim.is_empty() {
+            AfterReclaim::NothingToReclaim
+        } else {
+            match self.after_reclaim {
+                StatsAfterReclaim::Failed => AfterReclaim::NotMeasured,
+                StatsAfterReclaim::Unknown => AfterReclaim::Unknown,
+                StatsAfterReclaim::Read(summary) => {
+                    let crossings = compare(self.thresholds, &observe(summary), true);
+                    if crossings.iter().any(Crossing::met) {
+                        AfterReclaim::StillCrossed(crossings)
+                    } else {
+                        AfterReclaim::Resolved(crossings)
+                    }
+                }
+            }
+        };
+        let resolved = matches!(after_reclaim, AfterReclaim::Resolved(_));
+        Alternative {
+            threshold: threshold.clone(),
+            resource: threshold.signal.resource(),
+            reclaim,
+            after_reclaim,
+            eviction: (!resolved && !self.pods.is_empty()).then(|| self.eviction(threshold)),
+        }
+    }
+
+    fn eviction(&self, threshold: &EvictionThreshold) -> PodEviction {
+        let EvictionSetup { layout, rules, .. } = self.setup;
+        let ranking = rank_pods(threshold.signal, self.pods, self.stats, *layout, rules);
+        let mut eviction = PodEviction {
+            ranking,
+            spared: Vec::new(),
+            victim: None,
+            message: None,
+            or_else: Vec::new(),
+        };
+        let stats = StatsByPod::new(self.stats);
+        for (rank, ranked) in eviction.ranking.pods.iter().enumerate() {
+            let Some(pod) = self.pods.get(ranked.pod) else { continue };
+            // The threshold that decides comes first in the kubelet's list, and is the one it tells.
+            let message = eviction_message(
+                threshold.signal.resource(),
+                pod,
+                stats.of(pod),
+                std::slice::from_ref(threshold),
+                self.observations,
+                rules,
+            );
+            let planned = Eviction {
+                grace_seconds: self.grace_seconds(threshold, pod),
+                message: message.text.clone(),
+                annotations: Some(message.annotations.clone()),
+                condition: Some(DisruptionTarget {
+                    message: message.text.clone(),
+                    observed_generation: self.observed_generation(pod),
+                }),
+            };
+            match evict_pod(pod, planned) {
+                Verdict::SparedAsCritical => eviction.spared.push(ranked.pod),
+                Verdict::Evicted(planned) => {
+                    eviction.victim = Some((ranked.pod, planned));
+                    eviction.message = Some(message);
+                    eviction.or_else = self.equals(&eviction.ranking, rank);
+                    break;
+                }
+            }
+        }
+        eviction
+    }
+
+    /// The API does not write a generation of zero.
+    fn observed_generation(&self, pod: &Pod) -> Option<i64> {
+        let told = self.setup.rules.conditions_tell_generation();
+        pod.metadata.generation.filter(|generation| told && *generation != 0)
+    }
+
+    /// Returns the pods that are not critical and tie with the one at a rank.
+    fn equals(&self, ranking: &Ranking, rank: usize) -> Vec<usize> {
+        let tie = ranking.ties.iter().find(|tie| tie.contains(&rank)).cloned().unwrap_or(0..0);
+        ranking
+            .pods
+            .get(tie.clone())
+            .unwrap_or_default()
+            .iter()
+            .zip(tie)
+            .filter(|(_, at)| *at != rank)
+            .map(|(ranked, _)| ranked.pod)
+            .filter(|pod| self.pods.get(*pod).is_some_and(|pod| !is_critical_pod(pod)))
+            .collect()
+    }
+
+    /// A pod goes at once for a hard threshold. For a soft one it gets what it asks for, within bounds.
+    fn grace_seconds(&self, threshold: &EvictionThreshold, pod: &Pod) -> i64 {
+        let most = self.setup.max_pod_grace_period_seconds;
+        if threshold.is_hard() {
+            IMMEDIATE_GRACE_SECONDS
+        } else {
+            pod.spec.termination_grace_period_seconds.map_or(most, |asked| asked.min(most))
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Pods that exceed limits of local storage of their own, which they are evicted for whatever the
+//! node has left.
+//!
+//! Mirrors `localStorageEviction` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
+
+use super::layout::Layout;
+use super::observation::unsigned;
+use super::victim::{Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
+use crate::facts::stats_summary::{FsStats, PodStats, StatsByPod, VolumeStats};
+use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::quantity::{Format, Quantity};
+use crate::k8s::resources::{ResourceOptions, pod_limits};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A limit that a pod exceeds.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "name, used and limit are what they are")]
+pub enum ExceededLimit {
+    /// That of a volume.
+    EmptyDir { volume: String, used: Quantity, limit: Quantity },
+    /// The sum of those of its containers.
+    Pod { used: Quantity, limit: Quantity },
+    /// That of a container.
+    Container { container: String, used: Quantity, limit: Quantity },
+}
+
+impl fmt::Display for ExceededLimit {
+    /// Writes the kubelet's message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmptyDir { volume, limit, .. } => {
+                write!(f, "Usage of EmptyDir volume \"{volume}\" exceeds the limit \"{limit}\". ")
+            }
+            Self::Pod { limit, .. } => write!(
+                f,
+                "Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
+            ),
+            Self::Container { container, limit, .. } => write!(
+                f,
+                "Container {container} exceeded its local ephemeral storage limit \"{limit}\". "
+            ),
+        }
+    }
+}
+
+/// A pod that exceeds a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalStorageCheck {
+    /// Its place among the pods.
+    pub pod: usize,
+    /// What it exceeds, in the order in which the kubelet looks. It stops at the first; only a
+    /// critical pod, which stays, is looked at to the end.
+    pub exceeded: Vec<ExceededLimit>,
+    /// What is done to it; nothing to a critical pod.
+    pub verdict: Verdict,
+}
+
+/// Returns the pods that exceed limits. More than one may go in one cycle.
+///
+/// A volume of which nothing is known is passed over here; the kubelet does not survive it.
+pub fn local_storage_checks(
+    pods: &[&Pod],
+    stats: &[PodStats],
+    layout: Layout,
+) -> Vec<LocalStorageCheck> {
+    let stats = StatsByPod::new(stats);
+    let mut checks = Vec::new();
+    for (at, pod) in pods.iter().enumerate() {
+        let Some(measured) = stats.of(pod) else { continue };
+        let mut exceeded = Vec::new();
+        let mut verdict = None;
+        let limits: [&dyn Fn() -> Option<ExceededLimit>; 3] =
+            [&|| empty_dir(pod, &measured.volumes), &|| pod_total(pod, measured), &|| {
+                container(pod, measured, layout)
+            }];
+        for limit in limits.iter().filter_map(|check| check()) {
+            let eviction = Eviction {
+                grace_seconds: IMMEDIATE_GRACE_SECONDS,
+                message: limit.to_string(),
+                annotations: None,
+                condition: None,
+            };
+            exceeded.push(limit);
+            let decided = evict_pod(pod, eviction);
+            let stop = matches!(decided, Verdict::Evicted(_));
+            verdict = Some(decided);
+            if stop {
+                break;
+            }
+        }
+        if let Some(verdict) = verdict {
+            checks.push(LocalStorageCheck { pod: at, exceeded, verdict });
+        }
+    }
+    checks
+}
+
+fn empty_dir(pod: &Pod, stats: &[VolumeStats]) -> Option<ExceededLimit> {
+    pod.spec.volumes.iter().find_map(|volume| {
+        let limit = volume.empty_dir.as_ref()?.size_limit.as_ref()?;
+        let measured = stats.iter().rev().find(|measured| measured.name == volume.name)?;
+        let used = unsigned(measured.used_bytes?, Format::BinarySi);
+        (limit.sign() > 0 && used.compare(limit) == Ordering::Greater).then(|| {
+            ExceededLimit::EmptyDir { volume: volume.name.clone(), used, limit: limit.clone() }
+        })
+    })
+}
+
+fn pod_total(pod: &Pod, stats: &PodStats) -> Option<ExceededLimit> {
+    let limits = pod_limits(pod, &ResourceOptions::default()).total;
+    let limit = limits.get(&storage())?;
+    let used = used_bytes(stats.ephemeral_storage.as_ref());
+    (used.compare(limit) == Ordering::Greater)
+        .then(|| ExceededLimit::Pod { used, limit: limit.clone() })
+}
+
+/// Limits of init containers, sidecars among them, are not looked at.
+fn container(pod: &Pod, stats: &PodStats, layout: Layout) -> Option<ExceededLimit> {
+    let limits: BTreeMap<&str, &Quantity> = pod
+        .spec
+        .containers
+        .iter()
+        .filter_map(|container| {
+            let limit = container.resources.limits.get(&storage())?;
+            (limit.value() != 0).then_some((container.name.as_str(), limit))
+        })
+        .collect();
+    stats.containers.iter().find_map(|measured| {
+        let limit = *limits.get(measured.name.as_str())?;
+        let mut used = used_bytes(measured.logs.as_ref());
+        if !layout.dedicated_image_fs {
+            used += &used_bytes(measured.rootfs.as_ref());
+        }
+        (used.compare(limit) == Ordering::Greater).then(|| ExceededLimit::Container {
+            container: measured.name.clone(),
+            used,
+            limit: limit.clone(),
+        })
+    })
+}
+
+fn storage() -> ResourceName {
+    ResourceName::from("ephemeral-storage")
+}
+
+/// What was not measured counts as nothing, as in `diskUsage`.
+fn used_bytes(fs: Option<&FsStats>) -> Quantity {
+    unsigned(fs.and_then(|fs| fs.used_bytes).unwrap_or(0), Format::BinarySi)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_goes_for_its_first_limit_and_a_critical_one_stays() {
+        let spec = r#""containers":[{"name":"c","resources":{"limits":{"ephemeral-storage":"5"}}}],
+            "volumes":[{"name":"v","emptyDir":{"sizeLimit":"1Ki"}},{"name":"w","emptyDir":{"sizeLimit":"0"}}]"#;
+        let stats = |volume: &str| {
+            format!(
+                r#"[{{"podRef":{{"uid":"u"}},"ephemeral-storage":{{"usedBytes":6}},
+                "containers":[{{"name":"x"}},{{"name":"c","logs":{{"usedBytes":6}}}}],
+                "volume":[{{"name":"w","usedBytes":9}},{{"name":"v"{volume}}}]}}]"#
+            )
+        };
+        let rows: [(&str, &str, String, &[&str], bool); 5] = [
+            (
+                "volume",
+                "0",
+                stats(r#","usedBytes":1025"#),
+                &["Usage of EmptyDir volume \"v\" exceeds the limit \"1Ki\". "],
+                true,
+            ),
+            (
+                "volume at its limit",
+                "0",
+                stats(r#","usedBytes":1024"#),
+                &["Pod ephemeral local storage usage exceeds the total limit of containers 5. "],
+                true,
+            ),
+            (
+                "volume of which nothing is known",
+                "0",
+                stats(""),
+                &["Pod ephemeral local storage usage exceeds the total limit of containers 5. "],
+                true,
+            ),
+            (
+                "critical",
+                "2000000000",
+                stats(r#","usedBytes":2000"#),
+                &[
+                    "Usage of EmptyDir volume \"v\" exceeds the limit \"1Ki\". ",
+                    "Pod ephemeral local storage usage exceeds the total limit of containers 5. ",
+                    "Container c exceeded its local ephemeral storage limit \"5\". ",
+                ],
+                false,
+            ),
+            ("not measured", "0", "[]".to_owned(), &[], false),
+        ];
+        for (name, priority, stats, expected, goes) in rows {
+            let text =
+                format!(r#"{{"metadata":{{"uid":"u"}},"spec":{{"priority":{priority},{spec}}}}}"#);
+            let pod: Pod = serde_json::from_str(&text).unwrap();
+            let stats: Vec<PodStats> = serde_json::from_str(&stats).unwrap();
+            let checks = local_storage_checks(&[&pod], &stats, Layout::default());
+            let told: Vec<String> =
+                checks.iter().flat_map(|check| &check.exceeded).map(ToString::to_string).collect();
+            assert_eq!(told, expected, "{name}");
+            let gone = checks.iter().any(|check| matches!(check.verdict, Verdict::Evicted(_)));
+            assert_eq!(gone, goes, "{name}");
+        }
+    }
+}

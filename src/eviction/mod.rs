@@ -1,0 +1,47 @@
+//! What the kubelet does when the node runs short: which thresholds are crossed, what it clears away,
+//! and whom it evicts. Pure.
+//!
+//! Mirrors `pkg/kubelet/eviction/`, read in 1.36.2; pinned by the vectors `eviction.jsonl` and
+//! `eviction_rank.jsonl`.
+//!
+//! * `observation`: what the stats say of each signal.
+//! * `crossing`: thresholds held against observations.
+//! * `layout`, `container_fs`: how the filesystems lie, and which thresholds follow from that.
+//! * `reclaim`: what is cleared away before a pod has to go.
+//! * `usage`, `rank`: what pods use, and in which order they would go.
+//! * `victim`, `message`: evicting one pod, and what it is told.
+//! * `local_storage`: pods that exceed limits of their own.
+//! * `admission`: which pods may still start.
+//! * `cycle`, `decision`: one turn of the manager, from thresholds to an eviction.
+
+mod admission;
+mod container_fs;
+mod crossing;
+mod cycle;
+mod decision;
+mod layout;
+mod local_storage;
+mod message;
+mod observation;
+mod rank;
+mod reclaim;
+mod usage;
+mod victim;
+
+pub use admission::{Admission, admit_under_pressure};
+pub use container_fs::{ContainerFsWarning, add_container_fs_thresholds};
+pub use crossing::{Comparison, Crossing, compare, node_conditions};
+pub use cycle::{
+    ActiveThreshold, Cycle, CycleInput, EvictionSetup, ManagerState, StatsAfterReclaim, synchronize,
+};
+pub use decision::{AfterReclaim, Alternative, Outcome, PodEviction};
+pub use layout::{Disks, Layout};
+pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
+pub use message::{EvictionMessage, Offender, eviction_message};
+pub use observation::{Observation, Observations, observe};
+pub use rank::{Figures, RankedPod, Ranking, rank_pods};
+pub use reclaim::{ReclaimFunction, reclaim_functions};
+pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
+pub use victim::{
+    DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, REASON_EVICTED, Verdict, evict_pod,
+};

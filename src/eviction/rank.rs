@@ -1,0 +1,353 @@
+//! In which order pods would be evicted.
+//!
+//! Mirrors `rankMemoryPressure`, `rankPIDPressure` and `rankDiskPressureFunc` of
+//! `pkg/kubelet/eviction/helpers.go`, read in 1.36.2; pinned by the vectors `eviction_rank.jsonl`.
+//!
+//! Critical pods are ranked like others; they are passed over when the kubelet evicts. The kubelet's
+//! order of equal pods is not defined, so ties are told.
+
+use super::layout::Layout;
+use super::observation::unsigned;
+use super::usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
+use crate::facts::kubelet_config::{Signal, StarvedResource};
+use crate::facts::stats_summary::{PodStats, StatsByPod};
+use crate::k8s::kubelet_request::kubelet_request;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::quantity::{Format, Quantity};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Pods in the order of eviction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranking {
+    /// The pods; the first is evicted first. Equal ones are in the order in which they were given.
+    pub pods: Vec<RankedPod>,
+    /// Places in `pods` whose order the kubelet leaves to chance.
+    pub ties: Vec<Range<usize>>,
+}
+
+/// A pod and what decided its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankedPod {
+    /// Its place among the pods that were given.
+    pub pod: usize,
+    /// Its priority; a pod without one has 0.
+    pub priority: i32,
+    /// What it requests of memory, or of ephemeral storage, also when inodes are short; `None` for
+    /// processes, which are not requested.
+    pub request: Option<Quantity>,
+    /// What it uses; `None` when nothing was measured, and then it goes before others.
+    pub figures: Option<Figures>,
+}
+
+/// What a pod uses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figures {
+    /// Memory.
+    Memory {
+        /// The working set; zero when it was not measured.
+        usage: Quantity,
+        /// Whether that is more than the request.
+        exceeds: bool,
+        /// The usage without the request.
+        excess: Quantity,
+    },
+    /// Bytes or inodes of a disk.
+    Disk {
+        /// What is counted.
+        unit: DiskUnit,
+        /// The parts of the usage.
+        parts: DiskUsage,
+        /// Which of them count.
+        measured: FsParts,
+        /// The sum of those that count.
+        usage: Quantity,
+        /// Whether that is more than the request; of inodes, more than none.
+        exceeds: bool,
+        /// The usage without the request of ephemeral storage: for inodes the kubelet subtracts bytes
+        /// from a number of inodes.
+        excess: Quantity,
+    },
+    /// Processes.
+    Processes {
+        /// How many; zero when they were not counted.
+        count: u64,
+    },
+}
+
+/// Ranks pods for eviction.
+pub fn rank_pods(
+    signal: Signal,
+    pods: &[&Pod],
+    stats: &[PodStats],
+    layout: Layout,
+    rules: &KubeletRules,
+) -> Ranking {
+    let stats = StatsByPod::new(stats);
+    let mut ranked: Vec<RankedPod> = pods
+        .iter()
+        .enumerate()
+        .map(|(at, pod)| ranked_pod(at, pod, stats.of(pod), signal, layout, rules))
+        .collect();
+    let resource = signal.resource();
+    let order = |left: &RankedPod, right: &RankedPod| compare(resource, left, right);
+    if ranked.iter().all(has_countable_processes) {
+        ranked.sort_by(order);
+    } else {
+        insertion_sort(&mut ranked, order);
+    }
+    let ties = ties(&ranked, order);
+    Ranking { pods: ranked, ties }
+}
+
+/// Tells whether the number of processes is one whose differences keep their sign in 64 bits.
+fn has_countable_processes(pod: &RankedPod) -> bool {
+    match pod.figures {
+        Some(Figures::Processes { count }) => i64::try_from(count).is_ok(),
+        _ => true,
+    }
+}
+
+/// Sorts as Go sorts up to twelve elements. Numbers of processes whose differences turn around have no
+/// order that all comparisons agree with; standard sorting may refuse such.
+fn insertion_sort<T>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
+    for end in 1..items.len() {
+        for at in (1..=end).rev() {
+            let ordered = match (items.get(at), items.get(at - 1)) {
+                (Some(item), Some(before)) => order(item, before) != Ordering::Less,
+                _ => true,
+            };
+            if ordered {
+                break;
+            }
+            items.swap(at, at - 1);
+        }
+    }
+}
+
+/// Returns the places of neighbours that are equal.
+fn ties(
+    ranked: &[RankedPod],
+    order: impl Fn(&RankedPod, &RankedPod) -> Ordering,
+) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let mut ties = Vec::new();
+    for run in ranked.chunk_by(|left, right| order(left, right) == Ordering::Equal) {
+        let end = start + run.len();
+        if run.len() > 1 {
+            ties.push(start..end);
+        }
+        start = end;
+    }
+    ties
+}
+
+fn compare(resource: StarvedResource, left: &RankedPod, right: &RankedPod) -> Ordering {
+    let by_priority = left.priority.cmp(&right.priority);
+    match resource {
+        StarvedResource::Pids => by_priority.then_with(|| by_processes(left, right)),
+        _ => by_exceeding(left, right).then(by_priority).then_with(|| by_excess(left, right)),
+    }
+}
+
+/// What was not measured goes first; `None` for two pods that were both measured.
+fn by_absence(left: &RankedPod, right: &RankedPod) -> Option<Ordering> {
+    match (&left.figures, &right.figures) {
+        (Some(_), Some(_)) => None,
+        (left, right) => Some(left.is_some().cmp(&right.is_some())),
+    }
+}
+
+fn by_exceeding(left: &RankedPod, right: &RankedPod) -> Ordering {
+    by_absence(left, right).unwrap_or_else(|| {
+        let exceeds = |pod: &RankedPod| match &pod.figures {
+            Some(Figures::Memory { exceeds, .. } | Figures::Disk { exceeds, .. }) => *exceeds,
+            _ => false,
+        };
+        exceeds(right).cmp(&exceeds(left))
+    })
+}
+
+fn by_excess(left: &RankedPod, right: &RankedPod) -> Ordering {
+    match (excess(left), excess(right)) {
+        (Some(left), Some(right)) => right.compare(left),
+        (left, right) => left.is_some().cmp(&right.is_some()),
+    }
+}
+
+fn excess(pod: &RankedPod) -> Option<&Quantity> {
+    match pod.figures.as_ref()? {
+        Figures::Memory { excess, .. } | Figures::Disk { excess, .. } => Some(excess),
+        Figures::Processes { .. } => None,
+    }
+}
+
+/// The kubelet subtracts unsigned and looks at the sign of what comes out, so a difference of 2^63 and
+/// more turns around.
+fn by_processes(left: &RankedPod, right: &RankedPod) -> Ordering {
+    by_absence(left, right).unwrap_or_else(|| {
+        let count = |pod: &RankedPod| match pod.figures {
+            Some(Figures::Processes { count }) => count,
+            _ => 0,
+        };
+        (count(right).wrapping_sub(count(left)) as i64).cmp(&0)
+    })
+}
+
+fn ranked_pod(
+    at: usize,
+    pod: &Pod,
+    stats: Option<&PodStats>,
+    signal: Signal,
+    layout: Layout,
+    rules: &KubeletRules,
+) -> RankedPod {
+    let requested = |name: &str| kubelet_request(pod, &ResourceName::from(name), rules);
+    let minus = |usage: &Quantity, request: &Quantity| {
+        let mut excess = usage.clone();
+        excess -= request;
+        excess
+    };
+    let more = |usage: &Quantity, request: &Quantity| usage.compare(request) == Ordering::Greater;
+    let (request, figures) = match signal.filesystem() {
+        Some(filesystem) => {
+            let request = requested("ephemeral-storage");
+            let unit = match signal.resource() {
+                StarvedResource::Inodes => DiskUnit::Inodes,
+                _ => DiskUnit::Bytes,
+            };
+            let figures = stats.map(|stats| {
+                let measured = measured_parts(filesystem, layout);
+                let parts = disk_usage(pod, stats, unit);
+                let usage = parts.total(measured);
+                Figures::Disk {
+                    exceeds: match unit {
+                        DiskUnit::Bytes => more(&usage, &request),
+                        DiskUnit::Inodes => more(&usage, &requested("inodes")),
+                    },
+                    excess: minus(&usage, &request),
+                    unit,
+                    parts,
+                    measured,
+                    usage,
+                }
+            });
+            (Some(request), figures)
+        }
+        None if signal == Signal::PidAvailable => {
+            let figures = stats.map(|stats| {
+                let count = stats.process_stats.as_ref().and_then(|stats| stats.process_count);
+                Figures::Processes { count: count.unwrap_or(0) }
+            });
+            (None, figures)
+        }
+        None => {
+            let request = requested("memory");
+            let figures = stats.map(|stats| {
+                let bytes = stats.memory.as_ref().and_then(|memory| memory.working_set_bytes);
+                let usage = unsigned(bytes.unwrap_or(0), Format::BinarySi);
+                Figures::Memory {
+                    exceeds: more(&usage, &request),
+                    excess: minus(&usage, &request),
+                    usage,
+                }
+            });
+            (Some(request), figures)
+        }
+    };
+    RankedPod { pod: at, priority: pod.spec.priority.unwrap_or(0), request, figures }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pods(list: &[(&str, Option<i32>, &str)]) -> Vec<Pod> {
+        let pod = |(name, priority, requests): &(&str, Option<i32>, &str)| {
+            let priority = priority.map_or("null".to_owned(), |priority| priority.to_string());
+            let text = format!(
+                r#"{{"metadata":{{"name":"{name}","uid":"{name}"}},"spec":{{"priority":{priority},
+                "containers":[{{"name":"c","resources":{{"requests":{{{requests}}}}}}}]}}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        list.iter().map(pod).collect()
+    }
+
+    /// Returns the order, and the places from and to which pods tie.
+    fn ranked(signal: Signal, pods: &[Pod], stats: &str) -> (Vec<usize>, Vec<(usize, usize)>) {
+        let stats: Vec<PodStats> = serde_json::from_str(stats).unwrap();
+        let pods: Vec<&Pod> = pods.iter().collect();
+        let rules = KubeletRules::default();
+        let ranking = rank_pods(signal, &pods, &stats, Layout::default(), &rules);
+        let ties = ranking.ties.iter().map(|tie| (tie.start, tie.end)).collect();
+        (ranking.pods.iter().map(|ranked| ranked.pod).collect(), ties)
+    }
+
+    #[test]
+    fn what_was_not_measured_goes_first_and_equals_tie() {
+        let list = pods(&[
+            ("within", None, r#""memory":"10""#),
+            ("above", Some(5), r#""memory":"1""#),
+            ("unseen", Some(9), ""),
+            ("equal", Some(0), r#""memory":"10""#),
+        ]);
+        let stats = r#"[{"podRef":{"uid":"within"},"memory":{"workingSetBytes":3}},
+            {"podRef":{"uid":"above"},"memory":{"workingSetBytes":2}},
+            {"podRef":{"uid":"equal"},"memory":{"workingSetBytes":3}}]"#;
+        let got = ranked(Signal::MemoryAvailable, &list, stats);
+        assert_eq!(got, (vec![2, 1, 0, 3], vec![(2, 4)]));
+        let nothing = ranked(Signal::MemoryAvailable, &[], stats);
+        assert_eq!(nothing, (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_request_of_storage_outweighs_inodes() {
+        let list = pods(&[("a", None, r#""ephemeral-storage":"1Gi""#), ("b", None, "")]);
+        let stats = r#"[
+            {"podRef":{"uid":"a"},"containers":[{"name":"c","rootfs":{"inodesUsed":1000}}]},
+            {"podRef":{"uid":"b"},"containers":[{"name":"c","rootfs":{"inodesUsed":1}}]}]"#;
+        assert_eq!(ranked(Signal::NodeFsInodesFree, &list, stats).0, [1, 0]);
+        // Where images and containers have a disk of their own, neither uses any of the images'.
+        assert_eq!(ranked(Signal::ImageFsInodesFree, &list, stats).0, [1, 0]);
+    }
+
+    #[test]
+    fn numbers_of_processes_turn_around_and_nothing_breaks() {
+        let names: Vec<String> = (0..40).map(|number| format!("p{number}")).collect();
+        let list: Vec<_> = names.iter().map(|name| (name.as_str(), None, "")).collect();
+        let list = pods(&list);
+        let stats = |count: fn(u64) -> u64| {
+            let entries: Vec<String> = (0..40)
+                .map(|number| {
+                    let count = count(number);
+                    format!(
+                        r#"{{"podRef":{{"uid":"p{number}"}},"process_stats":{{"process_count":{count}}}}}"#
+                    )
+                })
+                .collect();
+            format!("[{}]", entries.join(","))
+        };
+        let few = ranked(Signal::PidAvailable, &list, &stats(|number| number));
+        assert_eq!(few.0, (0..40).rev().collect::<Vec<_>>());
+        // No order agrees with all comparisons of these; every pod must still be there once.
+        let many = stats(|number| number.wrapping_mul(u64::MAX / 7));
+        let mut places = ranked(Signal::PidAvailable, &list, &many).0;
+        places.sort_unstable();
+        assert_eq!(places, (0..40).collect::<Vec<_>>());
+        // 2^63 more than none turns around: the pod with none goes first.
+        let two = &list[..2];
+        let text = r#"[{"podRef":{"uid":"p0"},"process_stats":{"process_count":9223372036854775809}},
+            {"podRef":{"uid":"p1"}}]"#;
+        assert_eq!(ranked(Signal::PidAvailable, two, text).0, [1, 0]);
+    }
+
+    #[test]
+    fn amounts_beyond_64_bits_are_compared_exactly() {
+        let list = pods(&[("a", None, r#""memory":"-9E""#), ("b", None, r#""memory":"-8E""#)]);
+        let stats = r#"[{"podRef":{"uid":"a"},"memory":{"workingSetBytes":9223372036854775807}},
+            {"podRef":{"uid":"b"},"memory":{"workingSetBytes":9223372036854775807}}]"#;
+        assert_eq!(ranked(Signal::MemoryAvailable, &list, stats), (vec![0, 1], vec![]));
+    }
+}

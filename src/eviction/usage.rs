@@ -1,0 +1,114 @@
+//! How much of a disk a pod uses, and which part of that counts for which filesystem.
+//!
+//! Mirrors `podDiskUsage` and `buildSignalToRankFunc` of `pkg/kubelet/eviction/helpers.go`, read in
+//! 1.36.2.
+
+use super::layout::{Disks, Layout};
+use super::observation::unsigned;
+use crate::facts::kubelet_config::SignalFs;
+use crate::facts::stats_summary::{FsStats, PodStats};
+use crate::k8s::pod::Pod;
+use crate::k8s::quantity::{Format, Quantity};
+
+/// Which parts of a pod's usage count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FsParts {
+    /// The writable layers of the containers.
+    pub root: bool,
+    /// The logs of the containers.
+    pub logs: bool,
+    /// The volumes on the node's disk.
+    pub local_volumes: bool,
+}
+
+/// Returns what counts when a filesystem is short.
+///
+/// | layout | nodefs | imagefs | containerfs |
+/// |---|---|---|---|
+/// | one disk | all | all | all |
+/// | images apart | logs, volumes | root | root |
+/// | images and containers apart | all | nothing | all |
+pub fn measured_parts(filesystem: SignalFs, layout: Layout) -> FsParts {
+    const ALL: FsParts = FsParts { root: true, logs: true, local_volumes: true };
+    const NONE: FsParts = FsParts { root: false, logs: false, local_volumes: false };
+    match (layout.disks(), filesystem) {
+        (Disks::One, _) => ALL,
+        (Disks::ImagesApart, SignalFs::Node) => FsParts { root: false, ..ALL },
+        (Disks::ImagesApart, SignalFs::Image | SignalFs::Container) => {
+            FsParts { root: true, ..NONE }
+        }
+        (Disks::ImagesAndContainersApart, SignalFs::Image) => NONE,
+        (Disks::ImagesAndContainersApart, SignalFs::Node | SignalFs::Container) => ALL,
+    }
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DiskUnit {
+    /// Bytes.
+    Bytes,
+    /// Inodes.
+    Inodes,
+}
+
+/// What a pod uses, part by part. What was not measured counts as nothing, as in the kubelet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskUsage {
+    /// The writable layers of all containers that were measured.
+    pub root: Quantity,
+    /// Their logs.
+    pub logs: Quantity,
+    /// The volumes on the node's disk.
+    pub local_volumes: Quantity,
+}
+
+impl DiskUsage {
+    /// Returns the sum of the parts that count.
+    pub fn total(&self, parts: FsParts) -> Quantity {
+        let mut sum = Quantity::from_units(0, self.root.format());
+        for (counts, part) in [
+            (parts.root, &self.root),
+            (parts.logs, &self.logs),
+            (parts.local_volumes, &self.local_volumes),
+        ] {
+            if counts {
+                sum += part;
+            }
+        }
+        sum
+    }
+}
+
+/// Returns what a pod uses.
+pub fn disk_usage(pod: &Pod, stats: &PodStats, unit: DiskUnit) -> DiskUsage {
+    let amount = |used: Option<u64>| {
+        let format = match unit {
+            DiskUnit::Bytes => Format::BinarySi,
+            DiskUnit::Inodes => Format::DecimalSi,
+        };
+        unsigned(used.unwrap_or(0), format)
+    };
+    let of_fs = |fs: Option<&FsStats>| {
+        amount(fs.and_then(|fs| match unit {
+            DiskUnit::Bytes => fs.used_bytes,
+            DiskUnit::Inodes => fs.inodes_used,
+        }))
+    };
+    let mut usage =
+        DiskUsage { root: amount(None), logs: amount(None), local_volumes: amount(None) };
+    for container in &stats.containers {
+        usage.root += &of_fs(container.rootfs.as_ref());
+        usage.logs += &of_fs(container.logs.as_ref());
+    }
+    for volume in pod.spec.volumes.iter().filter(|volume| volume.is_local()) {
+        if let Some(measured) = stats.volumes.iter().find(|have| have.name == volume.name) {
+            usage.local_volumes += &amount(match unit {
+                DiskUnit::Bytes => measured.used_bytes,
+                DiskUnit::Inodes => measured.inodes_used,
+            });
+        }
+    }
+    usage
+}

@@ -1,0 +1,385 @@
+//! Removing images that a plan lists, one after the other.
+//!
+//! Runtimes refuse nothing: containerd removes an image that is in use, or pinned, as soon as it is
+//! told to. So everything is looked at again right before each removal, and what cannot be looked at
+//! is kept. Nothing goes that the plan did not list.
+
+use crate::facts::runtime::{Container, ContainerStatus, Image};
+use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
+use crate::image_gc::uses::state_text;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// An image that is to be removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Removal {
+    /// By which the runtime is told.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// All its tags and digests.
+    pub names: Vec<String>,
+    /// What the kubelet counts for it, in bytes.
+    pub size_bytes: i64,
+    /// It goes until enough space is free; otherwise it goes for its age, at any use of the disk.
+    pub for_space: bool,
+}
+
+/// What there is of an image and of those that may use it, right now.
+#[derive(Clone, Debug, Default)]
+pub struct Sight {
+    /// The image; `None`: it is gone.
+    pub image: Option<Image>,
+    /// All containers, in every state.
+    pub containers: Vec<Container>,
+    /// What only a question for each container tells; only asked where images can be volumes.
+    pub statuses: Vec<ContainerStatus>,
+}
+
+/// The runtime, for those who remove images.
+pub trait ImageRuntime {
+    /// Looks at an image and at all containers.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    fn look(&self, id: &str) -> Result<Sight, String>;
+
+    /// Removes an image by its id.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, in words.
+    fn remove(&self, id: &str) -> Result<(), String>;
+}
+
+/// What became of an image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "result")]
+pub enum Removed {
+    /// It was removed.
+    Removed,
+    /// It was gone already.
+    Gone,
+    /// It was kept.
+    Kept {
+        /// Why.
+        reason: String,
+    },
+    /// Whether it is used could not be found out, so it was kept.
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+    /// The runtime did not remove it.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// Its turn did not come.
+    Left,
+}
+
+/// What became of all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Removals {
+    /// One for each image of the list.
+    pub results: Vec<Removed>,
+    /// The sizes of those that were removed, as the kubelet counts.
+    pub counted_bytes: i64,
+    /// Why it ended before the end of the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+}
+
+/// So many images in a row that cannot be looked at, and the runtime is gone.
+const UNREADABLE_AT_MOST: usize = 2;
+
+/// Returns what a plan removes, in its order.
+pub fn removals(plan: &ImageGcPlan) -> Vec<Removal> {
+    let removal = |item: &PlannedImage| Removal {
+        id: item.id.clone(),
+        name: item.name().to_owned(),
+        names: item.tags.iter().chain(&item.digests).cloned().collect(),
+        size_bytes: item.size_bytes,
+        for_space: item.verdict == Verdict::RemovedForSpace,
+    };
+    plan.items.iter().filter(|item| item.verdict.is_removal()).map(removal).collect()
+}
+
+/// Removes images until enough space is freed, as the kubelet counts; `None`: all of them. Goes on after
+/// one that fails, and stops when the runtime does not answer any more.
+pub fn apply(
+    list: &[Removal],
+    target: Option<i64>,
+    runtime: &dyn ImageRuntime,
+    tell: &mut dyn FnMut(usize, &Removal, &Removed),
+) -> Removals {
+    let mut done = Removals::default();
+    let mut unreadable = 0;
+    // Nothing is freed yet, which is less than enough even where less than nothing is wanted.
+    let mut for_space: Option<i64> = None;
+    for (index, removal) in list.iter().enumerate() {
+        let is_enough = for_space.zip(target).is_some_and(|(freed, target)| freed >= target);
+        if done.stopped.is_some() || is_enough && removal.for_space {
+            done.results.push(Removed::Left);
+            continue;
+        }
+        let result = one(removal, runtime);
+        match &result {
+            Removed::Removed => {
+                done.counted_bytes = done.counted_bytes.saturating_add(removal.size_bytes);
+                if removal.for_space {
+                    let freed = for_space.unwrap_or_default();
+                    for_space = Some(freed.saturating_add(removal.size_bytes));
+                }
+            }
+            Removed::Unreadable { reason } => {
+                unreadable += 1;
+                if unreadable >= UNREADABLE_AT_MOST {
+                    done.stopped = Some(reason.clone());
+                }
+            }
+            _ => {}
+        }
+        if !matches!(result, Removed::Unreadable { .. }) {
+            unreadable = 0;
+        }
+        tell(index, removal, &result);
+        done.results.push(result);
+    }
+    done
+}
+
+fn one(removal: &Removal, runtime: &dyn ImageRuntime) -> Removed {
+    let sight = match runtime.look(&removal.id) {
+        Ok(sight) => sight,
+        Err(reason) => return Removed::Unreadable { reason },
+    };
+    match check(removal, &sight) {
+        Err(result) => result,
+        Ok(()) => match runtime.remove(&removal.id) {
+            Ok(()) => Removed::Removed,
+            Err(reason) => Removed::Failed { reason },
+        },
+    }
+}
+
+/// Decides whether an image may go now.
+///
+/// # Errors
+///
+/// Fails with what becomes of it instead.
+pub fn check(removal: &Removal, sight: &Sight) -> Result<(), Removed> {
+    let kept = |reason: String| Err(Removed::Kept { reason });
+    let Some(image) = &sight.image else { return Err(Removed::Gone) };
+    if removal.id.is_empty() || image.id != removal.id {
+        return kept(format!("the runtime answers with another image, {:?}", image.id));
+    }
+    if image.pinned {
+        return kept("it is pinned now".to_owned());
+    }
+    if let Some(error) = sight.statuses.iter().find_map(|status| status.error.as_ref()) {
+        let reason = format!("the status of a container could not be read: {error}");
+        return Err(Removed::Unreadable { reason });
+    }
+    // What the runtime calls it now, and what it was called when the plan was made: a container that
+    // names it in any way is one that uses it, even where the kubelet would not see that.
+    let names: BTreeSet<&str> = [removal.id.as_str()]
+        .into_iter()
+        .chain(removal.names.iter().map(String::as_str))
+        .chain(image.repo_tags.iter().chain(&image.repo_digests).map(String::as_str))
+        .filter(|name| !name.is_empty())
+        .collect();
+    let is_it = |name: &str| names.contains(name);
+    let user = sight.containers.iter().find(|container| {
+        is_it(&container.image_ref)
+            || container.image_id.as_deref().is_some_and(is_it)
+            // What was asked for may have become another image since; only without a better name it
+            // counts.
+            || (container.image_ref.is_empty() && container.image_id.is_none())
+                && (container.image.is_empty() || is_it(&container.image))
+    });
+    if let Some(user) = user {
+        return kept(format!("container {} uses it ({})", user.name, state_text(user.state)));
+    }
+    let mounted = sight.statuses.iter().find(|s| s.image_volumes.iter().any(|name| is_it(name)));
+    if let Some(status) = mounted {
+        let names = sight.containers.iter().find(|container| container.id == status.id);
+        let name = names.map_or(status.id.as_str(), |container| container.name.as_str());
+        return kept(format!("container {name} has it as a volume"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::runtime::ContainerState;
+    use proptest::prelude::*;
+    use std::cell::RefCell;
+
+    fn image(id: &str, pinned: bool) -> Image {
+        Image { id: id.to_owned(), pinned, ..Image::default() }
+    }
+
+    fn container(image_ref: &str) -> Container {
+        Container {
+            name: "app".to_owned(),
+            image_ref: image_ref.to_owned(),
+            state: ContainerState::Exited,
+            ..Container::default()
+        }
+    }
+
+    fn removal(id: &str, size_bytes: i64) -> Removal {
+        let names = vec![format!("node.test/{id}:1")];
+        Removal { id: id.to_owned(), name: id.to_owned(), names, size_bytes, for_space: true }
+    }
+
+    #[test]
+    fn what_is_used_or_pinned_or_unclear_is_kept() {
+        let sight = |image: Option<Image>, containers: Vec<Container>| Sight {
+            image,
+            containers,
+            statuses: Vec::new(),
+        };
+        let volume = ContainerStatus {
+            id: "c".to_owned(),
+            image_volumes: vec!["a".to_owned()],
+            ..ContainerStatus::default()
+        };
+        let broken =
+            ContainerStatus { error: Some("gone".to_owned()), ..ContainerStatus::default() };
+        for (name, sight, expected) in [
+            ("free", sight(Some(image("a", false)), vec![container("b")]), "Ok(())"),
+            ("gone", sight(None, vec![]), "Err(Gone)"),
+            ("pinned", sight(Some(image("a", true)), vec![]), "it is pinned now"),
+            ("another", sight(Some(image("b", false)), vec![]), "another image, \\\"b\\\""),
+            ("used", sight(Some(image("a", false)), vec![container("a")]), "app uses it (exited)"),
+            (
+                "by name",
+                sight(Some(image("a", false)), vec![container("node.test/a:1")]),
+                "app uses it",
+            ),
+            (
+                "of nobody knows what",
+                sight(Some(image("a", false)), vec![container("")]),
+                "app uses",
+            ),
+            (
+                "volume",
+                Sight { statuses: vec![volume], ..sight(Some(image("a", false)), vec![]) },
+                "has it as a volume",
+            ),
+            (
+                "unreadable",
+                Sight { statuses: vec![broken], ..sight(Some(image("a", false)), vec![]) },
+                "Unreadable",
+            ),
+        ] {
+            let result = format!("{:?}", check(&removal("a", 1), &sight));
+            assert!(result.contains(expected), "{name}: {result}");
+        }
+        let nameless = check(&removal("", 1), &sight(Some(image("", false)), vec![]));
+        assert!(nameless.is_err(), "an image without id is never named to a runtime");
+    }
+
+    /// A runtime that answers what is prepared for each look, and notes what was removed.
+    struct Prepared {
+        looks: RefCell<Vec<Result<Sight, String>>>,
+        refused: BTreeSet<String>,
+        removed: RefCell<Vec<String>>,
+    }
+
+    impl Prepared {
+        fn new(looks: Vec<Result<Sight, String>>, refused: &[&str]) -> Self {
+            Self {
+                looks: RefCell::new(looks.into_iter().rev().collect()),
+                refused: refused.iter().map(|id| (*id).to_owned()).collect(),
+                removed: RefCell::default(),
+            }
+        }
+    }
+
+    impl ImageRuntime for Prepared {
+        fn look(&self, _: &str) -> Result<Sight, String> {
+            self.looks.borrow_mut().pop().unwrap_or_else(|| Err("no answer".to_owned()))
+        }
+
+        fn remove(&self, id: &str) -> Result<(), String> {
+            if self.refused.contains(id) {
+                return Err("device busy".to_owned());
+            }
+            self.removed.borrow_mut().push(id.to_owned());
+            Ok(())
+        }
+    }
+
+    fn free(id: &str) -> Result<Sight, String> {
+        Ok(Sight { image: Some(image(id, false)), ..Sight::default() })
+    }
+
+    #[test]
+    fn it_goes_on_after_a_failure_and_stops_at_the_target() {
+        let list: Vec<Removal> = ["a", "b", "c", "d"].map(|id| removal(id, 10)).into();
+        let looks = || ["a", "b", "c", "d"].map(free).into();
+        for (name, runtime, target, removed, left) in [
+            ("all", Prepared::new(looks(), &[]), None, vec!["a", "b", "c", "d"], 0),
+            ("a target", Prepared::new(looks(), &[]), Some(11), vec!["a", "b"], 2),
+            ("no target left", Prepared::new(looks(), &[]), Some(-5), vec!["a"], 3),
+            ("a failure", Prepared::new(looks(), &["a"]), Some(20), vec!["b", "c"], 1),
+            (
+                "a runtime that dies",
+                Prepared::new(vec![free("a"), Err("x".to_owned()), Err("y".to_owned())], &[]),
+                None,
+                vec!["a"],
+                1,
+            ),
+            (
+                "one that comes back",
+                Prepared::new(vec![Err("x".to_owned()), free("b"), Err("y".to_owned())], &[]),
+                None,
+                vec!["b"],
+                0,
+            ),
+        ] {
+            let mut told = 0;
+            let done = apply(&list, target, &runtime, &mut |_, _, _| told += 1);
+            assert_eq!(*runtime.removed.borrow(), removed, "{name}");
+            let is_left = done.results.iter().filter(|result| **result == Removed::Left);
+            assert_eq!(is_left.count(), left, "{name}: {done:?}");
+            assert_eq!(told + left, list.len(), "{name}");
+            assert_eq!(done.counted_bytes, 10 * removed.len() as i64, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_in_use_or_pinned_is_ever_removed(
+            nodes in prop::collection::vec(
+                (any::<bool>(), prop::collection::vec(0..6_usize, 0..5), any::<bool>()), 6),
+            refused in prop::collection::vec(0..6_usize, 0..3),
+            target in prop::option::of(-10..100_i64),
+        ) {
+            let ids = ["a", "b", "c", "d", "e", "f"];
+            let list: Vec<Removal> = ids.map(|id| removal(id, 10)).into();
+            let looks = nodes.iter().zip(ids).map(|((pinned, used, readable), id)| {
+                let containers = used.iter().map(|index| container(ids[*index])).collect();
+                let image = Some(image(id, *pinned));
+                readable.then_some(Sight { image, containers, statuses: Vec::new() })
+                    .ok_or_else(|| "no answer".to_owned())
+            });
+            let refused: Vec<&str> = refused.iter().map(|index| ids[*index]).collect();
+            let runtime = Prepared::new(looks.collect(), &refused);
+            apply(&list, target, &runtime, &mut |_, _, _| {});
+            for id in runtime.removed.borrow().iter() {
+                let index = ids.iter().position(|known| known == id).expect("one of the list");
+                let (pinned, used, readable) = &nodes[index];
+                prop_assert!(!pinned && *readable && !used.contains(&index), "{id}");
+            }
+        }
+    }
+}

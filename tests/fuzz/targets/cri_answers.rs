@@ -1,0 +1,18 @@
+//! Whatever the bytes, reading them as any answer of a container runtime ends without a panic; what it
+//! says can be stored and comes back as it was.
+#![no_main]
+
+use kq::edge::cri::{Answered, decode_answer};
+use kq::facts::runtime::RuntimeFacts;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    for answered in Answered::ALL {
+        let Ok(facts) = decode_answer(answered, bytes) else { continue };
+        let stored = serde_json::to_string(&facts).expect("it is stored");
+        let again: RuntimeFacts = serde_json::from_str(&stored).expect("it comes back");
+        assert_eq!(again, facts);
+        // Two messages one after the other are one with the lists of both.
+        let twice = [bytes, bytes].concat();
+        assert!(decode_answer(answered, &twice).is_ok(), "{answered:?}");
+    }
+});
