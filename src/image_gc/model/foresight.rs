@@ -15,7 +15,7 @@ use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Use, Uses};
 use crate::k8s::duration::GoDuration;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is asked about a history.
 #[derive(Clone, Debug)]
