@@ -87,13 +87,6 @@ fn answers() -> Answers {
             ("io.kubernetes.pod.namespace", "default".to_owned()),
             ("io.kubernetes.pod.uid", uid(number / 3)),
         ]),
-        annotations: map(&[
-            ("io.kubernetes.container.hash", "1a2b3c4d".to_owned()),
-            ("io.kubernetes.container.restartCount", "1".to_owned()),
-            ("io.kubernetes.container.terminationMessagePath", "/dev/termination-log".to_owned()),
-            ("io.kubernetes.container.terminationMessagePolicy", "File".to_owned()),
-            ("io.kubernetes.pod.terminationGracePeriod", "30".to_owned()),
-        ]),
         state: v1::ContainerState::ContainerExited as i32,
         ..v1::Container::default()
     };
