@@ -98,7 +98,8 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         (Trigger::Periodic, Err(_)) => Space::Unknown,
         (Trigger::Periodic, Ok(_)) => done.amount.map_or(Space::NotWanted, Space::Wanted),
     };
-    let outlooks = Outlooks::of(&done, &known, cycle, Passes { age, space });
+    let may_be_used = inputs.uses.volumes_unknown.is_some();
+    let outlooks = Outlooks::of(&done, &known, cycle, Passes { age, space, may_be_used });
     let items = items(&inputs, &policy, &done, &known, &outlooks, space);
     let run = run(&inputs, &policy, &done, age, space);
     let freed = freed(&inputs, &items, &done, &outlooks);
