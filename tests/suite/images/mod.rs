@@ -17,4 +17,4 @@ mod golden;
 /// What the kubelet did.
 mod kubelet;
 /// The recording as snapshots.
-mod stored;
+pub mod stored;
