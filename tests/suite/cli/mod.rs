@@ -27,6 +27,8 @@ mod explain;
 pub mod fake_node;
 /// `kq gc dry-run`
 mod gc_dry_run;
+/// `kq gc explain`
+mod gc_explain;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
 /// Sources that do not answer.
