@@ -18,8 +18,7 @@ use crate::image_gc::cycle::{
 use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, Basis as Known_, Known, Sources};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::storage::freed as really_freed;
-use crate::image_gc::uses::{Uses, listed};
-use crate::k8s::feature_gates::Gate;
+use crate::image_gc::uses::{Uses, listed, recorded_handler};
 use crate::k8s::kubelet_rules::KubeletRules;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -141,11 +140,7 @@ fn known_of(inputs: &Inputs<'_>) -> BTreeMap<String, Known> {
     let known = |image: &Image| {
         let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
         let created = inputs.uses_before.of_key(&key).iter().map(|used| used.created_at).min();
-        // Records are kept by what the kubelet tells images apart by, too.
-        let handler = match inputs.rules.gates.enabled(Gate::RuntimeClassInImageCriApi) {
-            true => image.runtime_handler.as_str(),
-            false => "",
-        };
+        let handler = recorded_handler(image, inputs.rules);
         let known = Known::of(sources, &image.id, handler, created);
         (key, known)
     };
