@@ -48,6 +48,8 @@ pub struct Passes {
     pub age: Answer,
     /// What the space pass has to free.
     pub space: Space,
+    /// Candidates may be in use in a way that nobody could ask about.
+    pub may_be_used: bool,
 }
 
 /// What is to come, as far as that can be known.
@@ -115,12 +117,13 @@ impl Item {
             Answer::Never if !known.may_be_used_after(now) => Answer::Always,
             _ => Answer::Perhaps,
         };
+        let at_best = if passes.may_be_used { Answer::Perhaps } else { Answer::Always };
         Self {
             first: known.first_place(),
             last: known.last_place(),
             size: candidate.record.size.into(),
-            age: passes.age.min(known.is_unused_for(policy.max_age, now)),
-            old_enough,
+            age: passes.age.min(known.is_unused_for(policy.max_age, now)).min(at_best),
+            old_enough: old_enough.min(at_best),
         }
     }
 

@@ -7,8 +7,8 @@ use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::sought::Sought;
 use crate::image_gc::certainty::Certainty;
 use crate::image_gc::cycle::{
-    AgeVerdict, Candidate, Collection, Cycle, ImageFs, SpaceVerdict, World, delete_unused_images,
-    garbage_collect,
+    AgeVerdict, Candidate, Collection, Cycle, ImageFs, ImageUser, SpaceVerdict, World,
+    delete_unused_images, garbage_collect,
 };
 use crate::image_gc::plan::{ImageGcPlan, Inputs, KubeletStart, Trigger, Verdict, plan};
 use crate::image_gc::policy::ImageGcPolicy;
@@ -27,6 +27,8 @@ struct Question {
     fs_is_known: bool,
     /// kq knows when the kubelet started.
     start_is_known: bool,
+    /// Some are mounted as volumes, and kq could not ask which: a bit for each.
+    volumes: u8,
     /// How long after its start it began to collect.
     began_after: i64,
 }
@@ -51,13 +53,15 @@ fn question() -> impl Strategy<Value = Question> {
         available: Some(available),
     });
     let known = (proptest::bool::weighted(0.9), proptest::bool::weighted(0.8));
-    (trigger, policy, fs, known, 0..60_i64).prop_map(
-        |(trigger, policy, fs, (fs_is_known, start_is_known), began_after)| Question {
+    let volumes = prop_oneof![7 => Just(0_u8), 1 => 1..32_u8];
+    (trigger, policy, fs, known, volumes, 0..60_i64).prop_map(
+        |(trigger, policy, fs, (fs_is_known, start_is_known), volumes, began_after)| Question {
             trigger,
             policy,
             fs,
             fs_is_known,
             start_is_known,
+            volumes,
             began_after,
         },
     )
@@ -67,7 +71,8 @@ fn question() -> impl Strategy<Value = Question> {
 fn foreseen(history: &History, asked: &Question, records: Option<&ImageRecords>) -> ImageGcPlan {
     let now = history.now;
     let images: Vec<Image> = history.images(now, name);
-    let uses = Uses { users: history.users(now, name), ..Uses::default() };
+    let volumes_unknown = (asked.volumes != 0).then(|| "not asked".to_owned());
+    let uses = Uses { users: history.users(now, name), volumes_unknown, ..Uses::default() };
     let mut uses_before = uses.clone();
     for (index, life) in history.lives.iter().enumerate() {
         uses_before.by_key.extend(life.created(now).map(|created_at| {
@@ -108,7 +113,9 @@ fn foreseen(history: &History, asked: &Question, records: Option<&ImageRecords>)
 fn done(history: &History, asked: &Question, id: impl Fn(usize) -> String + Copy) -> Collection {
     let now = history.now;
     let mut memory = history.memory(id);
-    let (images, users) = (listed(&history.images(now, id)), history.users(now, id));
+    let (images, mut users) = (listed(&history.images(now, id)), history.users(now, id));
+    let mounted = (0..history.lives.len()).filter(|index| asked.volumes & (1 << index) != 0);
+    users.push(ImageUser { volumes: mounted.map(id).collect(), ..ImageUser::default() });
     let world = World { images: Ok(&images), users: Ok(&users), image_fs: Ok(asked.fs) };
     let began = at(history.start + asked.began_after);
     let age_alone = ImageGcPolicy { high_threshold_percent: 101, ..asked.policy };

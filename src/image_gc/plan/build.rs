@@ -18,8 +18,7 @@ use crate::image_gc::cycle::{
 use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, Basis as Known_, Known, Sources};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::storage::freed as really_freed;
-use crate::image_gc::uses::{Uses, listed};
-use crate::k8s::feature_gates::Gate;
+use crate::image_gc::uses::{Uses, listed, recorded_handler};
 use crate::k8s::kubelet_rules::KubeletRules;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +97,8 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         (Trigger::Periodic, Err(_)) => Space::Unknown,
         (Trigger::Periodic, Ok(_)) => done.amount.map_or(Space::NotWanted, Space::Wanted),
     };
-    let outlooks = Outlooks::of(&done, &known, cycle, Passes { age, space });
+    let may_be_used = inputs.uses.volumes_unknown.is_some();
+    let outlooks = Outlooks::of(&done, &known, cycle, Passes { age, space, may_be_used });
     let items = items(&inputs, &policy, &done, &known, &outlooks, space);
     let run = run(&inputs, &policy, &done, age, space);
     let freed = freed(&inputs, &items, &done, &outlooks);
@@ -140,11 +140,7 @@ fn known_of(inputs: &Inputs<'_>) -> BTreeMap<String, Known> {
     let known = |image: &Image| {
         let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
         let created = inputs.uses_before.of_key(&key).iter().map(|used| used.created_at).min();
-        // Records are kept by what the kubelet tells images apart by, too.
-        let handler = match inputs.rules.gates.enabled(Gate::RuntimeClassInImageCriApi) {
-            true => image.runtime_handler.as_str(),
-            false => "",
-        };
+        let handler = recorded_handler(image, inputs.rules);
         let known = Known::of(sources, &image.id, handler, created);
         (key, known)
     };

@@ -165,6 +165,9 @@ pub(super) fn depends_on(inputs: &Inputs<'_>, known: Option<&Known>, space: Spac
     if space == Space::Unknown {
         return "how full the image file system is".to_owned();
     }
+    if inputs.uses.volumes_unknown.is_some() {
+        return "which images are mounted as volumes".to_owned();
+    }
     let Some(known) = known else { return "the kubelet's memory of it".to_owned() };
     let used = match (known.last_used.may_be_never, known.last_used.span) {
         (_, None) => "never".to_owned(),

@@ -174,7 +174,7 @@ PINNED            no
 USED BY           shop/web/app (running), created 2026-11-20T10:00:00Z (2h0m0s ago)
                     keeps the image while it runs; then the newest dead one of a container stays until its pod is deleted or evicted
                     under disk pressure: keeps the image while it runs
-KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h30m0s ago) and 2026-11-19T11:35:15Z (24h24m45s ago)
+KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h30m0s ago) and 2026-11-19T11:31:00Z (24h29m0s ago)
                   last found in use between 2026-11-20T11:54:45Z (5m15s ago) and now
                   from records of kq gc record
 PERIODIC          IN-USE (sure): used by shop/web/app (running)
@@ -186,7 +186,9 @@ AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   under disk pressure: not while it is in use; not before its containers are removed
 --- stderr
 kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
-assumed: no image was used only between two detections of kq gc record, at most 10m apart
+assumed: the kubelet looks at the images within a minute of its start and then every 5m
+assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
+assumed: no image was removed by others than the kubelet and pulled again before the kubelet looked
 missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
 --- exit 0
 
@@ -205,7 +207,7 @@ SIZE              858.3Mi (900000000 bytes)
 SHARED            858.3Mi come free when it goes alone
 PINNED            no
 USED BY           no container
-KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h30m0s ago) and 2026-11-19T11:35:15Z (24h24m45s ago)
+KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h30m0s ago) and 2026-11-19T11:31:00Z (24h29m0s ago)
                   last found in use between 2026-11-19T13:54:45Z (22h5m15s ago) and 2026-11-19T14:05:00Z (21h55m0s ago)
                   from records of kq gc record
 PERIODIC          NOT-WANTED (sure, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
@@ -226,7 +228,9 @@ AT THE EARLIEST   for its age: later; between 2026-11-20T19:54:45Z (in 7h54m45s)
                     an eviction signal of a file system that is freed by images sets it off at once; thresholds of image garbage collection do not matter
 --- stderr
 kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
-assumed: no image was used only between two detections of kq gc record, at most 10m apart
+assumed: the kubelet looks at the images within a minute of its start and then every 5m
+assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
+assumed: no image was removed by others than the kubelet and pulled again before the kubelet looked
 missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
 --- exit 0
 
@@ -255,7 +259,9 @@ AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   under disk pressure: later; between 2026-11-20T12:01:00Z (in 1m0s) and 2026-11-20T12:02:00Z (in 2m0s), then when disk pressure comes
 --- stderr
 kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
-assumed: no image was used only between two detections of kq gc record, at most 10m apart
+assumed: the kubelet looks at the images within a minute of its start and then every 5m
+assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
+assumed: no image was removed by others than the kubelet and pulled again before the kubelet looked
 missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
 --- exit 0
 

@@ -17,4 +17,10 @@ mod golden;
 /// What the kubelet did.
 mod kubelet;
 /// The recording as snapshots.
-mod stored;
+pub mod stored;
+
+/// Tells whether a command is asked here.
+pub fn asks(command: &str) -> bool {
+    golden::COMMANDS.iter().any(|(asked, _)| asked.starts_with(command))
+        || golden::NO_ANSWERS.contains(&command)
+}
