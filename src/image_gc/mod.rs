@@ -25,6 +25,8 @@ pub mod knowledge;
 pub mod lint;
 pub mod lint_view;
 pub mod loops;
+#[cfg(test)]
+mod model;
 pub mod plan;
 pub mod policy;
 pub mod policy_report;

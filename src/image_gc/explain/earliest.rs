@@ -7,9 +7,9 @@
 
 use super::{Asked, candidates, item};
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::certainty::{Certainty, STARTING};
+use crate::image_gc::certainty::Certainty;
 use crate::image_gc::cycle::Usage;
-use crate::image_gc::knowledge::Known;
+use crate::image_gc::knowledge::{Known, STARTING};
 use crate::image_gc::loops::Garbage;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict, ago, usage_text};
 use serde::Serialize;
@@ -165,7 +165,7 @@ fn by_age(asked: Asked<'_>, known: &Known, item: &PlannedImage) -> Way {
     }
     let start = sources.kubelet_start;
     let from = start.max(known.first_place().0);
-    let until = start.map_or(sources.now, |start| start.plus(STARTING).min(sources.now));
+    let until = start.map_or(sources.now, |start| start.plus(STARTING.0).min(sources.now));
     let until = known.last_place().0.map_or(until, |used| used.max(until));
     let mut way = Way {
         by: WayBy::Age,

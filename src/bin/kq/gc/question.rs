@@ -105,7 +105,7 @@ pub fn plan_collection(
         _ => None,
     };
     let gone: BTreeSet<&str> = containers.iter().flat_map(removed).collect();
-    let left = Uses::of(runtime, &node.workloads, rules, &gone);
+    let left = (!gone.is_empty()).then(|| Uses::of(runtime, &node.workloads, rules, &gone));
     let mut planned = plan(Inputs {
         trigger,
         now: node.now,
@@ -114,7 +114,7 @@ pub fn plan_collection(
         kubelet_start: node.kubelet_start.clone(),
         records: node.snapshot.image_records.value(),
         images,
-        uses: &left,
+        uses: left.as_ref().unwrap_or(&all),
         uses_before: &all,
         image_fs,
         storage: &runtime.image_storage,
