@@ -320,3 +320,187 @@ fn without_a_runtime_there_is_no_story() {
     let ran = explain(&stored(&snapshot), "nginx").run();
     assert_eq!(ran.code, 3, "{}", ran.stderr);
 }
+
+#[test]
+fn the_disk_is_told() {
+    explain(&stored(&snapshot()), "--disk").shows(str![[r#"
+JUDGED        /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs
+              ext4 on /, device 8:1, 18.6Gi of 93.1Gi available
+              usage 80% = 100 - 20000000000 x 100 / 100000000000
+              imageGCHighThresholdPercent 85% is reached with 4000000001 bytes more in use
+NODEFS        device 8:1 on / (/var/lib/kubelet)
+IMAGEFS       device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
+CONTAINERFS   device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
+SO            nodefs, imagefs and containerfs are one device
+              whatever fills the disk, logs and volumes as well, makes images go, and a full disk is seen by the signals of nodefs and imagefs alike
+
+WHAT                SIZE      FOLDER                                                       NOTE
+images              1Gi       /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs   -
+fetched images      381.5Mi   /var/lib/containerd/io.containerd.content.v1.content         -
+writable layers     38.1Mi    -                                                            within images; the runtime did not count 1 of 2 containers
+logs                1.9Mi     /var/log/pods                                                -
+the kubelet         286.1Mi   /var/lib/kubelet                                             -
+reserved for root   4.7Gi     -                                                            -
+the rest            68.2Gi    -                                                            nobody accounts for it
+
+LARGEST LAYERS   SIZE     CONTAINER-ID
+shop/web/app     38.1Mi   c1
+
+WHO SAYS                      CAPACITY   AVAILABLE   USED     MEASURED
+statfs                        93.1Gi     18.6Gi      69.8Gi   now
+ImageFsInfo                   -          -           1Gi      10s ago
+the blocks of the folder      -          -           1.1Gi    now
+the kubelet's stats summary   93.1Gi     18.7Gi      1Gi      10s ago
+
+WHY THEY DIFFER
+ImageFsInfo is 73900000000 bytes below statfs: the runtime counts what it unpacked, 10s before, statfs everything on the file system
+the folder holds 100000000 bytes more than the runtime counted, 10s before: it counts from time to time, and not what it keeps beside
+since the kubelet measured, 10s before, 100000000 bytes were taken
+usedBytes of the kubelet's stats summary is the count of the runtime, not that of statfs
+
+EVICTION SIGNAL          SEES IMAGES   THRESHOLDS   REMOVES FIRST
+nodefs.available         yes           hard 10%     containers, then images
+nodefs.inodesFree        yes           hard 5%      containers, then images
+imagefs.available        yes           hard 15%     containers, then images
+imagefs.inodesFree       yes           hard 5%      containers, then images
+containerfs.available    yes           hard 10%     containers, then images
+containerfs.inodesFree   yes           hard 5%      containers, then images
+--- stderr
+missing: writable layers: the runtime did not count 1 of 2 containers
+--- exit 0
+
+"#]]);
+}
+
+#[test]
+fn a_disk_of_its_own_is_told() {
+    let mut snapshot = snapshot();
+    let node = &mut snapshot["folders"]["kubelet"]["filesystem"]["found"]["value"];
+    *node = filesystem("/var/lib/kubelet", "8:2");
+    let images = &mut snapshot["folders"]["images"]["usage"]["found"]["value"];
+    images["hidden"] = json!([{"path": format!("{SNAPSHOTTER}/old"), "bytes": 123, "inodes": 2}]);
+    let logs = &mut snapshot["folders"]["logs"]["usage"];
+    *logs = json!({"found": null, "tried": [{"source": "/var/log/pods", "reason": "too slow"}]});
+    explain(&stored(&snapshot), "--disk -owide").shows(str![[r#"
+JUDGED        /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs
+              ext4 on /, device 8:1, 18.6Gi of 93.1Gi available
+              usage 80% = 100 - 20000000000 x 100 / 100000000000
+              imageGCHighThresholdPercent 85% is reached with 4000000001 bytes more in use
+NODEFS        device 8:2 on /var/lib/kubelet (/var/lib/kubelet)
+IMAGEFS       device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
+CONTAINERFS   device 8:1 on / (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs)
+SO            imagefs and containerfs are one device, nodefs is another
+              a full nodefs makes neither images nor dead containers go, but evicts pods; a full imagefs makes both go
+
+WHAT                SIZE      BYTES         COUNTED-BY                         FOLDER                                                           NOTE
+images              1Gi       1100000000    ImageFsInfo                        /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs       -
+fetched images      381.5Mi   400000000     the blocks of the folder           /var/lib/containerd/io.containerd.content.v1.content             -
+writable layers     38.1Mi    40000000      ListContainerStats                 -                                                                within images; the runtime did not count 1 of 2 containers
+logs                unknown   -             -                                  /var/log/pods                                                    /var/log/pods: too slow
+the kubelet         286.1Mi   300000000     the blocks of the folder           /var/lib/kubelet                                                 on another device, 8:2
+hidden by a mount   123       123           the blocks of the folder           /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/old   -
+reserved for root   4.7Gi     5000000000    statfs: free - available           -                                                                -
+the rest            68.5Gi    73499999877   capacity - available - the above   -                                                                nobody accounts for it; may hold logs (/var/log/pods)
+
+LARGEST LAYERS   SIZE     CONTAINER-ID
+shop/web/app     38.1Mi   c1
+
+WHO SAYS                      CAPACITY       AVAILABLE     USED          MEASURED
+statfs                        100000000000   20000000000   75000000000   now
+ImageFsInfo                   -              -             1100000000    10s ago
+the blocks of the folder      -              -             1200000000    now
+the kubelet's stats summary   100000000000   20100000000   1100000000    10s ago
+
+WHY THEY DIFFER
+ImageFsInfo is 73900000000 bytes below statfs: the runtime counts what it unpacked, 10s before, statfs everything on the file system
+the folder holds 100000000 bytes more than the runtime counted, 10s before: it counts from time to time, and not what it keeps beside
+since the kubelet measured, 10s before, 100000000 bytes were taken
+usedBytes of the kubelet's stats summary is the count of the runtime, not that of statfs
+
+EVICTION SIGNAL          SEES IMAGES   THRESHOLDS   REMOVES FIRST
+nodefs.available         no            hard 10%     -
+nodefs.inodesFree        no            hard 5%      -
+imagefs.available        yes           hard 15%     containers, then images
+imagefs.inodesFree       yes           hard 5%      containers, then images
+containerfs.available    yes           hard 15%     containers, then images
+containerfs.inodesFree   yes           hard 5%      containers, then images
+--- stderr
+missing: writable layers: the runtime did not count 1 of 2 containers
+missing: logs (/var/log/pods): /var/log/pods: too slow
+--- exit 0
+
+"#]]);
+}
+
+#[test]
+fn the_disk_is_data() {
+    let told = explain(&stored(&snapshot()), "--disk").json();
+    assert_eq!(told["kind"], "ImageDisk");
+    assert_eq!(told["rest"]["bytes"], 73_198_000_000_i64);
+    let parts = told["parts"].as_array().expect("parts");
+    let added = parts.iter().filter(|part| part["within"].is_null());
+    let added: i64 = added.map(|part| part["bytes"].as_i64().expect("a size")).sum();
+    assert_eq!(told["rest"]["accountedBytes"], added);
+    assert_eq!(told["layout"]["devices"], 1);
+}
+
+#[test]
+fn what_is_not_known_of_the_disk_is_said() {
+    let mut snapshot = snapshot();
+    snapshot["runtime"] =
+        json!({"found": null, "tried": [{"source": "a socket", "reason": "absent"}]});
+    snapshot["statsSummary"] = silent();
+    snapshot.as_object_mut().expect("a snapshot").remove("folders");
+    explain(&stored(&snapshot), "--disk").shows(str![[r#"
+JUDGED        unknown
+              unknown: a socket: absent
+NODEFS        unknown: not looked for
+IMAGEFS       unknown: not looked for
+CONTAINERFS   unknown: a socket: absent
+SO            what eviction makes of it depends on what is not known
+
+WHAT              SIZE      FOLDER   NOTE
+images            unknown   -        on a device that is not known; a socket: absent
+writable layers   unknown   -        on a device that is not known; a socket: absent
+logs              unknown   -        on a device that is not known; not looked for
+the kubelet       unknown   -        on a device that is not known; not looked for
+the rest          unknown   -        nobody accounts for it
+
+WHO SAYS                      CAPACITY   AVAILABLE   USED   MEASURED
+statfs                        -          -           -      unknown: not looked for
+ImageFsInfo                   -          -           -      unknown: a socket: absent
+the blocks of the folder      -          -           -      unknown: not looked for
+the kubelet's stats summary   -          -           -      unknown: not looked for
+
+EVICTION SIGNAL          SEES IMAGES   THRESHOLDS   REMOVES FIRST
+nodefs.available         ?             hard 10%     ?
+nodefs.inodesFree        ?             hard 5%      ?
+imagefs.available        ?             hard 15%     ?
+imagefs.inodesFree       ?             hard 5%      ?
+containerfs.available    ?             ?            ?
+containerfs.inodesFree   ?             ?            ?
+--- stderr
+warning: the container runtime could not be asked; name it with --runtime-endpoint
+  a socket: absent
+missing: the image file system: a socket: absent
+missing: images: a socket: absent
+missing: writable layers: a socket: absent
+missing: logs: not looked for
+missing: the kubelet: not looked for
+missing: statfs: not looked for
+missing: ImageFsInfo: a socket: absent
+missing: the blocks of the folder: not looked for
+missing: the kubelet's stats summary: not looked for
+--- exit 3
+
+"#]]);
+}
+
+#[test]
+fn it_is_about_an_image_or_the_disk() {
+    let folder = stored(&snapshot());
+    for line in ["", "nginx --disk", "--disk --at-usage 90%"] {
+        let ran = explain(&folder, line).run();
+        assert_eq!((ran.code, &*ran.stdout), (2, ""), "{line}: {}", ran.stderr);
+    }
+}

@@ -196,7 +196,6 @@ impl Wants {
     };
 
     /// What the use of the disk needs.
-    #[cfg_attr(not(test), expect(dead_code, reason = "kq gc asks for it"))]
     pub const GC_DISK: Self = Self {
         runtime: RuntimeWants {
             images: true,
@@ -204,7 +203,9 @@ impl Wants {
             writable_layers: true,
             ..Self::NAMES.runtime
         },
+        node: true,
         folders: FoldersWanted::Usage,
+        stats_summary: true,
         ..Self::NAMES
     };
 
@@ -409,7 +410,7 @@ mod tests {
             ("gc plan", Wants::GC_PLAN, "folders records statuses"),
             ("gc policy", Wants::GC_POLICY, ""),
             ("gc images", Wants::GC_IMAGES, "records statuses"),
-            ("gc disk", Wants::GC_DISK, "folders usage"),
+            ("gc disk", Wants::GC_DISK, "folders usage summary"),
         ] {
             let mut left = all.clone();
             wants.restrict(&mut left, &[]);
