@@ -39,6 +39,7 @@ const LISTS: RuntimeWants = RuntimeWants {
     container_statuses: StatusWants::None,
     writable_layers: false,
     image_storage: false,
+    sandbox_image: false,
 };
 
 fn hash(number: usize) -> String {

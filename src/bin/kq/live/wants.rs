@@ -86,6 +86,7 @@ impl Wants {
             container_statuses: StatusWants::None,
             writable_layers: false,
             image_storage: false,
+            sandbox_image: false,
             ..RuntimeWants::ALL
         },
         tree: Some(TreeDetail { usage: false, processes: false }),
@@ -110,6 +111,7 @@ impl Wants {
             container_statuses: StatusWants::ImageVolumes,
             writable_layers: false,
             image_storage: true,
+            sandbox_image: false,
         },
         tree: None,
         state_files: false,
@@ -131,8 +133,20 @@ impl Wants {
             container_statuses: StatusWants::None,
             writable_layers: false,
             image_storage: false,
+            sandbox_image: false,
         },
         folders: FoldersWanted::None,
+        image_records: false,
+        ..Self::GC_PLAN
+    };
+
+    /// What judging the settings of garbage collection needs.
+    pub const GC_LINT: Self = Self {
+        runtime: RuntimeWants {
+            image_storage: false,
+            sandbox_image: true,
+            ..Self::GC_PLAN.runtime
+        },
         image_records: false,
         ..Self::GC_PLAN
     };
@@ -144,6 +158,7 @@ impl Wants {
             image_filesystems: false,
             container_statuses: StatusWants::All,
             image_storage: false,
+            sandbox_image: false,
             ..Self::GC_PLAN.runtime
         },
         folders: FoldersWanted::None,
@@ -171,6 +186,7 @@ impl Wants {
             container_statuses: StatusWants::None,
             writable_layers: false,
             image_storage: false,
+            sandbox_image: false,
         },
         tree: None,
         state_files: false,
@@ -275,6 +291,9 @@ fn restrict_runtime(wants: RuntimeWants, facts: &mut RuntimeFacts) {
     }
     if !wants.image_storage {
         facts.image_storage = Sought::default();
+    }
+    if !wants.sandbox_image {
+        facts.sandbox_image = Sought::default();
     }
 }
 
