@@ -15,6 +15,7 @@ use kq::image_gc::cycle::ImageFs;
 use kq::image_gc::plan::{Basis, ImageGcPlan, Inputs, Trigger, plan};
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::image_gc::uses::Uses;
+use kq::k8s::pod::Pod;
 use kq::k8s::quantity::Quantity;
 use std::collections::BTreeSet;
 
@@ -122,10 +123,10 @@ pub fn plan_collection(
         kept,
     });
     planned.basis.warnings.extend(node.notes.iter().cloned());
-    if trigger == Trigger::Eviction
-        && let Some(reason) =
-            incomplete(&node.snapshot.pods, &node.pods(), node.snapshot.runtime.value())
-    {
+    if trigger == Trigger::Eviction && !has_all_pods(node, &node.pods()) {
+        let of_runtime = node.snapshot.runtime.value();
+        let reason = incomplete(&node.snapshot.pods, &node.pods(), of_runtime);
+        let reason = reason.unwrap_or_else(|| "nobody who knows all of them was asked".to_owned());
         planned.basis.missing.push(format!(
             "not all pods are known, so the dead containers of the others are taken to stay: \
              {reason}"
@@ -201,8 +202,7 @@ pub fn collected_containers(node: &GcNode, trigger: GcTrigger) -> Result<Contain
         Failure::missing(anyhow!("the sandboxes could not be listed: {reason}"))
     })?;
     let pods = node.pods();
-    let is_complete =
-        incomplete(&node.snapshot.pods, &pods, node.snapshot.runtime.value()).is_none();
+    let is_complete = has_all_pods(node, &pods);
     let uids = containers.iter().map(|container| container.pod_uid.as_str());
     let uids: BTreeSet<&str> =
         uids.chain(sandboxes.iter().map(|sandbox| sandbox.uid.as_str())).collect();
@@ -221,6 +221,14 @@ pub fn collected_containers(node: &GcNode, trigger: GcTrigger) -> Result<Contain
     };
     containers::plan(&container_policy(node), &state, trigger, &Failures::default())
         .map_err(Failure::usage)
+}
+
+/// Tells whether a pod that is not known is gone. A list that never has all pods tells that of none: after
+/// a reboot nothing runs yet, and the pods that are about to start again look like those that are gone.
+fn has_all_pods(node: &GcNode, pods: &[&Pod]) -> bool {
+    let found = node.snapshot.pods.value();
+    found.is_some_and(|found| found.source.is_complete())
+        && incomplete(&node.snapshot.pods, pods, node.snapshot.runtime.value()).is_none()
 }
 
 /// Returns the ids of the containers that go.

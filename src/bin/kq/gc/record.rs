@@ -163,7 +163,8 @@ fn line(stored: &ImageRecords) -> String {
 
 fn parse_interval(text: &str) -> Result<Duration, String> {
     let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
-    let longest = kq::image_gc::record::LONGEST_GAP;
+    // What a look takes comes on top: at the limit itself each look would be after a gap.
+    let longest = GoDuration(kq::image_gc::record::LONGEST_GAP.0 - GoDuration::MINUTE.0);
     match u64::try_from(duration.0) {
         Ok(nanoseconds) if nanoseconds >= 1_000_000_000 && duration <= longest => {
             Ok(Duration::from_nanos(nanoseconds))
