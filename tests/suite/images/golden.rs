@@ -1,7 +1,7 @@
 //! Every command about garbage collection, before each pass, in every format.
 
 use super::stored::{PASSES, folder, records, snapshot};
-use crate::cli::{folder_with, kq, matches};
+use crate::cli::{folder_with, kq, matches, repository};
 use snapbox::Data;
 
 /// The commands, and the formats of each.
@@ -42,10 +42,19 @@ fn answers_before_each_pass_are_as_they_were() {
     }
 }
 
+/// When `kq gc record` looked, in the records that are made up.
+const LOOKS: [&str; 4] = ["12:04:20", "12:05:26", "12:09:26", "12:13:26"];
+
+#[test]
+fn the_example_is_what_the_recording_says() {
+    // So that the commands in the README have something to free.
+    let example = repository().join("examples/images/snapshot.json");
+    matches(snapshot(PASSES[1].1, Some(records(&LOOKS))), Data::read_from(&example, None));
+}
+
 #[test]
 fn answers_with_records_are_as_they_were() {
-    let times = ["12:04:20", "12:05:26", "12:09:26", "12:13:26"];
-    let node = folder_with(&[("snapshot.json", snapshot(PASSES[1].1, Some(records(&times))))]);
+    let node = folder_with(&[("snapshot.json", snapshot(PASSES[1].1, Some(records(&LOOKS))))]);
     for format in ["table", "wide", "json"] {
         let line = format!("gc dry-run --snapshot snapshot.json -o {format}");
         let file = folder().join("golden").join(format!("records.{format}.txt"));
