@@ -25,10 +25,21 @@ pub mod doctor;
 mod explain;
 /// A node in a temporary folder.
 pub mod fake_node;
+/// `kq gc apply` on runtimes that lie, hang, die and change.
+#[cfg(feature = "cri")]
+mod gc_apply;
 /// `kq gc explain`
 mod gc_explain;
+/// `kq gc record`
+#[cfg(feature = "cri")]
+mod gc_record;
+/// `kq gc watch`
+#[cfg(feature = "cri")]
+mod gc_watch;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
+/// A run that is met half-way.
+pub mod half_way;
 /// Sources that do not answer.
 mod live_faults;
 /// A node in a folder.
