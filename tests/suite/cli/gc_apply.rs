@@ -420,6 +420,39 @@ fn what_is_not_known_or_cannot_go_is_no_success() {
 }
 
 #[test]
+fn pods_that_nobody_was_asked_about_are_not_gone() {
+    let ended = v1::Container {
+        state: v1::ContainerState::ContainerExited as i32,
+        labels: [("io.kubernetes.pod.uid".to_owned(), "of-the-api-server".to_owned())].into(),
+        ..container("x", "a")
+    };
+    let node =
+        Node::new(Changing::new(World { containers: vec![ended], ..five() }, |_, _| None), PLAIN);
+    let config = r#"{"kind": "KubeletConfiguration", "staticPodPath": "/manifests",
+        "apiVersion": "kubelet.config.k8s.io/v1beta1"}"#;
+    std::fs::write(node.folder.path().join("kubelet.json"), config).expect("a file");
+    let manifests = node.folder.path().join("root/manifests");
+    std::fs::create_dir(&manifests).expect("a folder");
+    std::fs::write(manifests.join("proxy.yaml"), super::made_up_node::MANIFEST).expect("a file");
+    let list = |flags: &str| {
+        let mut arguments = node.arguments("gc dry-run --trigger eviction -o name");
+        let pods = arguments.iter().position(|it| it == "--pods").expect("there is one");
+        if !flags.is_empty() {
+            arguments.drain(pods..pods + 2);
+            arguments.extend(flags.split(' ').map(str::to_owned));
+        }
+        let run = kq("").within(node.folder.path());
+        let ran = arguments.into_iter().fold(run, |run, argument| run.arg(argument)).run();
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        (ran.stdout.replace('\n', ""), ran.stderr)
+    };
+    assert_eq!(list("").0, "abcde", "a list of all pods has none that uses it");
+    let (ids, said) = list("--pods-from static");
+    assert_eq!(ids, "bcde", "after a reboot nothing runs yet: {said}");
+    assert!(said.contains("not all pods are known"), "{said}");
+}
+
+#[test]
 fn two_at_a_time_remove_each_image_once_and_both_succeed() {
     let node = Node::new(Changing::new(five(), |_, _| None), PLAIN);
     let line = "gc apply --yes --at-usage 99% --image-fs-capacity 20Gi";

@@ -65,8 +65,8 @@ fn what_is_recorded_once_is_read_and_narrows_verdicts() {
     };
     let certainty = |plan: &Value, id: &str| {
         let items = plan["items"].as_array().expect("items").iter();
-        let item = items.filter(|item| item["id"] == id).map(|item| item["certainty"].clone());
-        item.last().expect("it is listed")
+        let mut item = items.filter(|item| item["id"] == id).map(|item| item["certainty"].clone());
+        item.next().expect("it is listed")
     };
     records["unbrokenSince"] = json!(at(120));
     for image in records["images"].as_array_mut().expect("images") {

@@ -197,7 +197,7 @@ fn what_is_to_be_kept_is_and_no_more_go_than_allowed(node: &ImageNode) {
     let keep = before[first].repo_tags.first().unwrap_or(first);
     let ran = run(node, &format!("gc apply --yes {line} --max 1 --keep '^{keep}$' -o json"));
     assert_eq!(ran.code, 1, "less than was wanted: {}", ran.text());
-    assert_eq!(removed(&parsed(&ran)), [second.clone()]);
+    assert_eq!(removed(&parsed(&ran)), std::slice::from_ref(second));
     only_these_went(node, &before, std::slice::from_ref(second));
 }
 
