@@ -10,6 +10,9 @@
 #[expect(dead_code, reason = "it answers more than is asked here")]
 #[path = "../tests/suite/edges/cri/fake.rs"]
 mod fake;
+#[expect(dead_code, reason = "nothing changes here")]
+#[path = "../tests/suite/edges/cri/world.rs"]
+mod world;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fake::{Answers, Server};

@@ -14,6 +14,8 @@
 pub mod apply;
 pub mod apply_report;
 pub mod certainty;
+#[cfg(test)]
+mod changing_world;
 pub mod containers;
 pub mod cycle;
 pub mod disk;

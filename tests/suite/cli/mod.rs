@@ -27,10 +27,22 @@ mod explain;
 pub mod fake_node;
 /// `kq gc dry-run`
 mod gc_dry_run;
+/// `kq gc apply` on runtimes that lie, hang, die and change.
+#[cfg(feature = "cri")]
+mod gc_apply;
 /// `kq gc explain`
 mod gc_explain;
+/// `kq gc record`
+#[cfg(feature = "cri")]
+mod gc_record;
+/// `kq gc watch`
+#[cfg(feature = "cri")]
+mod gc_watch;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
+/// A run that is met half-way.
+#[cfg(feature = "cri")]
+pub mod half_way;
 /// Sources that do not answer.
 mod live_faults;
 /// A node in a folder.

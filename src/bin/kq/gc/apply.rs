@@ -68,12 +68,19 @@ pub struct Act {
 }
 
 impl Act {
-    /// Returns the ids of the images that are to be kept.
+    /// Returns the ids of the images that are to be kept: those that match, and those that the runtime lists
+    /// more than once and not always as pinned, of which the kubelet believes the last.
     pub fn kept(&self, node: &GcNode) -> Result<BTreeSet<String>, Failure> {
+        let images = node.images()?;
         let matches = |text: &String| self.keep.iter().any(|regex| regex.is_match(text));
-        let kept = node.images()?.iter().filter(|image| {
+        let of = |is_pinned: bool| -> BTreeSet<&String> {
+            images.iter().filter(|image| image.pinned == is_pinned).map(|image| &image.id).collect()
+        };
+        let (pinned, others) = (of(true), of(false));
+        let kept = images.iter().filter(|image| {
             let names = image.repo_tags.iter().chain(&image.repo_digests);
-            names.chain([&image.id]).any(matches)
+            let is_both = pinned.contains(&image.id) && others.contains(&image.id);
+            is_both || names.chain([&image.id]).any(matches)
         });
         Ok(kept.map(|image| image.id.clone()).collect())
     }
@@ -136,7 +143,8 @@ impl Args {
         if self.dry_run || (list.is_empty() && containers == 0) {
             let target = target(&plan);
             self.end(&ImageGcApply::new(plan.at, &list, target, None), false)?;
-            let is_short = !self.dry_run && target.is_some_and(|target| target > 0);
+            let is_short = target.is_some_and(|target| target > 0) || plan.outcome.error.is_some();
+            let is_short = is_short && !self.dry_run;
             return Ok(if is_short { Code::No } else { Code::Answered });
         }
         if !self.yes {
@@ -173,7 +181,7 @@ impl Args {
             Ok(())
         };
         if let Some(reason) = &report.stopped {
-            note("stopped", &format!("the runtime does not answer any more: {reason}"));
+            note("stopped", &format!("twice in a row nobody could say what is used: {reason}"));
         }
         match is_done {
             // What was done was done, whether or not anybody reads it; the exit code says how it went.

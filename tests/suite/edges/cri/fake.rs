@@ -1,5 +1,6 @@
 //! Runtimes that are made up: a gRPC server that answers what it is told, and sockets that misbehave.
 
+use super::world::Changing;
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
@@ -46,6 +47,8 @@ pub struct Answers {
     pub calls: Arc<Mutex<Vec<String>>>,
     /// `ListContainers` is never answered.
     pub is_stuck: bool,
+    /// Images and containers that come and go; it answers for them where it is there.
+    pub world: Option<Changing>,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -57,7 +60,8 @@ fn answer<T: Clone>(known: &Option<T>) -> Answer<T> {
 impl Answers {
     /// Takes note of a call, and refuses it where that is what was told.
     async fn take(&self, call: String) -> Result<(), Status> {
-        let refusal = self.refusals.get(&call).cloned();
+        let told = self.world.as_ref().map(|world| world.turn(&call));
+        let refusal = told.flatten().or_else(|| self.refusals.get(&call).cloned());
         self.calls.lock().expect("no test panics with it").push(call);
         match refusal {
             Some(status) if status.code() == Code::Cancelled => {
@@ -111,6 +115,10 @@ impl RuntimeService for Answers {
         if self.is_stuck {
             std::future::pending::<()>().await;
         }
+        if let Some(world) = &self.world {
+            self.take("ListContainers".to_owned()).await?;
+            return Ok(Response::new(world.containers()));
+        }
         answer(&self.containers)
     }
 
@@ -127,6 +135,9 @@ impl RuntimeService for Answers {
     ) -> Answer<ContainerStatusResponse> {
         let id = request.into_inner().container_id;
         self.take(format!("ContainerStatus {id}")).await?;
+        if let Some(world) = &self.world {
+            return world.container_status(&id).map(Response::new);
+        }
         let known = self.statuses.get(&id).cloned();
         known.map(Response::new).ok_or_else(|| Status::not_found(format!("no container {id:?}")))
     }
@@ -168,6 +179,10 @@ impl RuntimeService for Answers {
 #[async_trait]
 impl ImageService for Answers {
     async fn list_images(&self, _: Request<ListImagesRequest>) -> Answer<ListImagesResponse> {
+        if let Some(world) = &self.world {
+            self.take("ListImages".to_owned()).await?;
+            return Ok(Response::new(world.images()));
+        }
         answer(&self.images)
     }
 
@@ -177,6 +192,9 @@ impl ImageService for Answers {
     ) -> Answer<ImageStatusResponse> {
         let id = request.into_inner().image.unwrap_or_default().image;
         self.take(format!("ImageStatus {id}")).await?;
+        if let Some(world) = &self.world {
+            return Ok(Response::new(world.image_status(&id)));
+        }
         let known = self.images.iter().flat_map(|list| &list.images);
         let image = known.clone().find(|image| image.id == id).cloned();
         Ok(Response::new(ImageStatusResponse { image, ..ImageStatusResponse::default() }))
@@ -188,6 +206,7 @@ impl ImageService for Answers {
     ) -> Answer<RemoveImageResponse> {
         let id = request.into_inner().image.unwrap_or_default().image;
         self.take(format!("RemoveImage {id}")).await?;
+        self.world.iter().for_each(|world| world.remove_image(&id));
         Ok(Response::new(RemoveImageResponse {}))
     }
 

@@ -32,3 +32,6 @@ mod storage;
 /// What the removal of images frees, as a real containerd does it.
 #[cfg(feature = "cri")]
 mod storage_freed;
+/// A made-up runtime whose images and containers come and go.
+#[cfg(feature = "cri")]
+pub mod world;

@@ -1,9 +1,10 @@
 //! `kq gc dry-run`, `apply` and `images` on real containerds: what is predicted goes, and nothing else.
 
+use super::node::text;
 use super::{ImageNode, UserState, on_each};
 use crate::cli::{Ran, kq};
 use kq::edge::cri::v1;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the file system itself may use for its own, beside what is stored.
@@ -15,6 +16,37 @@ const LONG_UP: &str = "--kubelet-start 1h --set imageMinimumGCAge=10m";
 /// The pods with what has become of them.
 const PODS: &[(&str, &str)] =
     &[("serving", "Running"), ("done", "Succeeded"), ("starting", "Pending")];
+
+/// What the kubelet of these nodes is told.
+const CONFIG: &str =
+    r#"{"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}"#;
+
+impl ImageNode {
+    /// Returns the arguments of `kq LINE` on this node, with pods of which each has a phase.
+    pub fn arguments(&self, line: &str, pods: &[(&str, &str)]) -> Vec<String> {
+        let (config, list) = (self.folder.join("kubelet.json"), self.folder.join("pods.json"));
+        std::fs::write(&config, CONFIG).expect("a file can be written");
+        let pod = |(name, phase): &(&str, &str)| {
+            json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": name, "namespace": "gc", "uid": format!("uid-of-{name}")},
+                "spec": {"containers": [{"name": name, "image": name}]},
+                "status": {"phase": phase},
+            })
+        };
+        let items: Vec<Value> = pods.iter().map(pod).collect();
+        let items = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+        std::fs::write(&list, items).expect("a file can be written");
+        let mut arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+        option("--runtime-endpoint", self.endpoint());
+        option("--kubelet-config", text(&config));
+        option("--pods", text(&list));
+        option("--kubelet-version", "1.36".to_owned());
+        option("--timeout", "30s".to_owned());
+        arguments
+    }
+}
 
 #[test]
 fn what_is_predicted_goes_and_nothing_else() {
@@ -38,7 +70,7 @@ fn run(node: &ImageNode, line: &str) -> Ran {
     arguments.fold(kq(line), |run, argument| run.arg(argument)).run()
 }
 
-fn json(ran: &Ran) -> Value {
+fn parsed(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
 }
 
@@ -80,7 +112,7 @@ fn only_these_went(node: &ImageNode, before: &BTreeMap<String, v1::Image>, gone:
 }
 
 fn users_and_pins_are_listed(node: &ImageNode) {
-    let list = json(&run(node, "gc images -o json"));
+    let list = parsed(&run(node, "gc images -o json"));
     let items = list["items"].as_array().expect("there are images");
     assert_eq!(items.len(), node.images().len());
     let of = |name: &str| {
@@ -113,7 +145,7 @@ fn nothing_goes_that_is_too_young(node: &ImageNode) {
 
 fn space_is_freed_as_predicted(node: &ImageNode) {
     let before = node.images();
-    let plan = json(&run(node, &format!("gc dry-run {LONG_UP} -o json")));
+    let plan = parsed(&run(node, &format!("gc dry-run {LONG_UP} -o json")));
     let goes = predicted(&plan);
     assert!(goes.len() > 2, "{plan}");
     for name in ["two-tags", "app-2", "db"] {
@@ -125,7 +157,7 @@ fn space_is_freed_as_predicted(node: &ImageNode) {
     let ran = run(node, &format!("gc apply --yes {LONG_UP} -o json"));
     let after = node.disk();
     assert_eq!(ran.code, 0, "{}", ran.text());
-    let report = json(&ran);
+    let report = parsed(&ran);
     assert_eq!(removed(&report), goes);
     only_these_went(node, &before, &goes);
     let names = node.ctr(&["images", "ls", "-q"]);
@@ -149,7 +181,7 @@ fn space_is_freed_as_predicted(node: &ImageNode) {
     assert!(real.abs_diff(measured) < OWN, "said {real}, measured {measured}");
     assert!(told.abs_diff(measured) < OWN, "told {told}, measured {measured}");
 
-    let again = json(&run(node, &format!("gc dry-run {LONG_UP} -o json")));
+    let again = parsed(&run(node, &format!("gc dry-run {LONG_UP} -o json")));
     assert_eq!(again["run"]["wantsSpace"], false, "{again}");
     assert_eq!(predicted(&again), Vec::<String>::new());
     let ran = run(node, &format!("gc apply --yes {LONG_UP}"));
@@ -160,24 +192,24 @@ fn space_is_freed_as_predicted(node: &ImageNode) {
 fn what_is_to_be_kept_is_and_no_more_go_than_allowed(node: &ImageNode) {
     let before = node.images();
     let line = format!("--at-usage 99% {LONG_UP}");
-    let goes = predicted(&json(&run(node, &format!("gc dry-run {line} -o json"))));
+    let goes = predicted(&parsed(&run(node, &format!("gc dry-run {line} -o json"))));
     let [first, second, ..] = &goes[..] else { panic!("{goes:?}") };
     let keep = before[first].repo_tags.first().unwrap_or(first);
     let ran = run(node, &format!("gc apply --yes {line} --max 1 --keep '^{keep}$' -o json"));
     assert_eq!(ran.code, 1, "less than was wanted: {}", ran.text());
-    assert_eq!(removed(&json(&ran)), [second.clone()]);
+    assert_eq!(removed(&parsed(&ran)), std::slice::from_ref(second));
     only_these_went(node, &before, std::slice::from_ref(second));
 }
 
 fn under_pressure_containers_go_before_their_images(node: &ImageNode, ended: &str) {
     let before = node.images();
     let line = format!("--trigger eviction {LONG_UP}");
-    let plan = json(&run(node, &format!("gc dry-run {line} -o json")));
+    let plan = parsed(&run(node, &format!("gc dry-run {line} -o json")));
     let goes = predicted(&plan);
     assert!(goes.contains(&node.made("app-2").id), "only a dead container uses it: {plan}");
     let ran = run(node, &format!("gc apply --yes {line} -o json"));
     assert_eq!(ran.code, 0, "{}", ran.text());
-    let report = json(&ran);
+    let report = parsed(&ran);
     assert_eq!(removed(&report), goes);
     let containers = report["containers"].as_array().expect("containers went").iter();
     let containers: Vec<_> = containers.map(|it| (&it["id"], &it["result"])).collect();

@@ -21,8 +21,6 @@ mod containerd;
 mod disk;
 /// `kq gc`: what is said goes, and nothing else.
 mod gc;
-/// A run of kq that is met half-way.
-mod half_way;
 /// The runtime lists what was made.
 mod listed;
 /// A node with images.

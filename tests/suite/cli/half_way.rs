@@ -1,44 +1,11 @@
 //! Runs of kq that are met half-way: at a question, or in the middle of what they do.
 
-use super::ImageNode;
-use super::node::text;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
-
-/// What the kubelet of these nodes is told.
-const CONFIG: &str =
-    r#"{"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}"#;
-
-impl ImageNode {
-    /// Returns the arguments of `kq LINE` on this node, with pods of which each has a phase.
-    pub fn arguments(&self, line: &str, pods: &[(&str, &str)]) -> Vec<String> {
-        let (config, list) = (self.folder.join("kubelet.json"), self.folder.join("pods.json"));
-        std::fs::write(&config, CONFIG).expect("a file can be written");
-        let pod = |(name, phase): &(&str, &str)| {
-            json!({
-                "apiVersion": "v1", "kind": "Pod",
-                "metadata": {"name": name, "namespace": "gc", "uid": format!("uid-of-{name}")},
-                "spec": {"containers": [{"name": name, "image": name}]},
-                "status": {"phase": phase},
-            })
-        };
-        let items: Vec<Value> = pods.iter().map(pod).collect();
-        let items = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
-        std::fs::write(&list, items).expect("a file can be written");
-        let mut arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
-        option("--runtime-endpoint", self.endpoint());
-        option("--kubelet-config", text(&config));
-        option("--pods", text(&list));
-        option("--kubelet-version", "1.36".to_owned());
-        option("--timeout", "30s".to_owned());
-        arguments
-    }
-}
 
 /// A run whose standard output holds one line: it waits with each until the one before was read.
 pub struct HalfWay {
@@ -116,6 +83,12 @@ impl HalfWay {
     pub fn answer(&mut self, answer: &str) {
         let terminal = self.terminal.as_mut().expect("there is a terminal");
         writeln!(terminal, "{answer}").expect("it can be answered");
+    }
+
+    /// Interrupts it, as a person at a terminal does.
+    pub fn interrupt(&mut self) {
+        let process = Pid::from_child(&self.child);
+        kill_process(process, Signal::INT).expect("it runs");
     }
 
     /// Kills it.
