@@ -11,7 +11,7 @@ use crate::image_gc::certainty::{Certainty, Outlook, Passes, age_pass_runs, outl
 use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Considered, Cycle, ImageFs, Record, Records, SpaceVerdict,
-    World, delete_unused_images, garbage_collect, image_key,
+    World, delete_unused_images, garbage_collect, image_key, look_at_images,
 };
 use crate::image_gc::knowledge::{Answer, Basis as Known_, Known, Sources};
 use crate::image_gc::policy::ImageGcPolicy;
@@ -47,8 +47,27 @@ pub struct Inputs<'a> {
     pub storage: &'a Sought<ImageStorage>,
     /// The dead containers that go first.
     pub containers: Option<ContainerGcPlan>,
+    /// What disk pressure wants; `None`: every image that is not in use.
+    pub reclaim: Option<Reclaim>,
     /// The ids of images that somebody wants kept, whatever the kubelet would do.
     pub kept: &'a BTreeSet<String>,
+}
+
+/// What disk pressure wants of the images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reclaim {
+    /// That those not in use go.
+    pub images: bool,
+    /// Why, a sentence each.
+    pub because: Vec<String>,
+}
+
+impl Inputs<'_> {
+    /// Tells whether disk pressure leaves the images alone.
+    pub(super) fn spares_images(&self) -> bool {
+        let reclaim = self.reclaim.as_ref().filter(|_| self.trigger == Trigger::Eviction);
+        reclaim.is_some_and(|reclaim| !reclaim.images)
+    }
 }
 
 /// Plans a collection.
@@ -72,10 +91,12 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     };
     let mut remove = |_: &Candidate| Ok(());
     let done = match inputs.trigger {
+        Trigger::Eviction if inputs.spares_images() => look_at_images(&mut records, cycle, world),
         Trigger::Eviction => delete_unused_images(&mut records, cycle, world, &mut remove),
         _ => garbage_collect(&mut records, cycle, world, &mut remove),
     };
     let amount = match inputs.trigger {
+        Trigger::Eviction if inputs.spares_images() => None,
         Trigger::Eviction => Some(i64::MAX),
         Trigger::Periodic => done.amount,
         Trigger::Age => None,

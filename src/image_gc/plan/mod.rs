@@ -6,7 +6,7 @@ mod reasons;
 mod report;
 mod view;
 
-pub use build::{Inputs, plan};
+pub use build::{Inputs, Reclaim, plan};
 pub use item::{PlannedImage, Verdict};
 pub use report::{Basis, Freed, ImageGcPlan, KubeletStart, Outcome, Run, Trigger};
 pub use view::{names, short, size, summary, table, wide};

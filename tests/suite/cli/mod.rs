@@ -25,6 +25,8 @@ pub mod doctor;
 mod explain;
 /// A node in a temporary folder.
 pub mod fake_node;
+/// `kq gc dry-run --trigger eviction`
+mod gc_eviction;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
 /// Sources that do not answer.

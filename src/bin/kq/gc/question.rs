@@ -2,20 +2,24 @@
 //! that follows.
 
 use super::node::{GcNode, GcNodeArgs};
+use super::pressure::PressureFacts;
 use crate::exit::{Failure, note, warn};
 use crate::live::Wants;
 use anyhow::anyhow;
 use clap::ValueEnum;
+use kq::eviction::Pressure;
+use kq::eviction::pressure_view::follows;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::live::incomplete;
 use kq::image_gc::containers::{
     self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
 };
 use kq::image_gc::cycle::ImageFs;
-use kq::image_gc::plan::{ImageGcPlan, Inputs, Trigger, plan};
+use kq::image_gc::plan::{ImageGcPlan, Inputs, Reclaim, Trigger, plan};
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::image_gc::uses::Uses;
 use kq::k8s::quantity::Quantity;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Which collection is asked about.
@@ -44,7 +48,7 @@ pub enum TriggerArg {
     Periodic,
     /// The part of the loop that removes what is too old
     Age,
-    /// Disk pressure: dead containers, then every image that is not in use
+    /// Disk pressure: what the kubelet would reclaim for it now, or else if there were any
     Eviction,
 }
 
@@ -58,33 +62,60 @@ impl From<TriggerArg> for Trigger {
     }
 }
 
+/// A plan, and the pressure that it follows from where it is about pressure.
+#[derive(Debug, Serialize)]
+pub struct Planned {
+    /// What goes and what stays.
+    #[serde(flatten)]
+    pub plan: ImageGcPlan,
+    /// What the eviction manager makes of the disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Pressure>,
+}
+
+/// What a plan under disk pressure cannot say.
+const LOGS: &str = "folders of logs: the kubelet removes those of pods that are gone along with dead \
+                    containers; kq does not look at them, and kq gc apply leaves them";
+
 impl Question {
     /// Gathers everything that a plan rests on.
     pub fn gather(&self) -> Result<GcNode, Failure> {
-        self.node.gather(Wants::GC_PLAN)
+        self.node.gather(match self.trigger {
+            TriggerArg::Eviction => Wants::GC_EVICTION,
+            TriggerArg::Periodic | TriggerArg::Age => Wants::GC_PLAN,
+        })
     }
 
     /// Plans the collection on a node.
-    pub fn plan(&self, node: &GcNode) -> Result<ImageGcPlan, Failure> {
+    pub fn plan(&self, node: &GcNode) -> Result<Planned, Failure> {
         self.plan_without(node, &BTreeSet::new())
     }
 
     /// Plans the collection on a node, as if images with these ids could not go.
-    pub fn plan_without(
-        &self,
-        node: &GcNode,
-        kept: &BTreeSet<String>,
-    ) -> Result<ImageGcPlan, Failure> {
+    pub fn plan_without(&self, node: &GcNode, kept: &BTreeSet<String>) -> Result<Planned, Failure> {
         let policy = checked(node)?;
         let (images, _) = (node.images()?, node.containers()?);
         let runtime = node.runtime()?;
         let rules = node.kubelet.rules;
         let all = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
         let trigger = Trigger::from(self.trigger);
-        let containers = match trigger {
-            Trigger::Eviction => Some(dead_containers(node)?),
+        let image_fs = self.image_fs(node);
+        let facts = match trigger {
+            Trigger::Eviction => {
+                let assumed = image_fs.as_ref().ok().filter(|_| self.at_usage.is_some());
+                Some(PressureFacts::of(node, assumed.map(|(fs, _)| *fs))?)
+            }
             _ => None,
         };
+        let pressure = facts.as_ref().map(|facts| facts.pressure(None));
+        let containers = match &pressure {
+            Some(pressure) if pressure.reclaims.containers => Some(dead_containers(node)?),
+            _ => None,
+        };
+        let reclaim = pressure.map(|pressure| Reclaim {
+            images: pressure.reclaims.images,
+            because: pressure.decision,
+        });
         let gone: BTreeSet<&str> = containers.iter().flat_map(removed).collect();
         let left = Uses::of(runtime, &node.workloads, rules, &gone);
         let mut planned = plan(Inputs {
@@ -97,9 +128,10 @@ impl Question {
             images,
             uses: &left,
             uses_before: &all,
-            image_fs: self.image_fs(node),
+            image_fs,
             storage: &runtime.image_storage,
             containers,
+            reclaim,
             kept,
         });
         planned.basis.warnings.extend(node.notes.iter().cloned());
@@ -112,7 +144,15 @@ impl Question {
                  {reason}"
             ));
         }
-        Ok(planned)
+        let pressure = facts.map(|facts| facts.pressure(Some(facts.reclaimed(&planned))));
+        if let Some(pressure) = &pressure {
+            planned.outcome.follows.extend(follows(pressure));
+            planned.basis.missing.extend(pressure.missing.iter().cloned());
+            if planned.containers.is_some() {
+                planned.basis.missing.push(LOGS.to_owned());
+            }
+        }
+        Ok(Planned { plan: planned, pressure })
     }
 
     /// Returns the image file system: as it is said to be, else as it is.
