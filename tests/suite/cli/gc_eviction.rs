@@ -207,6 +207,7 @@ missing: when images were first found and last used: only the kubelet knows; kq 
 missing: what the kubelet measures is not known, so memory and processes, which come before disks or beside them, are taken not to be short, and limits of local storage not to be exceeded: https://127.0.0.1:10250/stats/summary: refused
 missing: folders of logs: the kubelet removes those of pods that are gone along with dead containers; kq does not look at them, and kq gc apply leaves them
 --- exit 0
+
 "#]]);
 }
 
@@ -226,7 +227,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
     // code, part of the last outcome.
     let rows = [
         (
-            "enough",
+            "enough, if the image goes",
             Node { disks: full(12), stats: told.stats.clone(), ..Node::default() },
             "",
             "crossed: imagefs.available 12Gi, threshold 15% of 100Gi = 15Gi; dead containers are removed, \
@@ -241,11 +242,11 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             Node {
                 disks: full(12),
                 stats: told.stats.clone(),
-                config: json!({"imageMinimumGCAge": "1ns"}),
+                config: json!({"evictionHard": {"imagefs.available": "13Gi"}}),
                 ..Node::default()
             },
             "",
-            "crossed: imagefs.available 12Gi",
+            "crossed: imagefs.available 12Gi, threshold 13Gi; dead containers",
             "removedForSpace",
             true,
             0,
