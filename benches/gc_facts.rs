@@ -39,6 +39,7 @@ const LISTS: RuntimeWants = RuntimeWants {
     container_statuses: StatusWants::None,
     writable_layers: false,
     image_storage: false,
+    sandbox_image: false,
 };
 
 fn hash(number: usize) -> String {
@@ -86,13 +87,6 @@ fn answers() -> Answers {
             ("io.kubernetes.pod.namespace", "default".to_owned()),
             ("io.kubernetes.pod.uid", uid(number / 3)),
         ]),
-        annotations: map(&[
-            ("io.kubernetes.container.hash", "1a2b3c4d".to_owned()),
-            ("io.kubernetes.container.restartCount", "1".to_owned()),
-            ("io.kubernetes.container.terminationMessagePath", "/dev/termination-log".to_owned()),
-            ("io.kubernetes.container.terminationMessagePolicy", "File".to_owned()),
-            ("io.kubernetes.pod.terminationGracePeriod", "30".to_owned()),
-        ]),
         state: v1::ContainerState::ContainerExited as i32,
         ..v1::Container::default()
     };
@@ -108,6 +102,8 @@ fn answers() -> Answers {
         }),
         statuses: containers.iter().map(|one| (one.id.clone(), status.clone())).collect(),
         containers: Some(v1::ListContainersResponse { containers }),
+        // One without image volumes, so that nobody asks for statuses to find some.
+        version: Some(("containerd", "1.7.24")),
         ..Answers::default()
     }
 }

@@ -39,6 +39,9 @@ pub struct RuntimeFacts {
     /// What the images are made of, from runtimes that tell it beside the CRI.
     #[serde(default, skip_serializing_if = "Sought::is_unsought")]
     pub image_storage: Sought<ImageStorage>,
+    /// The name of the image of sandboxes, which no container uses.
+    #[serde(default, skip_serializing_if = "Sought::is_unsought")]
+    pub sandbox_image: Sought<String>,
 }
 
 /// `VersionResponse`

@@ -94,8 +94,8 @@ pub struct Removals {
     pub stopped: Option<String>,
 }
 
-/// So many images in a row that cannot be looked at, and the runtime is gone.
-const UNREADABLE_AT_MOST: usize = 2;
+/// So many things in a row that cannot be looked at, and the runtime is gone.
+pub const UNREADABLE_AT_MOST: usize = 2;
 
 /// Returns what a plan removes, in its order.
 pub fn removals(plan: &ImageGcPlan) -> Vec<Removal> {
@@ -154,6 +154,10 @@ pub fn apply(
 }
 
 fn one(removal: &Removal, runtime: &dyn ImageRuntime) -> Removed {
+    // A runtime may take no id for any image, or for an error of its own; it is not even asked.
+    if removal.id.is_empty() {
+        return Removed::Kept { reason: "it has no id".to_owned() };
+    }
     let sight = match runtime.look(&removal.id) {
         Ok(sight) => sight,
         Err(reason) => return Removed::Unreadable { reason },

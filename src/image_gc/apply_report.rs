@@ -108,9 +108,12 @@ impl ImageGcApply {
         self.stopped.clone().or(failed)
     }
 
-    /// Tells whether less was freed than was wanted, as the kubelet counts.
+    /// Tells whether less was freed than was wanted, as the kubelet counts. What somebody else removed in
+    /// between is free as well.
     pub fn is_short(&self) -> bool {
-        let freed = self.items.iter().filter(|item| item.result == Some(Removed::Removed));
+        let is_free =
+            |item: &&ImageResult| matches!(item.result, Some(Removed::Removed | Removed::Gone));
+        let freed = self.items.iter().filter(is_free);
         let for_space = freed.filter(|item| item.removal.for_space);
         let freed = for_space.fold(0_i64, |sum, i| sum.saturating_add(i.removal.size_bytes));
         !self.dry_run && self.target_bytes.is_some_and(|target| freed < target)

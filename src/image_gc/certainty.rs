@@ -6,7 +6,7 @@
 
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::{Candidate, Cycle};
-use crate::image_gc::knowledge::{Answer, Known};
+use crate::image_gc::knowledge::{Answer, Known, STARTING};
 use serde::Serialize;
 
 /// How sure a verdict is.
@@ -30,13 +30,37 @@ pub struct Outlook {
     pub any: Answer,
 }
 
-/// What of the passes is not known, beside the times.
+/// Whether space is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Nobody knows how full the disk is.
+    Unknown,
+    /// No.
+    NotWanted,
+    /// So much.
+    Wanted(i64),
+}
+
+/// What the passes do, beside the times.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
     /// Whether the age pass runs.
     pub age: Answer,
-    /// What the space pass has to free; `None`: it does not run.
-    pub amount: Option<i64>,
+    /// What the space pass has to free.
+    pub space: Space,
+    /// Candidates may be in use in a way that nobody could ask about.
+    pub may_be_used: bool,
+}
+
+/// What is to come, as far as that can be known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreseen {
+    /// Of each candidate, in their order.
+    pub outlooks: Vec<Outlook>,
+    /// What the kubelet counts as freed, at the least.
+    pub at_least: i64,
+    /// What the kubelet counts as freed, at the most.
+    pub at_most: i64,
 }
 
 /// Tells whether the age pass runs: not before the kubelet has been up for the maximum age.
@@ -48,44 +72,30 @@ pub fn age_pass_runs(cycle: Cycle<'_>, kubelet_start: Option<Timestamp>) -> Answ
         // It begins to collect as soon as it has started, which takes it some moments.
         Some(start) => {
             let runs = |began: Timestamp| cycle.now.since(began) > max_age;
-            Answer::of(runs(start), runs(start.plus(STARTING)))
+            Answer::of(runs(start), runs(start.plus(STARTING.0)))
         }
     }
 }
 
-/// A kubelet needs such a time at most from its start as a process to its first collection.
-const STARTING: i64 = 60_000_000_000;
-
-/// Tells of each candidate whether it goes. The two lists belong together.
-pub fn outlooks(
+/// Tells of each candidate whether it goes, and what comes free. The two lists belong together.
+pub fn foresee(
     candidates: &[Candidate],
     known: &[Known],
     cycle: Cycle<'_>,
     passes: Passes,
-) -> Vec<Outlook> {
+) -> Foreseen {
     let items: Vec<Item> = candidates
         .iter()
         .zip(known)
         .map(|(candidate, known)| Item::of(candidate, known, cycle, passes))
         .collect();
-    let may_go_before = Sums::of(items.iter().filter(|item| item.may_free()), |item| item.first);
-    let surely_go_before = Sums::of(items.iter().filter(|item| item.must_free()), |item| item.last);
-    let outlook = |item: &Item| {
-        let space = match passes.amount {
-            None => Answer::Never,
-            Some(amount) => {
-                let is_enough = |freed: Option<i128>| freed.is_some_and(|f| f >= amount.into());
-                // Itself is among those that may go before it.
-                let own = item.may_free().then_some(item.size);
-                let at_worst = is_enough(may_go_before.up_to(item.last, own));
-                let at_best = is_enough(surely_go_before.before(item.first));
-                let reached = Answer::of(!at_worst, !at_best);
-                reached.min(item.old_enough)
-            }
-        };
-        Outlook { age: item.age, any: item.age.max(space) }
-    };
-    items.iter().map(outlook).collect()
+    let turns = Turns::of(&items, passes.space);
+    let outlooks: Vec<Outlook> = items
+        .iter()
+        .map(|item| Outlook { age: item.age, any: item.age.max(turns.goes(item)) })
+        .collect();
+    let (at_least, at_most) = turns.bounds(&items, &outlooks);
+    Foreseen { outlooks, at_least, at_most }
 }
 
 type Place = (Option<Timestamp>, Option<Timestamp>);
@@ -102,16 +112,18 @@ impl Item {
     fn of(candidate: &Candidate, known: &Known, cycle: Cycle<'_>, passes: Passes) -> Self {
         let Cycle { policy, now, .. } = cycle;
         let old_enough = match known.is_younger(policy.min_age, now) {
-            Answer::Never => Answer::Always,
-            Answer::Perhaps => Answer::Perhaps,
             Answer::Always => Answer::Never,
+            // The kubelet spares what it remembers to be in use at a time that is still to come.
+            Answer::Never if !known.may_be_used_after(now) => Answer::Always,
+            _ => Answer::Perhaps,
         };
+        let at_best = if passes.may_be_used { Answer::Perhaps } else { Answer::Always };
         Self {
             first: known.first_place(),
             last: known.last_place(),
             size: candidate.record.size.into(),
-            age: passes.age.min(known.is_unused_for(policy.max_age, now)),
-            old_enough,
+            age: passes.age.min(known.is_unused_for(policy.max_age, now)).min(at_best),
+            old_enough: old_enough.min(at_best),
         }
     }
 
@@ -123,6 +135,99 @@ impl Item {
     /// It frees its bytes in the space pass when its turn comes.
     fn must_free(&self) -> bool {
         self.age == Answer::Never && self.old_enough == Answer::Always
+    }
+}
+
+/// The space pass: whose turn comes, and what has been freed by then.
+struct Turns {
+    space: Space,
+    /// The sizes are none that add up: one is negative, or their sum is as large as 64 bits hold.
+    is_odd: bool,
+    /// Something may go in the age pass. The kubelet looks how full the disk is after that, so space may
+    /// be wanted no longer, or less of it.
+    age_may_free: bool,
+    may_go_before: Sums,
+    surely_go_before: Sums,
+}
+
+impl Turns {
+    fn of(items: &[Item], space: Space) -> Self {
+        let sum: i128 = items.iter().map(|item| item.size).sum();
+        Self {
+            space,
+            is_odd: items.iter().any(|item| item.size < 0) || sum >= i64::MAX.into(),
+            age_may_free: items.iter().any(|item| item.age != Answer::Never),
+            may_go_before: Sums::of(items.iter().filter(|item| item.may_free()), |item| item.first),
+            surely_go_before: Sums::of(items.iter().filter(|item| item.must_free()), |item| {
+                item.last
+            }),
+        }
+    }
+
+    /// Tells whether an image goes in the space pass, if the age pass leaves it.
+    fn goes(&self, item: &Item) -> Answer {
+        let amount = match self.space {
+            Space::NotWanted => return Answer::Never,
+            Space::Unknown => return item.old_enough.min(Answer::Perhaps),
+            // Whatever is freed before, this is not.
+            Space::Wanted(i64::MAX) if !self.is_odd => return item.old_enough,
+            Space::Wanted(_) if self.is_odd => return item.old_enough.min(Answer::Perhaps),
+            Space::Wanted(amount) => i128::from(amount),
+        };
+        let is_enough = |freed: Option<i128>| freed.is_some_and(|freed| freed >= amount);
+        // Itself is among those that may go before it.
+        let own = item.may_free().then_some(item.size);
+        let at_worst = is_enough(self.may_go_before.up_to(item.last, own));
+        let at_best = is_enough(self.surely_go_before.before(item.first));
+        let mut reached = Answer::of(!at_worst, !at_best);
+        if self.age_may_free {
+            reached = reached.min(Answer::Perhaps);
+        }
+        reached.min(item.old_enough)
+    }
+
+    /// Returns what is freed at the least and at the most.
+    fn bounds(&self, items: &[Item], outlooks: &[Outlook]) -> (i64, i64) {
+        let pairs = || items.iter().zip(outlooks);
+        let sum = |is_meant: &dyn Fn(&Item, &Outlook) -> bool| -> i128 {
+            let meant = pairs().filter(|(item, outlook)| is_meant(item, outlook));
+            meant.map(|(item, _)| item.size).sum()
+        };
+        let surely = sum(&|_, outlook| outlook.any == Answer::Always);
+        let possibly = sum(&|_, outlook| outlook.any != Answer::Never);
+        if self.is_odd {
+            return self.odd_bounds(items);
+        }
+        let (mut at_least, mut at_most) = (surely, possibly);
+        if let Space::Wanted(amount) = self.space {
+            // Whatever goes in the age pass, and one that goes beyond the amount.
+            let largest = items.iter().filter(|item| item.may_free()).map(|item| item.size).max();
+            let for_age = sum(&|item, _| item.age != Answer::Never);
+            let beyond = i128::from(amount).saturating_sub(1).max(0) + largest.unwrap_or(0);
+            at_most = at_most.min(for_age + beyond);
+            // It goes on until it has the amount or nothing is left that it may take.
+            if !self.age_may_free {
+                at_least = at_least.max(sum(&|item, _| item.must_free()).min(amount.into()));
+            }
+        }
+        let clamped = |bytes: i128| i64::try_from(bytes).unwrap_or(i64::MAX);
+        (clamped(at_least), clamped(at_most))
+    }
+
+    /// Sums may turn around on their way, so nothing is known but what cannot be otherwise.
+    fn odd_bounds(&self, items: &[Item]) -> (i64, i64) {
+        let sum = |is_meant: fn(i128) -> bool| -> Option<i64> {
+            let may_go = |item: &&Item| {
+                item.age != Answer::Never
+                    || (self.space != Space::NotWanted && item.old_enough != Answer::Never)
+            };
+            let sizes = items.iter().filter(may_go).map(|item| item.size);
+            i64::try_from(sizes.filter(|size| is_meant(*size)).sum::<i128>()).ok()
+        };
+        match (sum(|size| size < 0), sum(|size| size > 0)) {
+            (Some(at_least), Some(at_most)) => (at_least, at_most),
+            _ => (i64::MIN, i64::MAX),
+        }
     }
 }
 

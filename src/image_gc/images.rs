@@ -6,7 +6,7 @@ use crate::facts::snapshot::API_VERSION;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::image_key;
 use crate::image_gc::plan::{names, short, size};
-use crate::image_gc::uses::{Use, Uses};
+use crate::image_gc::uses::{Use, Uses, recorded_handler};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::output::table::Table;
@@ -92,7 +92,7 @@ fn row(
 ) -> ImageRow {
     let key = image_key(&image.id, &image.runtime_handler, rules);
     let used_by = uses.of_key(&key).to_vec();
-    let record = records.and_then(|records| records.get(&image.id, &image.runtime_handler));
+    let record = records.and_then(|records| records.get(&image.id, recorded_handler(image, rules)));
     let runs = used_by.iter().any(|used| used.state == ContainerState::Running);
     let ended = used_by.iter().filter_map(|used| used.finished_at).max();
     let recorded = record.and_then(|record| record.last_used);

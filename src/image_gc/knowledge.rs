@@ -17,6 +17,18 @@ use serde::Serialize;
 /// runtime may take to list them.
 pub const DETECTION_PERIOD: GoDuration = GoDuration(5 * 60_000_000_000 + 15_000_000_000);
 
+/// A kubelet needs such a time at most from its start as a process to its first look at the images and
+/// its first collection. It does not start at all while the runtime does not answer.
+pub const STARTING: GoDuration = GoDuration::MINUTE;
+
+/// What is taken for granted where records are used, a sentence each.
+pub const ASSUMPTIONS: [&str; 3] = [
+    "the kubelet looks at the images within a minute of its start and then every 5m",
+    "no image was in use, unused, or gone only between two detections of kq gc record that are at most \
+     10m apart",
+    "no image was removed by others than the kubelet and pulled again before the kubelet looked",
+];
+
 /// What is known of the kubelet's memory as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
@@ -54,6 +66,19 @@ pub struct Span {
     pub latest: Timestamp,
 }
 
+impl Span {
+    /// Times that contradict each other, such as a container that is older than its image, leave the
+    /// later one.
+    fn in_order(self) -> Self {
+        Self { latest: self.latest.max(self.earliest.unwrap_or(self.latest)), ..self }
+    }
+
+    /// Returns the time within it that is nearest to another one.
+    fn nearest(self, time: Timestamp) -> Timestamp {
+        time.max(self.earliest.unwrap_or(time)).min(self.latest)
+    }
+}
+
 /// When an image was last found in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -84,6 +109,9 @@ type Age = (Option<Timestamp>, Option<Timestamp>);
 impl Known {
     /// Returns what is known of an image that is unused now. `created` is when the oldest container
     /// was created that is known to have used it.
+    ///
+    /// What records say holds while nothing happened only between two of their detections: see
+    /// [`ASSUMPTIONS`].
     pub fn of(
         sources: Sources<'_>,
         id: &str,
@@ -92,56 +120,49 @@ impl Known {
     ) -> Self {
         let Sources { now, kubelet_start, records } = sources;
         let Some(records) = records else { return Self::without_records(sources, created) };
+        if records.detected_at > now {
+            return Self::after_the_clock_went_back(sources);
+        }
         let unknown = ImageRecord {
             absent_at: Some(records.detected_at),
             first_detected: now,
             ..ImageRecord::default()
         };
         let record = records.get(id, runtime_handler).unwrap_or(&unknown);
-        let since_start = |time: Timestamp| kubelet_start.map_or(time, |start| time.max(start));
-        let period = DETECTION_PERIOD.0;
-
-        let earliest = match (record.absent_at, kubelet_start) {
-            (Some(absent), _) => Some(since_start(absent)),
-            (None, start) => start,
-        };
-        let mut latest = since_start(record.first_detected).plus(period).min(now);
-        if let Some(created) = created {
-            latest = latest.min(since_start(created).plus(period));
-        }
-        let first_detected = Span { earliest, latest: latest.max(earliest.unwrap_or(latest)) };
-
-        // How far the records reach: what lies outside is not known.
         let is_fresh = now.since(records.detected_at) <= LONGEST_GAP.0;
-        let seen_from =
-            record.absent_at.unwrap_or(records.unbroken_since).max(records.unbroken_since);
-        let covers_start = kubelet_start.is_some_and(|start| seen_from <= start);
-        let is_complete = is_fresh && (covers_start || record.absent_at.is_some());
+        // Whatever happened before this may have gone unseen.
+        let seen_from = if is_fresh { records.unbroken_since } else { now };
 
-        let last_used = last_use(sources, record, seen_from, is_fresh, is_complete);
-        let likely =
-            record.last_used.filter(|used| kubelet_start.is_none_or(|start| *used >= start));
+        // The kubelet's memory of it does not begin before this: the later of the two.
+        let earliest = record.absent_at.max(kubelet_start);
+        // Where nobody looked for long, it may have gone and come again.
+        let there = record.first_detected.max(seen_from);
+        let first_detected = Span { earliest, latest: latest_find(sources, there, created) };
+
+        let is_complete = earliest.is_some_and(|earliest| seen_from <= earliest);
+        let last_used = last_use(sources, record, seen_from, earliest);
+        let first_detected = first_detected.in_order();
+        let is_since_start = |used: &Timestamp| kubelet_start.is_none_or(|start| *used >= start);
+        let likely_last_used = record.last_used.filter(is_since_start).zip(last_used.span);
         Self {
             first_detected,
             last_used,
-            likely_first_detected: Some(since_start(record.first_detected)),
-            likely_last_used: likely,
-            basis: if is_complete { Basis::Records } else { Basis::PartialRecords },
+            likely_first_detected: Some(first_detected.nearest(record.first_detected)),
+            likely_last_used: likely_last_used.map(|(used, span)| span.nearest(used)),
+            basis: if is_complete && kubelet_start.is_some() {
+                Basis::Records
+            } else {
+                Basis::PartialRecords
+            },
         }
     }
 
     fn without_records(sources: Sources<'_>, created: Option<Timestamp>) -> Self {
         let Sources { now, kubelet_start, .. } = sources;
-        let mut latest = now;
-        if let Some(created) = created {
-            let seen = kubelet_start.map_or(created, |start| created.max(start));
-            latest = seen.plus(DETECTION_PERIOD.0).min(now);
-        }
+        let first_detected =
+            Span { earliest: kubelet_start, latest: latest_find(sources, now, created) };
         Self {
-            first_detected: Span {
-                earliest: kubelet_start,
-                latest: latest.max(kubelet_start.unwrap_or(latest)),
-            },
+            first_detected: first_detected.in_order(),
             last_used: LastUse {
                 may_be_never: true,
                 span: Some(Span { earliest: kubelet_start, latest: now }),
@@ -149,6 +170,19 @@ impl Known {
             likely_first_detected: kubelet_start,
             likely_last_used: None,
             basis: if kubelet_start.is_some() { Basis::Start } else { Basis::Nothing },
+        }
+    }
+
+    /// The kubelet may remember times that are still to come, as kq does, and then the ages that it
+    /// computes say nothing.
+    fn after_the_clock_went_back(sources: Sources<'_>) -> Self {
+        let any = Span { earliest: None, latest: Timestamp(i64::MAX) };
+        Self {
+            first_detected: any,
+            last_used: LastUse { may_be_never: true, span: Some(any) },
+            likely_first_detected: sources.kubelet_start,
+            likely_last_used: None,
+            basis: Basis::Nothing,
         }
     }
 
@@ -172,61 +206,76 @@ impl Known {
         (self.last_used.span.map(|span| span.latest), Some(self.first_detected.latest))
     }
 
+    /// Tells whether the kubelet may remember a use that is still to come.
+    pub fn may_be_used_after(&self, now: Timestamp) -> bool {
+        self.last_used.span.is_some_and(|span| span.latest > now)
+    }
+
     /// Tells whether it is younger than an age, as far as that is known.
     pub fn is_younger(&self, age: GoDuration, now: Timestamp) -> Answer {
-        let younger = |then: Option<Timestamp>| match then {
-            Some(then) => now.since(then) < age.0,
-            // Before everything: as old as can be.
-            None => i64::MAX < age.0,
-        };
         let Span { earliest, latest } = self.first_detected;
+        let younger = |then| age_of(then, now) < age.0;
         Answer::of(younger(earliest), younger(Some(latest)))
     }
 
     /// Tells whether it has been unused for longer than an age, as far as that is known.
     pub fn is_unused_for(&self, age: GoDuration, now: Timestamp) -> Answer {
-        let longer = |then: Option<Timestamp>| match then {
-            Some(then) => now.since(then) > age.0,
-            None => i64::MAX > age.0,
-        };
+        let longer = |then| age_of(then, now) > age.0;
         let (first, last) = (self.first_place().0, self.last_place().0);
         Answer::of(longer(first), longer(last))
     }
 }
 
-/// What is known of the last use from a record.
+/// Returns how long ago something was; what was before everything is as old as can be.
+fn age_of(then: Option<Timestamp>, now: Timestamp) -> i64 {
+    then.map_or(i64::MAX, |then| now.since(then))
+}
+
+/// Returns the last moment at which the kubelet can have found an image that is known to have been there
+/// at one moment, and to be in use since another one.
+fn latest_find(sources: Sources<'_>, there: Timestamp, created: Option<Timestamp>) -> Timestamp {
+    let Sources { now, kubelet_start, .. } = sources;
+    // A kubelet of which nobody knows when it started may have started just now, from nothing.
+    let Some(start) = kubelet_start else { return now };
+    let there = created.map_or(there, |created| created.min(there));
+    let within = if there <= start { STARTING } else { DETECTION_PERIOD };
+    there.max(start).plus(within.0).min(now)
+}
+
+/// What is known of the last use from a record. Nothing is known of before `seen_from` but what the
+/// record says, and the kubelet's memory does not begin before `earliest`.
 fn last_use(
     sources: Sources<'_>,
     record: &ImageRecord,
     seen_from: Timestamp,
-    is_fresh: bool,
-    is_complete: bool,
+    earliest: Option<Timestamp>,
 ) -> LastUse {
     let Sources { now, kubelet_start, .. } = sources;
-    let start = kubelet_start;
-    let is_before_start = |time: Timestamp| start.is_some_and(|start| time < start);
-    // What was in use when it was last looked at came out of use some time since.
-    let ended = record.unused_at.unwrap_or(now);
-    let ended = if is_fresh { ended } else { now };
-    match (record.last_used, record.used_since) {
-        (Some(used), _) if is_before_start(used) && is_before_start(ended) => {
-            LastUse { may_be_never: true, span: None }
-        }
-        (Some(used), Some(since)) => {
-            let since = start.map_or(since, |start| since.max(start));
-            // Long enough for the kubelet to have looked at least once.
-            let was_seen = used.since(since) >= DETECTION_PERIOD.0;
-            let back = used.plus(-DETECTION_PERIOD.0);
-            let earliest = if was_seen { Some(start.map_or(back, |s| back.max(s))) } else { start };
-            LastUse { may_be_never: !was_seen, span: Some(Span { earliest, latest: ended }) }
-        }
-        _ if is_complete => LastUse { may_be_never: true, span: None },
-        // Never seen in use, by records that do not know everything.
-        _ => {
-            let latest = if is_fresh { seen_from.min(now) } else { now };
-            LastUse { may_be_never: true, span: Some(Span { earliest: start, latest }) }
-        }
+    let never = LastUse { may_be_never: true, span: None };
+    let is_forgotten = |time: Timestamp| earliest.is_some_and(|earliest| time <= earliest);
+    let (Some(used), Some(since)) = (record.last_used, record.used_since) else {
+        // Never seen in use; what was before is not known unless records reach back that far.
+        return match is_forgotten(seen_from) {
+            true => never,
+            false => {
+                LastUse { may_be_never: true, span: Some(Span { earliest, latest: seen_from }) }
+            }
+        };
+    };
+    // What was in use when it was last looked at came out of use some time since; and it may have been
+    // used again where nobody looked.
+    let latest = record.unused_at.unwrap_or(now).max(seen_from);
+    if is_forgotten(latest) {
+        return never;
     }
+    let since = since.max(kubelet_start.unwrap_or(since));
+    // Long enough for the kubelet to have looked at least once, if it is still the same kubelet, and
+    // if the image did not go and come again where nobody looked.
+    let was_seen = kubelet_start.is_some() && used.since(since) >= DETECTION_PERIOD.0;
+    let is_remembered = was_seen && seen_from <= used;
+    let back = used.plus(-DETECTION_PERIOD.0);
+    let earliest = if was_seen { earliest.max(Some(back)) } else { earliest };
+    LastUse { may_be_never: !is_remembered, span: Some(Span { earliest, latest }) }
 }
 
 /// An answer that may depend on what is not known.

@@ -6,6 +6,8 @@
 //! * [`loops`]: when the kubelet runs its two garbage collections, and which failures it tells.
 //! * [`cycle`]: what its image manager does in one of them.
 //! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
+//! * [`explain`]: the story of one image, which [`image_name`] finds; [`disk`]: that of the
+//!   disk that images are on.
 //! * [`record`], [`knowledge`]: what the kubelet remembers of images, as far as anybody else can know.
 //! * [`storage`]: what a removal really frees.
 
@@ -14,11 +16,17 @@ pub mod apply_report;
 pub mod certainty;
 pub mod containers;
 pub mod cycle;
+pub mod disk;
+
+pub mod explain;
+pub mod image_name;
 pub mod images;
 pub mod knowledge;
 pub mod lint;
 pub mod lint_view;
 pub mod loops;
+#[cfg(test)]
+mod model;
 pub mod plan;
 pub mod policy;
 pub mod policy_report;

@@ -77,6 +77,15 @@ pub fn listed(images: &[Image]) -> Vec<ListedImage> {
     images.iter().map(listed).collect()
 }
 
+/// Returns under which class of runtime an image is recorded: records tell images apart by what the
+/// kubelet tells them apart by.
+pub fn recorded_handler(image: &Image, rules: KubeletRules) -> &str {
+    match rules.gates.enabled(Gate::RuntimeClassInImageCriApi) {
+        true => &image.runtime_handler,
+        false => "",
+    }
+}
+
 impl Uses {
     /// Collects the uses, but for the containers that are left out.
     pub fn of(

@@ -12,6 +12,8 @@ mod cli;
 mod complete;
 /// kq meets the world: sockets, files and programs, also those that fail.
 mod edges;
+/// kq foresees which images a recorded kubelet removed.
+mod images;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
 mod nodes;
 /// Pods run on a real containerd and runc, and the kernel has what kq planned.

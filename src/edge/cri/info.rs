@@ -71,6 +71,13 @@ impl RuntimeInfo {
         self.0.get("restrictOOMScoreAdj").and_then(Value::as_bool).unwrap_or(false)
     }
 
+    /// Returns the name of the image of sandboxes. containerd 2 does not tell it here any more.
+    pub(super) fn sandbox_image(&self) -> Result<String, String> {
+        text(&self.0, "sandboxImage")
+            .map(str::to_owned)
+            .ok_or_else(|| "its configuration does not name the image of sandboxes".to_owned())
+    }
+
     /// Returns the program that creates containers by default.
     pub(super) fn program(&self) -> Result<NamedProgram, String> {
         if self.0.get("crio").is_some() {

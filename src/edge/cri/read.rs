@@ -50,7 +50,17 @@ pub fn read_runtime(
     })?;
     // Closes the connection before a program is waited for.
     drop(runtime);
-    if let Some(info) = info {
+    if let Some(info) = &info
+        && wants.sandbox_image
+    {
+        let source = format!("{endpoint} Status(verbose)");
+        facts.sandbox_image =
+            match info.as_ref().map_err(Clone::clone).and_then(RuntimeInfo::sandbox_image) {
+                Ok(name) => Sought::found(source, name),
+                Err(reason) => Sought::failed(source, reason),
+            };
+    }
+    if let Some(info) = info.filter(|_| wants.low_level) {
         facts.restricts_oom_score = info.as_ref().ok().map(RuntimeInfo::restricts_oom_score);
         let left = time.end.saturating_duration_since(Instant::now());
         facts.low_level = low_level_of(info, endpoint, socket, host_root, left);
@@ -128,7 +138,7 @@ async fn ask(
     let layers = start(wants.writable_layers, async move {
         time.call(client.list_container_stats(v1::ListContainerStatsRequest {})).await
     });
-    let status = start(wants.low_level, status(channel.clone(), time));
+    let status = start(wants.low_level || wants.sandbox_image, status(channel.clone(), time));
     let driver = start(wants.cgroup_driver, driver(channel.clone(), endpoint.to_owned(), time));
 
     let named = |method: &str| format!("{endpoint} {method}");

@@ -95,6 +95,9 @@ impl CriSession {
             runtime_client(&channel).container_status(request).await
         });
         match said {
+            Ok(v1::ContainerStatusResponse { status: Some(status), .. }) if status.id != id => {
+                Err(format!("answered the status of another container, {:?}", status.id))
+            }
             Ok(v1::ContainerStatusResponse { status: Some(status), .. }) => {
                 Ok(Some(convert::container_state(status.state)))
             }

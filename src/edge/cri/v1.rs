@@ -330,7 +330,9 @@ pub struct RemovePodSandboxRequest {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RemovePodSandboxResponse {}
-#[derive(Clone, PartialEq, ::prost::Message)]
+/// Labels and annotations (5, 6) are left out, here and in containers: they are most of a long list, and
+/// what is not known is not decoded.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PodSandbox {
     #[prost(string, tag = "1")]
     pub id: ::prost::alloc::string::String,
@@ -340,16 +342,6 @@ pub struct PodSandbox {
     pub state: i32,
     #[prost(int64, tag = "4")]
     pub created_at: i64,
-    #[prost(btree_map = "string, string", tag = "5")]
-    pub labels: ::prost::alloc::collections::BTreeMap<
-        ::prost::alloc::string::String,
-        ::prost::alloc::string::String,
-    >,
-    #[prost(btree_map = "string, string", tag = "6")]
-    pub annotations: ::prost::alloc::collections::BTreeMap<
-        ::prost::alloc::string::String,
-        ::prost::alloc::string::String,
-    >,
     #[prost(string, tag = "7")]
     pub runtime_handler: ::prost::alloc::string::String,
 }
@@ -502,11 +494,6 @@ pub struct Container {
     pub created_at: i64,
     #[prost(btree_map = "string, string", tag = "8")]
     pub labels: ::prost::alloc::collections::BTreeMap<
-        ::prost::alloc::string::String,
-        ::prost::alloc::string::String,
-    >,
-    #[prost(btree_map = "string, string", tag = "9")]
-    pub annotations: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,

@@ -24,6 +24,8 @@ pub struct RuntimeWants {
     pub writable_layers: bool,
     /// What images are made of, which runtimes tell beside the CRI.
     pub image_storage: bool,
+    /// The name of the image of sandboxes.
+    pub sandbox_image: bool,
 }
 
 /// Of which containers the status is wanted.
@@ -72,5 +74,6 @@ impl RuntimeWants {
         container_statuses: StatusWants::All,
         writable_layers: true,
         image_storage: true,
+        sandbox_image: true,
     };
 }

@@ -37,7 +37,7 @@ impl ImageFs {
         (capacity != 0).then(|| Usage {
             capacity_bytes: capacity,
             available_bytes: available,
-            percent: 100 - available.wrapping_mul(100).wrapping_div(capacity),
+            percent: 100_i64.wrapping_sub(available.wrapping_mul(100).wrapping_div(capacity)),
         })
     }
 }
@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn nothing_overflows() {
         for capacity in [1, 2, i64::MAX as u64, 1 << 63, u64::MAX] {
-            for available in [0, 1, i64::MAX as u64, 1 << 63, u64::MAX] {
+            // The last one is -2^61 to the kubelet, of which 100 are the smallest number there is.
+            for available in [0, 1, i64::MAX as u64, 1 << 63, u64::MAX, 7 << 61] {
                 let fs = ImageFs { capacity: Some(capacity), available: Some(available) };
                 let usage = fs.usage().expect("a capacity");
                 let _ = usage.amount_to_free(&policy(0, 0));

@@ -1,22 +1,24 @@
 //! From what is known of a node to a plan.
 
 use super::item::{PlannedImage, Verdict};
-use super::reasons::{Space, candidate_reason, decision, depends_on, follows, used_reason};
+use super::reasons::{candidate_reason, decision, depends_on, follows, used_reason};
 use super::report::{API_VERSION, Basis, Freed, ImageGcPlan, KubeletStart, Outcome, Run, Trigger};
 use crate::facts::image_records::ImageRecords;
 use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::sought::Sought;
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::certainty::{Certainty, Outlook, Passes, age_pass_runs, outlooks};
+use crate::image_gc::certainty::{
+    Certainty, Foreseen, Outlook, Passes, Space, age_pass_runs, foresee,
+};
 use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Considered, Cycle, ImageFs, Record, Records, SpaceVerdict,
     World, delete_unused_images, garbage_collect, image_key, look_at_images,
 };
-use crate::image_gc::knowledge::{Answer, Basis as Known_, Known, Sources};
+use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, Basis as Known_, Known, Sources};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::storage::freed as really_freed;
-use crate::image_gc::uses::{Uses, listed};
+use crate::image_gc::uses::{Uses, listed, recorded_handler};
 use crate::k8s::kubelet_rules::KubeletRules;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,6 +55,9 @@ pub struct Inputs<'a> {
     pub kept: &'a BTreeSet<String>,
 }
 
+/// A file system from which nobody wants anything.
+const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
+
 /// What disk pressure wants of the images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reclaim {
@@ -83,7 +88,13 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     // A kubelet of which nobody knows when it started is one that has been up for long.
     let began = start.unwrap_or(Timestamp(i64::MIN));
     let cycle = Cycle { policy: &policy, rules: inputs.rules, began, now: inputs.now };
-    let fs = inputs.image_fs.as_ref().map(|(fs, _)| *fs);
+    let fs = match inputs.trigger {
+        // Space is not what this part looks at, whatever the file system is like.
+        Trigger::Age => Ok(EMPTY),
+        // Then the loop does not turn at all.
+        Trigger::Periodic if !policy.is_collecting() => Ok(EMPTY),
+        _ => inputs.image_fs.as_ref().map(|(fs, _)| *fs),
+    };
     let world = World {
         images: Ok(&images),
         users: Ok(&inputs.uses.users),
@@ -95,25 +106,23 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         Trigger::Eviction => delete_unused_images(&mut records, cycle, world, &mut remove),
         _ => garbage_collect(&mut records, cycle, world, &mut remove),
     };
-    let amount = match inputs.trigger {
-        Trigger::Eviction if inputs.spares_images() => None,
-        Trigger::Eviction => Some(i64::MAX),
-        Trigger::Periodic => done.amount,
-        Trigger::Age => None,
-    };
     let age = match inputs.trigger {
         Trigger::Eviction => Answer::Never,
         _ => age_pass_runs(cycle, start),
     };
-    let outlook = Outlooks::of(&done, &known, cycle, Passes { age, amount });
-    // Whether space is wanted at all is not known when nobody knows how full the disk is.
     let space = match (inputs.trigger, &inputs.image_fs) {
+        (Trigger::Eviction, _) if inputs.spares_images() => Space::NotWanted,
+        (Trigger::Eviction, _) => Space::Wanted(i64::MAX),
+        (Trigger::Age, _) => Space::NotWanted,
+        (Trigger::Periodic, _) if !policy.is_collecting() => Space::NotWanted,
         (Trigger::Periodic, Err(_)) => Space::Unknown,
-        _ => amount.map_or(Space::NotWanted, Space::Wanted),
+        (Trigger::Periodic, Ok(_)) => done.amount.map_or(Space::NotWanted, Space::Wanted),
     };
-    let items = items(&inputs, &policy, &done, &known, &outlook, space);
+    let may_be_used = inputs.uses.volumes_unknown.is_some();
+    let outlooks = Outlooks::of(&done, &known, cycle, Passes { age, space, may_be_used });
+    let items = items(&inputs, &policy, &done, &known, &outlooks, space);
     let run = run(&inputs, &policy, &done, age, space);
-    let freed = freed(&inputs, &items, &done, &outlook);
+    let freed = freed(&inputs, &items, &done, &outlooks);
     let mut outcome = Outcome {
         error: done.error.filter(|_| space != Space::Unknown),
         events: done.events,
@@ -152,7 +161,8 @@ fn known_of(inputs: &Inputs<'_>) -> BTreeMap<String, Known> {
     let known = |image: &Image| {
         let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
         let created = inputs.uses_before.of_key(&key).iter().map(|used| used.created_at).min();
-        let known = Known::of(sources, &image.id, &image.runtime_handler, created);
+        let handler = recorded_handler(image, inputs.rules);
+        let known = Known::of(sources, &image.id, handler, created);
         (key, known)
     };
     inputs.images.iter().map(known).collect()
@@ -174,6 +184,8 @@ fn likely_records(inputs: &Inputs<'_>, known: &BTreeMap<String, Known>) -> Recor
 /// The outlook of each candidate, by key.
 struct Outlooks<'a> {
     by_key: BTreeMap<&'a str, Outlook>,
+    at_least: i64,
+    at_most: i64,
 }
 
 impl<'a> Outlooks<'a> {
@@ -188,9 +200,9 @@ impl<'a> Outlooks<'a> {
             Some((candidate.clone(), *known.get(&candidate.key)?))
         });
         let (candidates, known): (Vec<Candidate>, Vec<Known>) = pairs.unzip();
-        let outlooks = outlooks(&candidates, &known, cycle, passes);
+        let Foreseen { outlooks, at_least, at_most } = foresee(&candidates, &known, cycle, passes);
         let keys = done.considered.iter().map(|considered| considered.candidate.key.as_str());
-        Self { by_key: keys.zip(outlooks).collect() }
+        Self { by_key: keys.zip(outlooks).collect(), at_least, at_most }
     }
 
     fn get(&self, key: &str) -> Outlook {
@@ -223,14 +235,14 @@ fn items(
     }
     let in_use: BTreeSet<&str> = done.passed_over.in_use.iter().map(String::as_str).collect();
     let invalid: BTreeSet<&str> = done.passed_over.invalid.iter().map(String::as_str).collect();
-    let mut seen = BTreeSet::new();
-    for image in inputs.images {
-        let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
-        // The last entry of a list that names an image twice is the one that counts.
-        let is_first = seen.insert(key.clone());
-        if !is_first {
-            continue;
-        }
+    let pinned: BTreeSet<&str> = done.passed_over.pinned.iter().map(String::as_str).collect();
+    // The last entry of a list that names an image twice is the one that counts.
+    let by_key: BTreeMap<String, &Image> = inputs
+        .images
+        .iter()
+        .map(|image| (image_key(&image.id, &image.runtime_handler, inputs.rules), image))
+        .collect();
+    for (key, image) in by_key {
         let mut item = PlannedImage {
             place: None,
             id: image.id.clone(),
@@ -266,7 +278,7 @@ fn items(
                 (Verdict::NoId, "it has no id, and the kubelet passes it over".to_owned())
             } else if inputs.kept.contains(&image.id) {
                 (Verdict::Kept, "it is to be kept; the kubelet does not know that".to_owned())
-            } else if image.pinned {
+            } else if pinned.contains(key.as_str()) {
                 (Verdict::Pinned, "the runtime says that it is pinned".to_owned())
             } else {
                 (Verdict::NotWanted, "the kubelet could not look at the images".to_owned())
@@ -291,9 +303,6 @@ fn verdict(considered: &Considered) -> Verdict {
 }
 
 fn certainty(verdict: Verdict, outlook: Outlook, known: Option<&Known>, space: Space) -> Certainty {
-    if space == Space::Unknown && outlook.age != Answer::Always {
-        return Certainty::Unknown;
-    }
     let is_sure = match verdict {
         Verdict::RemovedForAge => outlook.age == Answer::Always,
         verdict if verdict.is_removal() => {
@@ -303,6 +312,7 @@ fn certainty(verdict: Verdict, outlook: Outlook, known: Option<&Known>, space: S
     };
     match known.map_or(Known_::Nothing, |known| known.basis) {
         _ if is_sure => Certainty::Sure,
+        _ if space == Space::Unknown => Certainty::Unknown,
         Known_::Nothing => Certainty::Unknown,
         _ => Certainty::Possible,
     }
@@ -372,18 +382,10 @@ fn freed(
         counted_bytes: done.freed_by_age.saturating_add(done.freed_by_space),
         by_age_bytes: done.freed_by_age,
         by_space_bytes: done.freed_by_space,
+        at_least_bytes: outlooks.at_least,
+        at_most_bytes: outlooks.at_most,
         ..Freed::default()
     };
-    for considered in &done.considered {
-        let size = considered.candidate.record.size;
-        let any = outlooks.get(&considered.candidate.key).any;
-        if any == Answer::Always {
-            freed.at_least_bytes = freed.at_least_bytes.saturating_add(size);
-        }
-        if any != Answer::Never {
-            freed.at_most_bytes = freed.at_most_bytes.saturating_add(size);
-        }
-    }
     match inputs.storage.value() {
         Some(storage) => freed.real_bytes = Some(really_freed(storage, &removed)),
         None => freed.real_unknown = Some(inputs.storage.reason()),
@@ -395,15 +397,18 @@ fn basis(inputs: &Inputs<'_>) -> Basis {
     let mut basis = Basis { kubelet_start: inputs.kubelet_start.clone(), ..Basis::default() };
     if inputs.kubelet_start.is_none() {
         basis.missing.push(
-            "when the kubelet started is not known: say --kubelet-start; taken to be long ago"
+            "when the kubelet started is not known: say --kubelet-start; the likely order takes it to \
+             be long ago"
                 .to_owned(),
         );
     }
     match inputs.records {
-        Some(_) => basis.assumptions.push(
-            "no image was used only between two detections of kq gc record, at most 10m apart"
-                .to_owned(),
-        ),
+        Some(records) if records.detected_at > inputs.now => basis.warnings.push(format!(
+            "the last detection of kq gc record, {}, is still to come: the clock was set back, and \
+             nothing is known of the times that the kubelet remembers",
+            records.detected_at
+        )),
+        Some(_) => basis.assumptions.extend(ASSUMPTIONS.map(str::to_owned)),
         None => basis.missing.push(
             "when images were first found and last used: only the kubelet knows; kq gc record keeps \
              records of its own"

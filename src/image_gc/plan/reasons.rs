@@ -3,22 +3,12 @@
 use super::build::Inputs;
 use super::report::{Freed, Outcome, Run, Trigger};
 use crate::facts::timestamp::Timestamp;
+use crate::image_gc::certainty::Space;
 use crate::image_gc::cycle::{AgeVerdict, Considered, ImageFs, Record, SpaceVerdict, Usage};
 use crate::image_gc::knowledge::{Answer, Basis, Known, Span};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::Use;
 use crate::k8s::duration::GoDuration;
-
-/// Whether space is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
-    /// Nobody knows how full the disk is.
-    Unknown,
-    /// No.
-    NotWanted,
-    /// So much.
-    Wanted(i64),
-}
 
 /// Returns a length of time in whole seconds, as Go writes it.
 pub fn ago(nanoseconds: i64) -> String {
@@ -51,6 +41,13 @@ pub(super) fn decision(
         return because;
     }
     let (high, low) = (policy.high_threshold_percent, policy.low_threshold_percent);
+    if !policy.is_collecting() {
+        because.push(format!(
+            "imageGCHighThresholdPercent {high}% with imageMaximumGCAge off: the kubelet does not \
+             collect images, but under disk pressure"
+        ));
+        return because;
+    }
     match (usage, space) {
         (Some(usage), Space::Wanted(amount)) => because.push(format!(
             "{} >= imageGCHighThresholdPercent {high}%, so images go until {amount} bytes are free \
@@ -175,6 +172,9 @@ pub(super) fn depends_on(inputs: &Inputs<'_>, known: Option<&Known>, space: Spac
     if space == Space::Unknown {
         return "how full the image file system is".to_owned();
     }
+    if inputs.uses.volumes_unknown.is_some() {
+        return "which images are mounted as volumes".to_owned();
+    }
     let Some(known) = known else { return "the kubelet's memory of it".to_owned() };
     let used = match (known.last_used.may_be_never, known.last_used.span) {
         (_, None) => "never".to_owned(),
@@ -195,9 +195,11 @@ pub(super) fn depends_on(inputs: &Inputs<'_>, known: Option<&Known>, space: Spac
 fn span_text(span: Span, now: Timestamp) -> String {
     let latest = match now.since(span.latest) {
         0 => "now".to_owned(),
+        ..0 => "a time that is still to come".to_owned(),
         nanoseconds => format!("{} ago", ago(nanoseconds)),
     };
     match span.earliest {
+        None if span.latest > now => "at any time".to_owned(),
         None => format!("any time until {latest}"),
         Some(earliest) if earliest == span.latest => latest,
         Some(earliest) => format!("between {} ago and {latest}", ago(now.since(earliest))),

@@ -25,8 +25,12 @@ pub mod doctor;
 mod explain;
 /// A node in a temporary folder.
 pub mod fake_node;
+/// `kq gc dry-run`
+mod gc_dry_run;
 /// `kq gc dry-run --trigger eviction`
 mod gc_eviction;
+/// `kq gc explain`
+mod gc_explain;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
 /// Sources that do not answer.

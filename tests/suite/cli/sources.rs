@@ -136,8 +136,6 @@ impl Sources {
             }),
             state: v1::PodSandboxState::SandboxReady as i32,
             created_at: 1_780_000_000_000_000_000,
-            labels: labels(uid),
-            annotations: labels(uid),
             ..v1::PodSandbox::default()
         };
         let container = |id: &str, sandbox: &str, name: &str, uid: &str| v1::Container {
@@ -147,7 +145,6 @@ impl Sources {
             state: v1::ContainerState::ContainerRunning as i32,
             created_at: 1_780_000_001_000_000_000,
             labels: labels(uid),
-            annotations: labels(uid),
             ..v1::Container::default()
         };
         let answers = Answers {

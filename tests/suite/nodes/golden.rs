@@ -123,7 +123,8 @@ fn no_command_about_a_node_is_left_out() {
         })
         .collect();
     let is_asked = |command: &String| {
-        COMMANDS.contains(&command.as_str())
+        crate::images::asks(command)
+            || COMMANDS.contains(&command.as_str())
             || NO_ANSWERS.contains(&command.as_str())
             || LIVE_COMMANDS.iter().any(|line| line.starts_with(command.as_str()))
     };

@@ -16,10 +16,10 @@ use regex::Regex;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
-/// Do what dry-run shows: remove the images, and under disk pressure the dead containers first
+/// Remove what dry-run shows
 ///
 /// Shows the plan, asks, and removes one image after the other, by its id, through the container
-/// runtime. Right before each removal its users and whether it is pinned are read again; what is used by
+/// runtime; under disk pressure dead containers go first. Right before each removal its users and whether it is pinned are read again; what is used by
 /// then, or cannot be read, is kept. It goes on after a removal that fails, and stops when enough is freed
 /// or the runtime does not answer any more. Nothing goes that the plan did not list.
 ///
@@ -98,11 +98,10 @@ impl Act {
         let target = target(plan);
         let runtime = NodeRuntime::connect(node, question.node.sources.timeout)?;
         let before = usage_now(node);
-        let containers = match &plan.containers {
-            Some(containers) => runtime.remove_containers(containers),
-            None => Vec::new(),
+        let (containers, stopped) = match &plan.containers {
+            Some(steps) => runtime.remove_containers(steps, |result| tell(container_line(result))),
+            None => (Vec::new(), None),
         };
-        containers.iter().for_each(|result| tell(container_line(result)));
         let progress = Progress::new(list.len());
         let done = apply(&list, target, &runtime, &mut |index, removal, result| {
             progress.clear();
@@ -112,6 +111,7 @@ impl Act {
         progress.clear();
         let mut report = ImageGcApply::new(plan.at, &list, target, Some(&done));
         report.containers = containers;
+        report.stopped = stopped.or(report.stopped);
         report.measured(before, usage_now(node));
         Ok(report)
     }
@@ -130,10 +130,16 @@ impl Args {
             show_plan(self.output, &planned, cut)?;
         }
         let containers = dead(plan);
-        if self.dry_run || (list.is_empty() && containers == 0) {
-            return self.end(&ImageGcApply::new(plan.at, &list, target(plan), None), None);
+        if !self.dry_run {
+            // Before it is said that there is nothing to remove, which nobody knows then.
+            refuse_unknown(plan)?;
         }
-        refuse_unknown(plan)?;
+        if self.dry_run || (list.is_empty() && containers == 0) {
+            let target = target(plan);
+            self.end(&ImageGcApply::new(plan.at, &list, target, None), false)?;
+            let is_short = !self.dry_run && target.is_some_and(|target| target > 0);
+            return Ok(if is_short { Code::No } else { Code::Answered });
+        }
         if !self.yes {
             ask(&question(list.len(), containers))?;
         }
@@ -148,26 +154,33 @@ impl Args {
             (false, true) => Code::No,
             (false, false) => Code::Answered,
         };
-        self.end(&report, Some(code))
+        self.end(&report, true)?;
+        Ok(code)
     }
 
     fn is_for_people(&self) -> bool {
         !matches!(self.output, Output::Json | Output::Yaml)
     }
 
-    /// Writes how it ended. Without a code nothing was done.
-    fn end(&self, report: &ImageGcApply, code: Option<Code>) -> Result<Code, Failure> {
-        if !self.is_for_people() {
-            write::value(self.output, report)?;
-        } else if code.is_some() {
-            write::lines([summary_line(report)])?;
+    /// Writes how it ended, if anything was done.
+    fn end(&self, report: &ImageGcApply, is_done: bool) -> Result<(), Failure> {
+        let written = if !self.is_for_people() {
+            write::value(self.output, report)
+        } else if is_done {
+            write::lines([summary_line(report)])
         } else if !self.dry_run {
-            write::lines(["nothing to remove".to_owned()])?;
-        }
+            write::lines(["nothing to remove".to_owned()])
+        } else {
+            Ok(())
+        };
         if let Some(reason) = &report.stopped {
             note("stopped", &format!("the runtime does not answer any more: {reason}"));
         }
-        Ok(code.unwrap_or(Code::Answered))
+        match is_done {
+            // What was done was done, whether or not anybody reads it; the exit code says how it went.
+            true => Ok(()),
+            false => written,
+        }
     }
 }
 

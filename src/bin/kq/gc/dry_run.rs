@@ -6,7 +6,7 @@ use crate::write::{self, Output};
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
 
-/// Say what garbage collection would remove now, in which order, and why (not)
+/// Say what would be removed now, in which order, and why (not)
 ///
 /// Every image is listed in the order in which the kubelet would come to it, with a verdict and its
 /// reason. When an image was first found and last used is in the kubelet's memory only: verdicts that

@@ -3,8 +3,8 @@
 use crate::exit::Failure;
 use crate::write::{self, Output};
 use clap::ValueEnum;
-use kq::output::table::Table;
 use serde::Serialize;
+use std::fmt::Display;
 
 /// The forms of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -26,11 +26,11 @@ impl Form {
     }
 
     /// Writes an answer.
-    pub fn write<T: Serialize>(
+    pub fn write<T: Serialize, A: Display, B: Display>(
         self,
         value: &T,
-        table: impl FnOnce(&T) -> Table,
-        wide: impl FnOnce(&T) -> Table,
+        table: impl FnOnce(&T) -> A,
+        wide: impl FnOnce(&T) -> B,
     ) -> Result<(), Failure> {
         match self {
             Self::Table => write::text(table(value)),

@@ -8,7 +8,7 @@ use kq::image_gc::images::{ImageList, table, wide};
 use kq::image_gc::uses::Uses;
 use std::collections::BTreeSet;
 
-/// List the images of this node: size, age, last use, pinned, used by
+/// List the images: size, age, last use, pinned, used by
 ///
 /// SEEN is since when kq gc record knows of an image, LAST-USED when a container last ran from it: now,
 /// or when the runtime or the records say. What nobody knows is a question mark.

@@ -12,7 +12,7 @@ use kq::image_gc::lint_view::{advice, table, wide};
 use kq::image_gc::uses::{Uses, listed};
 use std::collections::BTreeSet;
 
-/// Find what is refused, unwise or surprising in the settings, on this node
+/// Find what is refused, unwise or surprising in the settings
 ///
 /// Thresholds beside those of eviction, which looks at the same disk; thresholds and ages beside each
 /// other; images that go sooner than anybody expects. Why it matters and what to do is said below, or in
@@ -39,10 +39,12 @@ pub struct Args {
 impl Args {
     /// Gathers, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let node = self.node.gather(Wants::GC_PLAN)?;
+        let node = self.node.gather(Wants::GC_LINT)?;
         let (thresholds, problem) = thresholds(&node);
         let images = node.images().ok();
         let in_use = images.and_then(|images| in_use(&node, images));
+        let runtime = node.snapshot.runtime.value();
+        let sandbox_image = runtime.and_then(|runtime| runtime.sandbox_image.value());
         let lint = GcLint::of(Linted {
             config: &node.kubelet.config,
             given_minimum_age: node.kubelet.given.image_minimum_gc_age,
@@ -51,7 +53,7 @@ impl Args {
             disks: disks(&node),
             images,
             in_use: in_use.as_ref(),
-            sandbox_image: None,
+            sandbox_image: sandbox_image.map(String::as_str),
         });
         self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
         if self.output.is_for_people() {

@@ -2,6 +2,7 @@
 
 mod apply;
 mod dry_run;
+mod explain;
 mod form;
 mod images;
 mod lint;
@@ -29,6 +30,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     DryRun(Box<dry_run::Args>),
+    Explain(Box<explain::Args>),
     Apply(Box<apply::Args>),
     Images(Box<images::Args>),
     Lint(Box<lint::Args>),
@@ -42,6 +44,7 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         match self.command {
             Command::DryRun(args) => args.run(),
+            Command::Explain(args) => args.run(),
             Command::Apply(args) => args.run(),
             Command::Images(args) => args.run(),
             Command::Lint(args) => args.run(),

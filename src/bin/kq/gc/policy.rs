@@ -7,7 +7,7 @@ use crate::live::Wants;
 use kq::image_gc::policy_report::{GcPolicy, PolicySources};
 use kq::image_gc::policy_view::{table, wide};
 
-/// Show the policy in force: thresholds, ages, loops, who set them, and what the kubelet refuses
+/// Show the policy in force, who set it, and what the kubelet refuses
 ///
 /// Exit code 0: a kubelet starts with it. 1: it refuses, with the errors that it prints.
 ///

@@ -15,9 +15,10 @@ use kq::image_gc::containers::{
     self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
 };
 use kq::image_gc::cycle::ImageFs;
-use kq::image_gc::plan::{ImageGcPlan, Inputs, Reclaim, Trigger, plan};
+use kq::image_gc::plan::{Basis, ImageGcPlan, Inputs, Reclaim, Trigger, plan};
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::image_gc::uses::Uses;
+use kq::k8s::pod::Pod;
 use kq::k8s::quantity::Quantity;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -29,6 +30,16 @@ pub struct Question {
     #[arg(long, value_enum, default_value = "periodic")]
     pub trigger: TriggerArg,
 
+    #[command(flatten)]
+    pub usage: UsageArgs,
+
+    #[command(flatten)]
+    pub node: GcNodeArgs,
+}
+
+/// How full the image file system is.
+#[derive(Debug, clap::Args)]
+pub struct UsageArgs {
     /// Take the image file system for this full, such as 90%
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     at_usage: Option<u8>,
@@ -36,9 +47,6 @@ pub struct Question {
     /// The size of the image file system; else that of the node's
     #[arg(long, value_name = "AMOUNT", value_parser = parse_size, requires = "at_usage")]
     image_fs_capacity: Option<u64>,
-
-    #[command(flatten)]
-    pub node: GcNodeArgs,
 }
 
 /// What sets a collection going.
@@ -93,70 +101,98 @@ impl Question {
 
     /// Plans the collection on a node, as if images with these ids could not go.
     pub fn plan_without(&self, node: &GcNode, kept: &BTreeSet<String>) -> Result<Planned, Failure> {
-        let policy = checked(node)?;
-        let (images, _) = (node.images()?, node.containers()?);
-        let runtime = node.runtime()?;
-        let rules = node.kubelet.rules;
-        let all = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
         let trigger = Trigger::from(self.trigger);
-        let image_fs = self.image_fs(node);
+        let image_fs = self.usage.image_fs(node);
         let facts = match trigger {
             Trigger::Eviction => {
-                let assumed = image_fs.as_ref().ok().filter(|_| self.at_usage.is_some());
+                let assumed = image_fs.as_ref().ok().filter(|_| self.usage.is_assumed());
                 Some(PressureFacts::of(node, assumed.map(|(fs, _)| *fs))?)
             }
             _ => None,
         };
-        let pressure = facts.as_ref().map(|facts| facts.pressure(None));
-        let containers = match &pressure {
-            Some(pressure) if pressure.reclaims.containers => Some(dead_containers(node)?),
-            _ => None,
-        };
-        let reclaim = pressure.map(|pressure| Reclaim {
-            images: pressure.reclaims.images,
-            because: pressure.decision,
-        });
-        let gone: BTreeSet<&str> = containers.iter().flat_map(removed).collect();
-        let left = Uses::of(runtime, &node.workloads, rules, &gone);
-        let mut planned = plan(Inputs {
-            trigger,
-            now: node.now,
-            policy,
-            rules,
-            kubelet_start: node.kubelet_start.clone(),
-            records: node.snapshot.image_records.value(),
-            images,
-            uses: &left,
-            uses_before: &all,
-            image_fs,
-            storage: &runtime.image_storage,
-            containers,
-            reclaim,
-            kept,
-        });
-        planned.basis.warnings.extend(node.notes.iter().cloned());
-        if trigger == Trigger::Eviction
-            && let Some(reason) =
-                incomplete(&node.snapshot.pods, &node.pods(), node.snapshot.runtime.value())
-        {
-            planned.basis.missing.push(format!(
-                "not all pods are known, so the dead containers of the others are taken to stay: \
-                 {reason}"
-            ));
+        plan_under(node, trigger, image_fs, facts, kept)
+    }
+}
+
+/// Plans a collection on a node whose image file system is so full, as if images with these ids
+/// could not go.
+pub fn plan_collection(
+    node: &GcNode,
+    trigger: Trigger,
+    image_fs: Result<(ImageFs, String), String>,
+    kept: &BTreeSet<String>,
+) -> Result<ImageGcPlan, Failure> {
+    Ok(plan_under(node, trigger, image_fs, None, kept)?.plan)
+}
+
+/// Plans a collection, under the pressure that there is where that is looked at, and else under any.
+fn plan_under(
+    node: &GcNode,
+    trigger: Trigger,
+    image_fs: Result<(ImageFs, String), String>,
+    facts: Option<PressureFacts<'_>>,
+    kept: &BTreeSet<String>,
+) -> Result<Planned, Failure> {
+    let policy = checked(node)?;
+    let (images, _) = (node.images()?, node.containers()?);
+    let runtime = node.runtime()?;
+    let rules = node.kubelet.rules;
+    let all = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
+    let pressure = facts.as_ref().map(|facts| facts.pressure(None));
+    let spares_containers = pressure.as_ref().is_some_and(|found| !found.reclaims.containers);
+    let containers = match trigger {
+        Trigger::Eviction if !spares_containers => Some(dead_containers(node)?),
+        _ => None,
+    };
+    let reclaim = pressure
+        .map(|pressure| Reclaim { images: pressure.reclaims.images, because: pressure.decision });
+    let gone: BTreeSet<&str> = containers.iter().flat_map(removed).collect();
+    let left = (!gone.is_empty()).then(|| Uses::of(runtime, &node.workloads, rules, &gone));
+    let mut planned = plan(Inputs {
+        trigger,
+        now: node.now,
+        policy,
+        rules,
+        kubelet_start: node.kubelet_start.clone(),
+        records: node.snapshot.image_records.value(),
+        images,
+        uses: left.as_ref().unwrap_or(&all),
+        uses_before: &all,
+        image_fs,
+        storage: &runtime.image_storage,
+        containers,
+        reclaim,
+        kept,
+    });
+    planned.basis.warnings.extend(node.notes.iter().cloned());
+    if trigger == Trigger::Eviction && !has_all_pods(node, &node.pods()) {
+        let of_runtime = node.snapshot.runtime.value();
+        let reason = incomplete(&node.snapshot.pods, &node.pods(), of_runtime);
+        let reason = reason.unwrap_or_else(|| "nobody who knows all of them was asked".to_owned());
+        planned.basis.missing.push(format!(
+            "not all pods are known, so the dead containers of the others are taken to stay: \
+             {reason}"
+        ));
+    }
+    let pressure = facts.map(|facts| facts.pressure(Some(facts.reclaimed(&planned))));
+    if let Some(pressure) = &pressure {
+        planned.outcome.follows.extend(follows(pressure));
+        planned.basis.missing.extend(pressure.missing.iter().cloned());
+        if planned.containers.is_some() {
+            planned.basis.missing.push(LOGS.to_owned());
         }
-        let pressure = facts.map(|facts| facts.pressure(Some(facts.reclaimed(&planned))));
-        if let Some(pressure) = &pressure {
-            planned.outcome.follows.extend(follows(pressure));
-            planned.basis.missing.extend(pressure.missing.iter().cloned());
-            if planned.containers.is_some() {
-                planned.basis.missing.push(LOGS.to_owned());
-            }
-        }
-        Ok(Planned { plan: planned, pressure })
+    }
+    Ok(Planned { plan: planned, pressure })
+}
+
+impl UsageArgs {
+    /// Tells whether the image file system is said to be something.
+    fn is_assumed(&self) -> bool {
+        self.at_usage.is_some()
     }
 
     /// Returns the image file system: as it is said to be, else as it is.
-    fn image_fs(&self, node: &GcNode) -> Result<(ImageFs, String), String> {
+    pub fn image_fs(&self, node: &GcNode) -> Result<(ImageFs, String), String> {
         let folder = node.snapshot.folders.get(&FolderRole::Images);
         let found = folder.and_then(|folder| {
             let filesystem = folder.filesystem.value()?;
@@ -203,6 +239,17 @@ fn checked(node: &GcNode) -> Result<ImageGcPolicy, Failure> {
 
 /// Plans what goes before images under disk pressure.
 pub fn dead_containers(node: &GcNode) -> Result<ContainerGcPlan, Failure> {
+    collected_containers(node, GcTrigger::Eviction)
+}
+
+/// Returns the limits of dead containers.
+pub fn container_policy(node: &GcNode) -> ContainerGcPolicy {
+    let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
+    flags.as_ref().map_or_else(ContainerGcPolicy::default, Into::into)
+}
+
+/// Plans a collection of dead containers.
+pub fn collected_containers(node: &GcNode, trigger: GcTrigger) -> Result<ContainerGcPlan, Failure> {
     let runtime = node.runtime()?;
     let containers = node.containers()?;
     let sandboxes = runtime.sandboxes.value().map(Vec::as_slice).ok_or_else(|| {
@@ -210,8 +257,7 @@ pub fn dead_containers(node: &GcNode) -> Result<ContainerGcPlan, Failure> {
         Failure::missing(anyhow!("the sandboxes could not be listed: {reason}"))
     })?;
     let pods = node.pods();
-    let is_complete =
-        incomplete(&node.snapshot.pods, &pods, node.snapshot.runtime.value()).is_none();
+    let is_complete = has_all_pods(node, &pods);
     let uids = containers.iter().map(|container| container.pod_uid.as_str());
     let uids: BTreeSet<&str> =
         uids.chain(sandboxes.iter().map(|sandbox| sandbox.uid.as_str())).collect();
@@ -228,10 +274,16 @@ pub fn dead_containers(node: &GcNode) -> Result<ContainerGcPlan, Failure> {
         all_sources_ready: true,
         ..GcState::default()
     };
-    let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
-    let policy = flags.as_ref().map_or_else(ContainerGcPolicy::default, Into::into);
-    containers::plan(&policy, &state, GcTrigger::Eviction, &Failures::default())
+    containers::plan(&container_policy(node), &state, trigger, &Failures::default())
         .map_err(Failure::usage)
+}
+
+/// Tells whether a pod that is not known is gone. A list that never has all pods tells that of none: after
+/// a reboot nothing runs yet, and the pods that are about to start again look like those that are gone.
+fn has_all_pods(node: &GcNode, pods: &[&Pod]) -> bool {
+    let found = node.snapshot.pods.value();
+    found.is_some_and(|found| found.source.is_complete())
+        && incomplete(&node.snapshot.pods, pods, node.snapshot.runtime.value()).is_none()
 }
 
 /// Returns the ids of the containers that go.
@@ -244,16 +296,21 @@ fn removed(plan: &ContainerGcPlan) -> impl Iterator<Item = &str> {
 
 /// Writes what an answer rests on beside it.
 pub fn write_basis(plan: &ImageGcPlan) {
-    if let Some(start) = &plan.basis.kubelet_start {
+    write_notes(&plan.basis);
+}
+
+/// Writes what an answer rests on.
+pub fn write_notes(basis: &Basis) {
+    if let Some(start) = &basis.kubelet_start {
         note("kubelet start", &format!("{} ({})", start.at, start.source));
     }
-    for assumption in &plan.basis.assumptions {
+    for assumption in &basis.assumptions {
         note("assumed", assumption);
     }
-    for missing in &plan.basis.missing {
+    for missing in &basis.missing {
         note("missing", missing);
     }
-    for warning in &plan.basis.warnings {
+    for warning in &basis.warnings {
         warn(warning);
     }
 }

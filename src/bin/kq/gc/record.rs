@@ -22,9 +22,10 @@ use std::time::Duration;
 /// Another kq that records is waited for this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Keep records of when images were first found and last used, as the kubelet does in its memory
+/// Keep records of images as the kubelet does in its memory
 ///
-/// Looks at all images and containers, now and then every five minutes, and stores what it finds. The
+/// Looks at all images and containers, now and then every five minutes, and stores when each image was
+/// first found and last used. The
 /// other gc commands use the records: they make verdicts sure that are only possible without. A file
 /// that was interrupted is as it was before; two kq at a time lose nothing of each other's.
 ///
@@ -162,7 +163,8 @@ fn line(stored: &ImageRecords) -> String {
 
 fn parse_interval(text: &str) -> Result<Duration, String> {
     let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
-    let longest = kq::image_gc::record::LONGEST_GAP;
+    // What a look takes comes on top: at the limit itself each look would be after a gap.
+    let longest = GoDuration(kq::image_gc::record::LONGEST_GAP.0 - GoDuration::MINUTE.0);
     match u64::try_from(duration.0) {
         Ok(nanoseconds) if nanoseconds >= 1_000_000_000 && duration <= longest => {
             Ok(Duration::from_nanos(nanoseconds))

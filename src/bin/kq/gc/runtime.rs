@@ -7,7 +7,7 @@ use kq::edge::cri::{CriSession, RuntimeWants, StatusWants};
 use kq::edge::host::read_filesystem;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::runtime::ContainerState;
-use kq::image_gc::apply::{ImageRuntime, Removed, Sight};
+use kq::image_gc::apply::{ImageRuntime, Removed, Sight, UNREADABLE_AT_MOST};
 use kq::image_gc::apply_report::ContainerResult;
 use kq::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
 use kq::image_gc::cycle::{ImageFs, Usage};
@@ -29,25 +29,45 @@ impl NodeRuntime {
         Ok(Self { session })
     }
 
-    /// Removes dead containers and sandboxes in the kubelet's order, each looked at again before. Logs
-    /// stay: a runtime does not know them.
-    pub fn remove_containers(&self, plan: &ContainerGcPlan) -> Vec<ContainerResult> {
-        let result = |step: &Step| match step {
-            Step::Container(step) => Some(ContainerResult {
-                what: "container",
-                id: step.id.clone(),
-                name: step.name.clone(),
-                result: Some(self.remove_container(step)),
-            }),
-            Step::Sandbox(step) => Some(ContainerResult {
-                what: "sandbox",
-                id: step.id.clone(),
-                name: step.pod_uid.clone(),
-                result: Some(self.remove_sandbox(step)),
-            }),
-            Step::LogDirectory(_) => None,
-        };
-        plan.steps.iter().filter_map(result).collect()
+    /// Removes dead containers and sandboxes in the kubelet's order, each looked at again before, and
+    /// tells each at once. Logs stay: a runtime does not know them. Returns why it ended before the end as
+    /// well.
+    pub fn remove_containers(
+        &self,
+        plan: &ContainerGcPlan,
+        mut tell: impl FnMut(&ContainerResult),
+    ) -> (Vec<ContainerResult>, Option<String>) {
+        let mut results = Vec::new();
+        let mut stopped = None;
+        let mut unreadable = 0;
+        for step in &plan.steps {
+            let (what, id, name) = match step {
+                Step::Container(step) => ("container", &step.id, &step.name),
+                Step::Sandbox(step) => ("sandbox", &step.id, &step.pod_uid),
+                Step::LogDirectory(_) => continue,
+            };
+            let result = match step {
+                _ if stopped.is_some() => Removed::Left,
+                _ if id.is_empty() => Removed::Kept { reason: "it has no id".to_owned() },
+                Step::Container(step) => self.remove_container(step),
+                Step::Sandbox(step) => self.remove_sandbox(step),
+                Step::LogDirectory(_) => continue,
+            };
+            unreadable = match &result {
+                Removed::Unreadable { .. } => unreadable + 1,
+                _ => 0,
+            };
+            if let Removed::Unreadable { reason } = &result
+                && unreadable >= UNREADABLE_AT_MOST
+            {
+                stopped = Some(reason.clone());
+            }
+            let result =
+                ContainerResult { what, id: id.clone(), name: name.clone(), result: Some(result) };
+            tell(&result);
+            results.push(result);
+        }
+        (results, stopped)
     }
 
     fn remove_container(&self, step: &ContainerStep) -> Removed {
@@ -103,6 +123,22 @@ fn done(result: Result<(), String>) -> Removed {
 
 impl ImageRuntime for NodeRuntime {
     fn look(&self, id: &str) -> Result<Sight, String> {
+        let sight = self.sight(id)?;
+        // A container that was removed after it was listed has no status any more; that says nothing of
+        // the next list.
+        match sight.statuses.iter().any(|status| status.error.is_some()) {
+            true => self.sight(id),
+            false => Ok(sight),
+        }
+    }
+
+    fn remove(&self, id: &str) -> Result<(), String> {
+        self.session.remove_image(id)
+    }
+}
+
+impl NodeRuntime {
+    fn sight(&self, id: &str) -> Result<Sight, String> {
         let image = self.session.image(id)?;
         // After the image: a container that was created in between is seen.
         let wants = RuntimeWants {
@@ -120,10 +156,6 @@ impl ImageRuntime for NodeRuntime {
             None => return Err(facts.container_statuses.reason()),
         };
         Ok(Sight { image, containers: containers.value, statuses })
-    }
-
-    fn remove(&self, id: &str) -> Result<(), String> {
-        self.session.remove_image(id)
     }
 }
 

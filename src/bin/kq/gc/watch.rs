@@ -7,13 +7,13 @@ use crate::exit::{Code, Failure, note, warn};
 use crate::write::{self, Output};
 use kq::edge::clock::now;
 use kq::facts::timestamp::Timestamp;
-use kq::image_gc::loops::GcLoop;
+use kq::image_gc::loops::{GcLoop, Outcome};
 use kq::image_gc::plan::ImageGcPlan;
 use kq::image_gc::watch::{Pass, pass_lines};
 use kq::k8s::duration::GoDuration;
 use std::time::Duration;
 
-/// Turn the kubelet's loop of image garbage collection and say what each pass would do
+/// Turn the kubelet's loop and say what each pass would do
 ///
 /// A pass now and then one every five minutes, counted from the end of the one before, each with fresh
 /// facts. With the kubelet's rules for failures: the first one in a row is a line in its log, the next
@@ -76,11 +76,7 @@ impl Args {
         let (node, plan) = match gathered {
             Ok(gathered) => gathered,
             // A runtime that is away for a while is there at another pass.
-            Err(failure) if number > 1 => {
-                warn(&format!("pass {number}: {}", failure.reason()));
-                return Ok(Code::Answered);
-            }
-            Err(failure) => return Err(failure),
+            Err(failure) => return away(number, turning.as_mut(), failure),
         };
         if turning.is_none() {
             *turning = GcLoop::images(&node.policy());
@@ -95,7 +91,10 @@ impl Args {
             return Ok(Code::No);
         };
         let removed = match self.yes {
-            true => Some(self.act.carry_out(&self.question, &node, &plan, |_| {})?),
+            true => match self.act.carry_out(&self.question, &node, &plan, |_| {}) {
+                Ok(removed) => Some(removed),
+                Err(failure) => return away(number, Some(turning), failure),
+            },
             false => None,
         };
         let failed = removed.as_ref().and_then(|report| report.failure());
@@ -117,6 +116,20 @@ impl Args {
         }
         Ok(Code::Answered)
     }
+}
+
+/// Tells of a pass without a runtime, which the loop counts as failed: the kubelet has none either. Before
+/// the first one there is nothing to go on with.
+fn away(number: u64, turning: Option<&mut GcLoop>, failure: Failure) -> Result<Code, Failure> {
+    let Some(turning) = turning else { return Err(failure) };
+    let ended: Timestamp = now().parse().map_err(Failure::missing)?;
+    let reason = failure.reason();
+    let told = match turning.step(ended.0, Err(&reason)).outcome {
+        Outcome::FailedAndTold(event) => format!(", an event {}", event.reason),
+        _ => String::new(),
+    };
+    warn(&format!("pass {number} failed{told}: {reason}"));
+    Ok(Code::Answered)
 }
 
 fn parse_interval(text: &str) -> Result<Duration, String> {

@@ -86,6 +86,7 @@ impl Wants {
             container_statuses: StatusWants::None,
             writable_layers: false,
             image_storage: false,
+            sandbox_image: false,
             ..RuntimeWants::ALL
         },
         tree: Some(TreeDetail { usage: false, processes: false }),
@@ -110,6 +111,7 @@ impl Wants {
             container_statuses: StatusWants::ImageVolumes,
             writable_layers: false,
             image_storage: true,
+            sandbox_image: false,
         },
         tree: None,
         state_files: false,
@@ -138,8 +140,20 @@ impl Wants {
             container_statuses: StatusWants::None,
             writable_layers: false,
             image_storage: false,
+            sandbox_image: false,
         },
         folders: FoldersWanted::None,
+        image_records: false,
+        ..Self::GC_PLAN
+    };
+
+    /// What judging the settings of garbage collection needs.
+    pub const GC_LINT: Self = Self {
+        runtime: RuntimeWants {
+            image_storage: false,
+            sandbox_image: true,
+            ..Self::GC_PLAN.runtime
+        },
         image_records: false,
         ..Self::GC_PLAN
     };
@@ -151,6 +165,7 @@ impl Wants {
             image_filesystems: false,
             container_statuses: StatusWants::All,
             image_storage: false,
+            sandbox_image: false,
             ..Self::GC_PLAN.runtime
         },
         folders: FoldersWanted::None,
@@ -178,6 +193,7 @@ impl Wants {
             container_statuses: StatusWants::None,
             writable_layers: false,
             image_storage: false,
+            sandbox_image: false,
         },
         tree: None,
         state_files: false,
@@ -187,7 +203,6 @@ impl Wants {
     };
 
     /// What the use of the disk needs.
-    #[cfg_attr(not(test), expect(dead_code, reason = "kq gc asks for it"))]
     pub const GC_DISK: Self = Self {
         runtime: RuntimeWants {
             images: true,
@@ -195,7 +210,9 @@ impl Wants {
             writable_layers: true,
             ..Self::NAMES.runtime
         },
+        node: true,
         folders: FoldersWanted::Usage,
+        stats_summary: true,
         ..Self::NAMES
     };
 
@@ -282,6 +299,9 @@ fn restrict_runtime(wants: RuntimeWants, facts: &mut RuntimeFacts) {
     }
     if !wants.image_storage {
         facts.image_storage = Sought::default();
+    }
+    if !wants.sandbox_image {
+        facts.sandbox_image = Sought::default();
     }
 }
 
@@ -398,7 +418,7 @@ mod tests {
             ("gc eviction", Wants::GC_EVICTION, "folders records summary statuses"),
             ("gc policy", Wants::GC_POLICY, ""),
             ("gc images", Wants::GC_IMAGES, "records statuses"),
-            ("gc disk", Wants::GC_DISK, "folders usage"),
+            ("gc disk", Wants::GC_DISK, "folders usage summary"),
         ] {
             let mut left = all.clone();
             wants.restrict(&mut left, &[]);

@@ -19,12 +19,18 @@ mod catalogue;
 mod containerd;
 /// How full the file system of the images is.
 mod disk;
+/// `kq gc`: what is said goes, and nothing else.
+mod gc;
+/// A run of kq that is met half-way.
+mod half_way;
 /// The runtime lists what was made.
 mod listed;
 /// A node with images.
 mod node;
 /// The runtime's process dies and comes again.
 mod process;
+/// `kq gc apply` while images come into use.
+mod races;
 /// What becomes of an image that is to be removed.
 mod removed;
 /// Containers made of images.

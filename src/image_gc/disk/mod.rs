@@ -1,0 +1,227 @@
+//! The disk that images are on: which file system the kubelet judges, what it shares with others, what
+//! fills it, and why different programs give different numbers for it.
+//!
+//! The kubelet takes the first file system of `ImageFsInfo` and what `statfs` says of it (`ImageFsStats`
+//! in `pkg/kubelet/stats/cri_stats_provider.go`).
+
+mod accounts;
+mod layout;
+mod parts;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use accounts::Account;
+pub use layout::{FsPlace, Layout, SignalFilesystem};
+pub use parts::{LayerUse, Part, PartKind, Rest};
+pub use view::{describe, describe_wide};
+
+use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
+use crate::facts::kubelet_config::EffectiveConfiguration;
+use crate::facts::runtime::{FilesystemUsage, RuntimeFacts};
+use crate::facts::snapshot::API_VERSION;
+use crate::facts::sought::Sought;
+use crate::facts::stats_summary::StatsSummary;
+use crate::facts::timestamp::Timestamp;
+use crate::facts::workloads::Workloads;
+use crate::image_gc::cycle::{ImageFs, Usage};
+use crate::image_gc::explain::largest_available;
+use crate::image_gc::plan::usage_text;
+use crate::image_gc::policy::ImageGcPolicy;
+use crate::k8s::kubelet_rules::KubeletRules;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Everything that is known of the disk.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskFacts<'a> {
+    /// The moment of everything.
+    pub now: Timestamp,
+    /// The folders and what they are on.
+    pub folders: &'a BTreeMap<FolderRole, NodeFolder>,
+    /// What the runtime says.
+    pub runtime: &'a Sought<RuntimeFacts>,
+    /// What the kubelet measured.
+    pub summary: &'a Sought<StatsSummary>,
+    /// The names of pods.
+    pub workloads: &'a Workloads,
+    /// The kubelet's configuration.
+    pub config: &'a EffectiveConfiguration,
+    /// The kubelet's version and gates.
+    pub rules: KubeletRules,
+}
+
+/// The disk that images are on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageDisk {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `ImageDisk`
+    pub kind: &'static str,
+    /// The moment of everything.
+    pub at: Timestamp,
+    /// What the kubelet judges.
+    pub judged: Judged,
+    /// Which file systems are one.
+    pub layout: Layout,
+    /// What fills it, and what is on other disks.
+    pub parts: Vec<Part>,
+    /// What nobody accounts for.
+    pub rest: Rest,
+    /// The containers that wrote the most over their images, at most ten.
+    pub largest_layers: Vec<LayerUse>,
+    /// What each program says of it.
+    pub accounts: Vec<Account>,
+    /// Why they differ, a sentence each.
+    pub differences: Vec<String>,
+    /// What could not be had.
+    pub missing: Vec<String>,
+}
+
+/// The file system by which image garbage collection judges.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Judged {
+    /// The folder that the runtime names.
+    pub path: Option<String>,
+    /// What it is on.
+    pub filesystem: Option<Filesystem>,
+    /// Why that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+    /// How full it is; `None`: not known, or the capacity is invalid.
+    pub usage: Option<Usage>,
+    /// `imageGCHighThresholdPercent`
+    pub high_threshold_percent: i32,
+    /// `imageGCLowThresholdPercent`
+    pub low_threshold_percent: i32,
+    /// The high threshold is reached with so much available or less, in bytes.
+    pub largest_available_bytes: Option<i64>,
+    /// How much more must be used until then, in bytes; 0: it is reached.
+    pub missing_bytes: Option<i64>,
+    /// What the kubelet wants to free now, in bytes; `None`: nothing, or not known.
+    pub amount_to_free_bytes: Option<i64>,
+    /// The same in words, a sentence each.
+    pub because: Vec<String>,
+}
+
+impl ImageDisk {
+    /// Puts together what is known of the disk.
+    pub fn of(facts: DiskFacts<'_>) -> Self {
+        let judged = judged(facts);
+        let parts = parts::parts(facts);
+        let accounts = accounts::accounts(facts);
+        Self {
+            api_version: API_VERSION,
+            kind: "ImageDisk",
+            at: facts.now,
+            layout: Layout::of(facts),
+            rest: Rest::of(judged.filesystem.as_ref(), &parts),
+            largest_layers: parts::largest_layers(facts),
+            differences: accounts::differences(facts, &accounts),
+            missing: missing(&judged, &parts, &accounts),
+            judged,
+            parts,
+            accounts,
+        }
+    }
+}
+
+impl<'a> DiskFacts<'a> {
+    /// Returns the file system of a folder, or why it is not known.
+    fn filesystem(self, role: FolderRole) -> Result<&'a Filesystem, String> {
+        match self.folders.get(&role) {
+            None => Err("not looked for".to_owned()),
+            Some(folder) => folder.filesystem.value().ok_or_else(|| folder.filesystem.reason()),
+        }
+    }
+
+    /// Returns the device that images are on.
+    fn image_device(self) -> Option<&'a str> {
+        self.filesystem(FolderRole::Images).ok().map(|filesystem| filesystem.device.as_str())
+    }
+
+    /// Returns what the runtime counts for images and for containers, of each the first as the kubelet
+    /// takes it; `None`: it names none.
+    fn counts(self) -> Result<[Option<&'a FilesystemUsage>; 2], String> {
+        let runtime = self.runtime.value().ok_or_else(|| self.runtime.reason())?;
+        let told = &runtime.image_filesystems;
+        let told = told.value().ok_or_else(|| told.reason())?;
+        Ok([told.image.first(), told.container.first()])
+    }
+}
+
+fn judged(facts: DiskFacts<'_>) -> Judged {
+    let policy = ImageGcPolicy::of(facts.config);
+    let high = policy.high_threshold_percent;
+    let path = facts.folders.get(&FolderRole::Images).map(|folder| folder.path.clone());
+    let mut judged = Judged {
+        path: path.filter(|path| !path.is_empty()),
+        high_threshold_percent: high,
+        low_threshold_percent: policy.low_threshold_percent,
+        ..Judged::default()
+    };
+    let filesystem = match facts.filesystem(FolderRole::Images) {
+        Ok(filesystem) => filesystem,
+        Err(reason) => {
+            judged.unknown = Some(match facts.counts() {
+                Err(runtime) if facts.folders.is_empty() => runtime,
+                _ => reason,
+            });
+            return judged;
+        }
+    };
+    judged.filesystem = Some(filesystem.clone());
+    let fs = ImageFs {
+        capacity: Some(filesystem.capacity_bytes),
+        available: Some(filesystem.available_bytes),
+    };
+    let Some(usage) = fs.usage() else {
+        judged.because.push("its capacity is 0, which the kubelet calls invalid".to_owned());
+        return judged;
+    };
+    judged.usage = Some(usage);
+    judged.largest_available_bytes = largest_available(usage.capacity_bytes, high);
+    judged.missing_bytes = judged
+        .largest_available_bytes
+        .map(|largest| usage.available_bytes.saturating_sub(largest).max(0));
+    judged.amount_to_free_bytes = usage.amount_to_free(&policy).filter(|_| policy.is_collecting());
+    judged.because.push(usage_text(usage));
+    judged.because.push(match (judged.amount_to_free_bytes, judged.missing_bytes) {
+        _ if !policy.is_collecting() => {
+            "the kubelet does not run image garbage collection: imageGCHighThresholdPercent is 100 and \
+             imageMaximumGCAge is off"
+                .to_owned()
+        }
+        (Some(amount), _) => format!(
+            "imageGCHighThresholdPercent {high}% is reached: {amount} bytes are to be freed, down to \
+             imageGCLowThresholdPercent {}%",
+            policy.low_threshold_percent
+        ),
+        (None, Some(missing)) => format!(
+            "imageGCHighThresholdPercent {high}% is reached with {missing} bytes more in use"
+        ),
+        (None, None) => format!("imageGCHighThresholdPercent {high}% is not reached"),
+    });
+    judged
+}
+
+fn missing(judged: &Judged, parts: &[Part], accounts: &[Account]) -> Vec<String> {
+    let mut missing = Vec::new();
+    if let Some(reason) = &judged.unknown {
+        missing.push(format!("the image file system: {reason}"));
+    }
+    for part in parts {
+        if let Some(reason) = &part.unknown {
+            missing.push(format!("{}: {reason}", part.name()));
+        }
+    }
+    for account in accounts {
+        if let Some(reason) = &account.unknown {
+            missing.push(format!("{}: {reason}", account.source));
+        }
+    }
+    missing
+}

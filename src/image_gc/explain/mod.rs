@@ -1,0 +1,236 @@
+//! The story of one image: what it is, who uses it, what the kubelet may remember of it, what becomes of
+//! it with each trigger, and when it could go at the earliest.
+//!
+//! What becomes of it is taken from the plans of the whole collections (`plan`), so that the two never
+//! differ.
+
+mod earliest;
+mod sharing;
+mod users;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use earliest::{SpaceWay, Way, WayBy, WayState, largest_available};
+pub use sharing::{SharedWith, Sharing};
+pub use users::ExplainedUse;
+pub use view::{describe, describe_wide};
+
+use crate::facts::runtime::{Image, ImageStorage};
+use crate::facts::snapshot::API_VERSION;
+use crate::facts::sought::Sought;
+use crate::facts::timestamp::Timestamp;
+use crate::image_gc::certainty::Certainty;
+use crate::image_gc::containers::{ContainerGcPlan, ContainerGcPolicy};
+use crate::image_gc::cycle::image_key;
+use crate::image_gc::knowledge::{DETECTION_PERIOD, Known, LastUse, Sources, Span};
+use crate::image_gc::plan::{Basis, ImageGcPlan, PlannedImage, Trigger, Verdict};
+use crate::image_gc::policy::ImageGcPolicy;
+use crate::image_gc::uses::{Use, Uses};
+use crate::k8s::kubelet_rules::KubeletRules;
+use serde::Serialize;
+
+/// Everything that the story is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The image.
+    pub image: &'a Image,
+    /// All images.
+    pub images: &'a [Image],
+    /// The plan of the loop.
+    pub periodic: &'a ImageGcPlan,
+    /// The plan of the part of the loop that removes what is too old.
+    pub age: &'a ImageGcPlan,
+    /// The plan under disk pressure.
+    pub eviction: &'a ImageGcPlan,
+    /// The plan of the loop if the disk were just so full that space is wanted; `None`: it is, or how
+    /// full it is is not known.
+    pub at_threshold: Option<&'a ImageGcPlan>,
+    /// The dead containers that the loop of containers removes.
+    pub containers: &'a ContainerGcPlan,
+    /// The limits of dead containers.
+    pub container_policy: ContainerGcPolicy,
+    /// Who uses the images now.
+    pub uses: &'a Uses,
+    /// What images share.
+    pub storage: &'a Sought<ImageStorage>,
+    /// What is known of the kubelet's memory.
+    pub sources: Sources<'a>,
+    /// The thresholds and ages.
+    pub policy: ImageGcPolicy,
+    /// The kubelet's version and gates.
+    pub rules: KubeletRules,
+}
+
+/// The story of one image.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageExplanation {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `ImageExplanation`
+    pub kind: &'static str,
+    /// The moment that it is told for.
+    pub at: Timestamp,
+    /// The image.
+    pub image: ExplainedImage,
+    /// What of it other images and containers hold as well.
+    pub sharing: Sharing,
+    /// The containers that use it.
+    pub used_by: Vec<ExplainedUse>,
+    /// What is known of the kubelet's memory of it.
+    pub known: Known,
+    /// What becomes of it now, by trigger.
+    pub triggers: Vec<TriggerVerdict>,
+    /// When it could go at the earliest, by way.
+    pub earliest: Vec<Way>,
+    /// What all of this rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+/// What an image is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainedImage {
+    /// Its id.
+    pub id: String,
+    /// The class of runtime for which it was pulled.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub runtime_handler: String,
+    /// `NAME:TAG`
+    pub tags: Vec<String>,
+    /// `NAME@DIGEST`
+    pub digests: Vec<String>,
+    /// In bytes, as the runtime counts and the kubelet believes.
+    pub size_bytes: i64,
+    /// The runtime wants it kept.
+    pub pinned: bool,
+    /// A container uses it.
+    pub in_use: bool,
+}
+
+/// What becomes of an image with one trigger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TriggerVerdict {
+    /// What sets the collection going.
+    pub trigger: Trigger,
+    /// Whether it runs, with its numbers, a sentence each.
+    pub because: Vec<String>,
+    /// Its place in the order in which images go, from 1; `None`: it is no candidate.
+    pub place: Option<usize>,
+    /// How many candidates there are.
+    pub candidates: usize,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// Why.
+    pub reason: String,
+    /// What the certainty depends on; `None`: on nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depends_on: Option<String>,
+    /// The ids of those that go in any order with it, as far as is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tied_with: Vec<String>,
+}
+
+/// Tells the story of an image; `None`: a plan is about other images.
+pub fn explain(asked: Asked<'_>) -> Option<ImageExplanation> {
+    let Asked { image, rules, .. } = asked;
+    let key = image_key(&image.id, &image.runtime_handler, rules);
+    let used_by = asked.uses.of_key(&key);
+    let now = item(asked.periodic, image)?;
+    let triggers = [asked.periodic, asked.age, asked.eviction];
+    let verdicts: Option<Vec<TriggerVerdict>> =
+        triggers.into_iter().map(|plan| verdict(plan, image)).collect();
+    let in_use = now.verdict == Verdict::InUse;
+    let known = match now.known {
+        Some(known) => known,
+        None => known_beside(asked, used_by, in_use),
+    };
+    Some(ImageExplanation {
+        api_version: API_VERSION,
+        kind: "ImageExplanation",
+        at: asked.sources.now,
+        image: ExplainedImage {
+            id: image.id.clone(),
+            runtime_handler: image.runtime_handler.clone(),
+            tags: image.repo_tags.clone(),
+            digests: image.repo_digests.clone(),
+            size_bytes: image.size as i64,
+            pinned: image.pinned,
+            in_use,
+        },
+        sharing: Sharing::of(asked.storage, image, asked.images),
+        used_by: used_by.iter().map(|used| ExplainedUse::of(used, asked)).collect(),
+        known,
+        triggers: verdicts?,
+        earliest: earliest::ways(asked, &known)?,
+        basis: basis(asked),
+    })
+}
+
+/// Returns the line of a plan that is about an image.
+fn item<'p>(plan: &'p ImageGcPlan, image: &Image) -> Option<&'p PlannedImage> {
+    let is_same =
+        |item: &&PlannedImage| item.id == image.id && item.runtime_handler == image.runtime_handler;
+    // Without the gate an image that is listed for two handlers is one.
+    let is_same_id = |item: &&PlannedImage| item.id == image.id;
+    plan.items.iter().find(is_same).or_else(|| plan.items.iter().find(is_same_id))
+}
+
+fn candidates(plan: &ImageGcPlan) -> usize {
+    plan.items.iter().filter(|item| item.place.is_some()).count()
+}
+
+fn verdict(plan: &ImageGcPlan, image: &Image) -> Option<TriggerVerdict> {
+    let item = item(plan, image)?;
+    Some(TriggerVerdict {
+        trigger: plan.trigger,
+        because: plan.run.because.clone(),
+        place: item.place,
+        candidates: candidates(plan),
+        verdict: item.verdict,
+        certainty: item.certainty,
+        reason: item.reason.clone(),
+        depends_on: item.depends_on.clone(),
+        tied_with: item.tied_with.clone(),
+    })
+}
+
+/// Returns what is known of an image of which a plan needs to know nothing: it is in use, or pinned.
+fn known_beside(asked: Asked<'_>, used_by: &[Use], in_use: bool) -> Known {
+    let sources = asked.sources;
+    let created = used_by.iter().map(|used| used.created_at).min();
+    let known = Known::of(sources, &asked.image.id, &asked.image.runtime_handler, created);
+    if !in_use {
+        return known;
+    }
+    // Each look finds it in use, and one was there already if it has been so for long enough.
+    let look = sources.now.plus(-DETECTION_PERIOD.0);
+    let is_known = |time: Option<Timestamp>| time.is_some_and(|time| time <= look);
+    let was_seen = is_known(created) && is_known(sources.kubelet_start);
+    let earliest = if was_seen { Some(look) } else { sources.kubelet_start };
+    Known {
+        last_used: LastUse {
+            may_be_never: !was_seen,
+            span: Some(Span { earliest, latest: sources.now }),
+        },
+        likely_last_used: Some(sources.now),
+        ..known
+    }
+}
+
+/// Puts together what the plans rest on; most of it is the same.
+fn basis(asked: Asked<'_>) -> Basis {
+    let mut basis = asked.periodic.basis.clone();
+    for other in [&asked.eviction.basis.missing, &asked.age.basis.missing] {
+        let more = other.iter().filter(|text| !asked.periodic.basis.missing.contains(text));
+        basis.missing.extend(more.cloned());
+    }
+    basis.missing.dedup();
+    basis
+}

@@ -1,0 +1,14 @@
+//! A kubelet that lives through made-up histories, beside kq that watches from outside.
+//!
+//! Images are pulled, used and removed; the kubelet's own rules ([`crate::image_gc::cycle`]) keep its
+//! memory, and [`crate::image_gc::record`] keeps kq's records. What kq then says it knows, and what it
+//! foresees, is held against what the kubelet remembers and does.
+
+/// What kq foresees is what the kubelet does.
+mod foresight;
+/// Nothing that a node may say is too much for a plan.
+mod garbage;
+/// Made-up histories.
+mod history;
+/// What kq knows is what the kubelet remembers.
+mod memory;
