@@ -13,18 +13,24 @@
 //! * `local_storage`: pods that exceed limits of their own.
 //! * `admission`: which pods may still start.
 //! * `cycle`, `decision`: one turn of the manager, from thresholds to an eviction.
+//! * `disks`, `pressure`, `settlement`: what all of this comes to on one node at this moment;
+//!   [`pressure_view`] shows it.
 
 mod admission;
 mod container_fs;
 mod crossing;
 mod cycle;
 mod decision;
+mod disks;
 mod layout;
 mod local_storage;
 mod message;
 mod observation;
+mod pressure;
+pub mod pressure_view;
 mod rank;
 mod reclaim;
+mod settlement;
 mod usage;
 mod victim;
 
@@ -35,12 +41,18 @@ pub use cycle::{
     ActiveThreshold, Cycle, CycleInput, EvictionSetup, ManagerState, StatsAfterReclaim, synchronize,
 };
 pub use decision::{AfterReclaim, Alternative, Outcome, PodEviction};
+pub use disks::{AssumedSpace, DiskFacts, DiskLayout, NodeDisks, node_disks};
 pub use layout::{Disks, Layout};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
 pub use message::{EvictionMessage, Offender, eviction_message};
 pub use observation::{Observation, Observations, observe};
+pub use pressure::{
+    Act, ExceedingPod, GraceCase, PodName, Pressure, PressureInput, Reclaims, ThresholdRow, Victim,
+    pressure,
+};
 pub use rank::{Figures, RankedPod, Ranking, rank_pods};
 pub use reclaim::{ReclaimFunction, reclaim_functions};
+pub use settlement::{FreedBytes, Reclaimed, Settlement};
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{
     DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, REASON_EVICTED, Verdict, evict_pod,

@@ -161,6 +161,11 @@ pub fn delete_unused_images(
     done
 }
 
+/// Looks at the images and removes none, as the detection between two collections does.
+pub fn look_at_images(records: &mut Records, cycle: Cycle<'_>, world: World<'_>) -> Collection {
+    begin(records, cycle, world).unwrap_or_else(failed)
+}
+
 /// Lists, detects, and finds the candidates.
 fn begin(records: &mut Records, cycle: Cycle<'_>, world: World<'_>) -> Result<Collection, String> {
     let images = world.images?;

@@ -13,7 +13,7 @@ use crate::image_gc::certainty::{
 use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Considered, Cycle, ImageFs, Record, Records, SpaceVerdict,
-    World, delete_unused_images, garbage_collect, image_key,
+    World, delete_unused_images, garbage_collect, image_key, look_at_images,
 };
 use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, Basis as Known_, Known, Sources};
 use crate::image_gc::policy::ImageGcPolicy;
@@ -49,12 +49,31 @@ pub struct Inputs<'a> {
     pub storage: &'a Sought<ImageStorage>,
     /// The dead containers that go first.
     pub containers: Option<ContainerGcPlan>,
+    /// What disk pressure wants; `None`: every image that is not in use.
+    pub reclaim: Option<Reclaim>,
     /// The ids of images that somebody wants kept, whatever the kubelet would do.
     pub kept: &'a BTreeSet<String>,
 }
 
 /// A file system from which nobody wants anything.
 const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
+
+/// What disk pressure wants of the images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reclaim {
+    /// That those not in use go.
+    pub images: bool,
+    /// Why, a sentence each.
+    pub because: Vec<String>,
+}
+
+impl Inputs<'_> {
+    /// Tells whether disk pressure leaves the images alone.
+    pub(super) fn spares_images(&self) -> bool {
+        let reclaim = self.reclaim.as_ref().filter(|_| self.trigger == Trigger::Eviction);
+        reclaim.is_some_and(|reclaim| !reclaim.images)
+    }
+}
 
 /// Plans a collection.
 pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
@@ -83,6 +102,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     };
     let mut remove = |_: &Candidate| Ok(());
     let done = match inputs.trigger {
+        Trigger::Eviction if inputs.spares_images() => look_at_images(&mut records, cycle, world),
         Trigger::Eviction => delete_unused_images(&mut records, cycle, world, &mut remove),
         _ => garbage_collect(&mut records, cycle, world, &mut remove),
     };
@@ -91,6 +111,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         _ => age_pass_runs(cycle, start),
     };
     let space = match (inputs.trigger, &inputs.image_fs) {
+        (Trigger::Eviction, _) if inputs.spares_images() => Space::NotWanted,
         (Trigger::Eviction, _) => Space::Wanted(i64::MAX),
         (Trigger::Age, _) => Space::NotWanted,
         (Trigger::Periodic, _) if !policy.is_collecting() => Space::NotWanted,

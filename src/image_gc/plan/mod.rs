@@ -6,7 +6,7 @@ mod reasons;
 mod report;
 mod view;
 
-pub use build::{Inputs, plan};
+pub use build::{Inputs, Reclaim, plan};
 pub use item::{PlannedImage, Verdict};
 pub use reasons::{ago, usage_text};
 pub use report::{Basis, Freed, ImageGcPlan, KubeletStart, Outcome, Run, Trigger};

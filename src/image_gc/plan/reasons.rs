@@ -25,6 +25,10 @@ pub(super) fn decision(
     let policy = &inputs.policy;
     let mut because = Vec::new();
     if inputs.trigger == Trigger::Eviction {
+        because.extend(inputs.reclaim.iter().flat_map(|reclaim| reclaim.because.clone()));
+        if inputs.spares_images() {
+            return because;
+        }
         because.push(format!(
             "under disk pressure every image that is not in use goes, but for those younger than \
              imageMinimumGCAge {}; thresholds do not matter",
@@ -133,6 +137,9 @@ pub(super) fn candidate_reason(
         ),
         (_, Some(SpaceVerdict::UsedSince)) => {
             format!("used at the moment of the pass or after it: {age}")
+        }
+        _ if inputs.spares_images() => {
+            format!("not in use, and disk pressure wants no images; {age}")
         }
         _ if space == Space::Unknown => format!("whether space is wanted is not known; {age}"),
         _ => format!("not in use, and nothing is wanted; {age}"),

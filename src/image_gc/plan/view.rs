@@ -6,6 +6,7 @@ use super::report::{ImageGcPlan, Trigger};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::Step;
 use crate::output::table::Table;
+use crate::output::terminal::plain;
 use crate::output::units::bytes;
 use std::fmt::Write;
 
@@ -97,7 +98,7 @@ pub fn summary(plan: &ImageGcPlan) -> String {
     let mut text = String::new();
     // Writing to a text does not fail.
     let mut line = |words: String| {
-        let _ = writeln!(text, "{words}");
+        let _ = writeln!(text, "{}", plain(words));
     };
     line(format!("TRIGGER      {} at {}", plan.trigger, plan.at));
     if let Some(filesystem) = &plan.run.image_filesystem {
@@ -109,11 +110,16 @@ pub fn summary(plan: &ImageGcPlan) -> String {
     if let (Trigger::Eviction, Some(containers)) = (plan.trigger, &plan.containers) {
         let count = |is_of: fn(&Step) -> bool| containers.steps.iter().filter(|s| is_of(s)).count();
         line(format!(
-            "CONTAINERS   {} dead containers, {} sandboxes and {} log folders go first",
+            "CONTAINERS   {} dead containers and {} sandboxes go first",
             count(|step| matches!(step, Step::Container(_))),
             count(|step| matches!(step, Step::Sandbox(_))),
-            count(|step| matches!(step, Step::LogDirectory(_))),
         ));
+        let logs = count(|step| matches!(step, Step::LogDirectory(_)));
+        if logs > 0 {
+            line(format!(
+                "LOGS         {logs} folders of pods that are gone go too; kq gc apply leaves them"
+            ));
+        }
     }
     let freed = &plan.freed;
     let range = if freed.at_least_bytes == freed.at_most_bytes {

@@ -30,6 +30,8 @@ mod gc_dry_run;
 /// `kq gc apply` on runtimes that lie, hang, die and change.
 #[cfg(feature = "cri")]
 mod gc_apply;
+/// `kq gc dry-run --trigger eviction`
+mod gc_eviction;
 /// `kq gc explain`
 mod gc_explain;
 /// `kq gc record`

@@ -2,7 +2,7 @@
 
 use super::dry_run::show;
 use super::node::GcNode;
-use super::question::{Question, write_basis};
+use super::question::{Planned, Question, write_basis};
 use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
 use crate::ask::ask;
 use crate::exit::{Code, Failure, note};
@@ -130,18 +130,19 @@ impl Args {
         let is_stored = self.question.node.sources.snapshot.is_some();
         refuse_snapshot(is_stored && !self.dry_run)?;
         let node = self.question.gather()?;
-        let plan = self.question.plan_without(&node, &self.act.kept(&node)?)?;
-        let (list, cut) = self.act.list(&plan);
+        let planned = self.question.plan_without(&node, &self.act.kept(&node)?)?;
+        let plan = &planned.plan;
+        let (list, cut) = self.act.list(plan);
         if self.is_for_people() {
-            show_plan(self.output, &plan, cut)?;
+            show_plan(self.output, &planned, cut)?;
         }
-        let containers = dead(&plan);
+        let containers = dead(plan);
         if !self.dry_run {
             // Before it is said that there is nothing to remove, which nobody knows then.
-            refuse_unknown(&plan)?;
+            refuse_unknown(plan)?;
         }
         if self.dry_run || (list.is_empty() && containers == 0) {
-            let target = target(&plan);
+            let target = target(plan);
             self.end(&ImageGcApply::new(plan.at, &list, target, None), false)?;
             let is_short = target.is_some_and(|target| target > 0) || plan.outcome.error.is_some();
             let is_short = is_short && !self.dry_run;
@@ -150,7 +151,7 @@ impl Args {
         if !self.yes {
             ask(&question(list.len(), containers))?;
         }
-        let report = self.act.carry_out(&self.question, &node, &plan, |line| {
+        let report = self.act.carry_out(&self.question, &node, plan, |line| {
             if self.is_for_people() {
                 // A reader that went away is no reason to leave things half done.
                 let _ = write::lines([line]);
@@ -199,13 +200,13 @@ fn target(plan: &ImageGcPlan) -> Option<i64> {
     }
 }
 
-fn show_plan(output: Output, plan: &ImageGcPlan, cut: usize) -> Result<(), Failure> {
-    show(output, plan)?;
+fn show_plan(output: Output, planned: &Planned, cut: usize) -> Result<(), Failure> {
+    show(output, planned)?;
     if cut > 0 {
         note("left", &format!("{cut} images that would go as well, because of --max"));
     }
     if output == Output::Name {
-        write_basis(plan);
+        write_basis(&planned.plan);
     }
     Ok(())
 }

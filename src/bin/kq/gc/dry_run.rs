@@ -1,9 +1,10 @@
 //! `kq gc dry-run`
 
-use super::question::{Question, write_basis};
+use super::question::{Planned, Question, write_basis};
 use crate::exit::{Code, Failure};
 use crate::write::{self, Output};
-use kq::image_gc::plan::{ImageGcPlan, summary, table, wide};
+use kq::eviction::{Pressure, pressure_view};
+use kq::image_gc::plan::{summary, table, wide};
 
 /// Say what would be removed now, in which order, and why (not)
 ///
@@ -11,6 +12,10 @@ use kq::image_gc::plan::{ImageGcPlan, summary, table, wide};
 /// reason. When an image was first found and last used is in the kubelet's memory only: verdicts that
 /// depend on it are "possible", or "unknown" where nothing narrows it down. kq gc record keeps records
 /// that do.
+///
+/// With --trigger eviction the eviction thresholds are held against the node's file systems: whether any
+/// is crossed, what is reclaimed for it, whether that is enough, and which pod goes if not. When none is
+/// crossed, the plan is what would go if imagefs.available were.
 ///
 /// Nothing is changed. Exit code 0: it would succeed, or not run. 1: it would not free enough.
 ///
@@ -36,29 +41,46 @@ impl Args {
     /// Gathers, plans and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let node = self.question.gather()?;
-        let plan = self.question.plan(&node)?;
-        show(self.output, &plan)?;
-        Ok(code(&plan))
+        let planned = self.question.plan(&node)?;
+        show(self.output, &planned)?;
+        Ok(code(&planned))
     }
 }
 
 /// Writes a plan in the form that was asked for.
-pub fn show(output: Output, plan: &ImageGcPlan) -> Result<(), Failure> {
+pub fn show(output: Output, planned: &Planned) -> Result<(), Failure> {
+    let plan = &planned.plan;
     match output {
-        Output::Json | Output::Yaml => return write::value(output, plan),
+        Output::Json | Output::Yaml => return write::value(output, planned),
         Output::Name => {
             let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
             write::lines(removed.map(|item| item.id.clone()))?;
         }
-        Output::Table => write::text(format!("{}\n{}", summary(plan), table(plan)))?,
-        Output::Wide => write::text(format!("{}\n{}", summary(plan), wide(plan)))?,
+        Output::Table => write::text(format!("{}\n{}", above(planned), table(plan)))?,
+        Output::Wide => write::text(format!("{}\n{}", above(planned), wide(plan)))?,
     }
     write_basis(plan);
     Ok(())
 }
 
+/// Returns what stands above the images.
+fn above(planned: &Planned) -> String {
+    let summary = summary(&planned.plan);
+    match &planned.pressure {
+        None => summary,
+        Some(pressure) => format!(
+            "{summary}{}\n{}",
+            pressure_view::summary(pressure),
+            pressure_view::table(pressure)
+        ),
+    }
+}
+
 /// Returns the exit code of a plan.
-pub fn code(plan: &ImageGcPlan) -> Code {
+fn code(Planned { plan, pressure }: &Planned) -> Code {
+    if pressure.as_ref().is_some_and(Pressure::is_short) {
+        return Code::No;
+    }
     match (&plan.outcome.error, plan.run.wants_space) {
         (Some(_), _) => Code::No,
         (None, None) => Code::Missing,

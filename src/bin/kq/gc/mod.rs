@@ -8,6 +8,7 @@ mod images;
 mod lint;
 mod node;
 mod policy;
+mod pressure;
 mod question;
 mod record;
 mod runtime;

@@ -2,21 +2,25 @@
 //! that follows.
 
 use super::node::{GcNode, GcNodeArgs};
+use super::pressure::PressureFacts;
 use crate::exit::{Failure, note, warn};
 use crate::live::Wants;
 use anyhow::anyhow;
 use clap::ValueEnum;
+use kq::eviction::Pressure;
+use kq::eviction::pressure_view::follows;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::live::incomplete;
 use kq::image_gc::containers::{
     self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
 };
 use kq::image_gc::cycle::ImageFs;
-use kq::image_gc::plan::{Basis, ImageGcPlan, Inputs, Trigger, plan};
+use kq::image_gc::plan::{Basis, ImageGcPlan, Inputs, Reclaim, Trigger, plan};
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::image_gc::uses::Uses;
 use kq::k8s::pod::Pod;
 use kq::k8s::quantity::Quantity;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Which collection is asked about.
@@ -52,7 +56,7 @@ pub enum TriggerArg {
     Periodic,
     /// The part of the loop that removes what is too old
     Age,
-    /// Disk pressure: dead containers, then every image that is not in use
+    /// Disk pressure: what the kubelet would reclaim for it now, or else if there were any
     Eviction,
 }
 
@@ -66,25 +70,47 @@ impl From<TriggerArg> for Trigger {
     }
 }
 
+/// A plan, and the pressure that it follows from where it is about pressure.
+#[derive(Debug, Serialize)]
+pub struct Planned {
+    /// What goes and what stays.
+    #[serde(flatten)]
+    pub plan: ImageGcPlan,
+    /// What the eviction manager makes of the disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Pressure>,
+}
+
+/// What a plan under disk pressure cannot say.
+const LOGS: &str = "folders of logs: the kubelet removes those of pods that are gone along with dead \
+                    containers; kq does not look at them, and kq gc apply leaves them";
+
 impl Question {
     /// Gathers everything that a plan rests on.
     pub fn gather(&self) -> Result<GcNode, Failure> {
-        self.node.gather(Wants::GC_PLAN)
+        self.node.gather(match self.trigger {
+            TriggerArg::Eviction => Wants::GC_EVICTION,
+            TriggerArg::Periodic | TriggerArg::Age => Wants::GC_PLAN,
+        })
     }
 
     /// Plans the collection on a node.
-    pub fn plan(&self, node: &GcNode) -> Result<ImageGcPlan, Failure> {
+    pub fn plan(&self, node: &GcNode) -> Result<Planned, Failure> {
         self.plan_without(node, &BTreeSet::new())
     }
 
     /// Plans the collection on a node, as if images with these ids could not go.
-    pub fn plan_without(
-        &self,
-        node: &GcNode,
-        kept: &BTreeSet<String>,
-    ) -> Result<ImageGcPlan, Failure> {
+    pub fn plan_without(&self, node: &GcNode, kept: &BTreeSet<String>) -> Result<Planned, Failure> {
         let trigger = Trigger::from(self.trigger);
-        plan_collection(node, trigger, self.usage.image_fs(node), kept)
+        let image_fs = self.usage.image_fs(node);
+        let facts = match trigger {
+            Trigger::Eviction => {
+                let assumed = image_fs.as_ref().ok().filter(|_| self.usage.is_assumed());
+                Some(PressureFacts::of(node, assumed.map(|(fs, _)| *fs))?)
+            }
+            _ => None,
+        };
+        plan_under(node, trigger, image_fs, facts, kept)
     }
 }
 
@@ -96,15 +122,30 @@ pub fn plan_collection(
     image_fs: Result<(ImageFs, String), String>,
     kept: &BTreeSet<String>,
 ) -> Result<ImageGcPlan, Failure> {
+    Ok(plan_under(node, trigger, image_fs, None, kept)?.plan)
+}
+
+/// Plans a collection, under the pressure that there is where that is looked at, and else under any.
+fn plan_under(
+    node: &GcNode,
+    trigger: Trigger,
+    image_fs: Result<(ImageFs, String), String>,
+    facts: Option<PressureFacts<'_>>,
+    kept: &BTreeSet<String>,
+) -> Result<Planned, Failure> {
     let policy = checked(node)?;
     let (images, _) = (node.images()?, node.containers()?);
     let runtime = node.runtime()?;
     let rules = node.kubelet.rules;
     let all = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
+    let pressure = facts.as_ref().map(|facts| facts.pressure(None));
+    let spares_containers = pressure.as_ref().is_some_and(|found| !found.reclaims.containers);
     let containers = match trigger {
-        Trigger::Eviction => Some(dead_containers(node)?),
+        Trigger::Eviction if !spares_containers => Some(dead_containers(node)?),
         _ => None,
     };
+    let reclaim = pressure
+        .map(|pressure| Reclaim { images: pressure.reclaims.images, because: pressure.decision });
     let gone: BTreeSet<&str> = containers.iter().flat_map(removed).collect();
     let left = (!gone.is_empty()).then(|| Uses::of(runtime, &node.workloads, rules, &gone));
     let mut planned = plan(Inputs {
@@ -120,6 +161,7 @@ pub fn plan_collection(
         image_fs,
         storage: &runtime.image_storage,
         containers,
+        reclaim,
         kept,
     });
     planned.basis.warnings.extend(node.notes.iter().cloned());
@@ -132,10 +174,23 @@ pub fn plan_collection(
              {reason}"
         ));
     }
-    Ok(planned)
+    let pressure = facts.map(|facts| facts.pressure(Some(facts.reclaimed(&planned))));
+    if let Some(pressure) = &pressure {
+        planned.outcome.follows.extend(follows(pressure));
+        planned.basis.missing.extend(pressure.missing.iter().cloned());
+        if planned.containers.is_some() {
+            planned.basis.missing.push(LOGS.to_owned());
+        }
+    }
+    Ok(Planned { plan: planned, pressure })
 }
 
 impl UsageArgs {
+    /// Tells whether the image file system is said to be something.
+    fn is_assumed(&self) -> bool {
+        self.at_usage.is_some()
+    }
+
     /// Returns the image file system: as it is said to be, else as it is.
     pub fn image_fs(&self, node: &GcNode) -> Result<(ImageFs, String), String> {
         let folder = node.snapshot.folders.get(&FolderRole::Images);

@@ -70,8 +70,8 @@ impl Args {
     /// Runs one pass. `No`: the kubelet does not turn the loop at all.
     fn pass(&self, number: u64, turning: &mut Option<GcLoop>) -> Result<Code, Failure> {
         let gathered = self.question.gather().and_then(|node| {
-            let plan = self.question.plan_without(&node, &self.act.kept(&node)?)?;
-            Ok((node, plan))
+            let planned = self.question.plan_without(&node, &self.act.kept(&node)?)?;
+            Ok((node, planned.plan))
         });
         let (node, plan) = match gathered {
             Ok(gathered) => gathered,

@@ -120,6 +120,13 @@ impl Wants {
         stats_summary: false,
     };
 
+    /// What a plan of reclaiming under disk pressure needs: what is measured as well.
+    pub const GC_EVICTION: Self = Self {
+        runtime: RuntimeWants { writable_layers: true, ..Self::GC_PLAN.runtime },
+        stats_summary: true,
+        ..Self::GC_PLAN
+    };
+
     /// What the policy of garbage collection needs: the kubelet alone.
     pub const GC_POLICY: Self = Self {
         pods: PodsWanted::None,
@@ -408,6 +415,7 @@ mod tests {
             ("plan", Wants::PLAN, ""),
             ("names", Wants::NAMES, ""),
             ("gc plan", Wants::GC_PLAN, "folders records statuses"),
+            ("gc eviction", Wants::GC_EVICTION, "folders records summary statuses"),
             ("gc policy", Wants::GC_POLICY, ""),
             ("gc images", Wants::GC_IMAGES, "records statuses"),
             ("gc disk", Wants::GC_DISK, "folders usage summary"),

@@ -1,0 +1,106 @@
+//! What disk pressure is on the node, for those who plan what it would set going.
+
+use super::node::GcNode;
+use crate::exit::Failure;
+use anyhow::anyhow;
+use kq::eviction::{
+    AssumedSpace, DiskFacts, FreedBytes, NodeDisks, Pressure, PressureInput, Reclaimed, node_disks,
+    pressure,
+};
+use kq::facts::kubelet_config::{EvictionThreshold, eviction_thresholds};
+use kq::facts::live::incomplete;
+use kq::image_gc::containers::{ContainerGcPlan, Step};
+use kq::image_gc::cycle::ImageFs;
+use kq::image_gc::plan::ImageGcPlan;
+use kq::k8s::pod::Pod;
+use std::collections::BTreeMap;
+
+/// Everything that disk pressure is judged by.
+pub struct PressureFacts<'a> {
+    node: &'a GcNode,
+    thresholds: Vec<EvictionThreshold>,
+    disks: NodeDisks,
+    pods: Vec<&'a Pod>,
+}
+
+impl<'a> PressureFacts<'a> {
+    /// Looks at the node; the file system of the images may be taken for something else.
+    ///
+    /// # Errors
+    ///
+    /// Fails on thresholds with which the kubelet would not start.
+    pub fn of(node: &'a GcNode, assumed: Option<ImageFs>) -> Result<Self, Failure> {
+        let config = &node.kubelet.config;
+        // The flag that takes the pods' memory out of this does not matter for disks.
+        let thresholds = eviction_thresholds(config, false).map_err(|error| {
+            Failure::usage(anyhow!("the kubelet would not start with these thresholds: {error}"))
+                .hint("kq gc lint looks at them all")
+        })?;
+        let runtime = node.snapshot.runtime.value();
+        let assumed = assumed.and_then(|fs| {
+            Some(AssumedSpace { capacity_bytes: fs.capacity?, available_bytes: fs.available? })
+        });
+        let disks = node_disks(DiskFacts {
+            folders: &node.snapshot.folders,
+            runtime: runtime.and_then(|runtime| runtime.image_filesystems.value()),
+            endpoint: &config.container_runtime_endpoint,
+            feature_gates: &config.feature_gates,
+            rules: &node.kubelet.rules,
+            summary: node.snapshot.stats_summary.value(),
+            assumed,
+        });
+        Ok(Self { node, thresholds, disks, pods: node.pods() })
+    }
+
+    /// Returns what the eviction manager does, once it is known what comes free with the end of it.
+    pub fn pressure(&self, reclaimed: Option<Reclaimed>) -> Pressure {
+        let snapshot = &self.node.snapshot;
+        let stats = &snapshot.stats_summary;
+        let unknown = incomplete(&snapshot.pods, &self.pods, snapshot.runtime.value());
+        pressure(&PressureInput {
+            config: &self.node.kubelet.config,
+            thresholds: &self.thresholds,
+            rules: self.node.kubelet.rules,
+            disks: &self.disks,
+            stats_unknown: stats.found.is_none().then(|| stats.reason()),
+            pods: unknown.map_or(Ok(&self.pods), Err),
+            reclaimed,
+        })
+    }
+
+    /// Returns what a plan frees, as far as that is known.
+    pub fn reclaimed(&self, plan: &ImageGcPlan) -> Reclaimed {
+        let containers = match &plan.containers {
+            Some(containers) => self.layers(containers),
+            None => Some(0),
+        };
+        let freed = &plan.freed;
+        // Where it is not sure which images go, what is really freed is that of the likely ones.
+        let is_least = freed.counted_bytes == freed.at_least_bytes;
+        let is_most = freed.counted_bytes == freed.at_most_bytes;
+        Reclaimed {
+            images: FreedBytes {
+                at_least: freed.real_bytes.filter(|_| is_least).unwrap_or(0),
+                at_most: freed.real_bytes.filter(|_| is_most),
+            },
+            images_counted_bytes: u64::try_from(freed.counted_bytes).unwrap_or(0),
+            containers: FreedBytes::of(containers),
+        }
+    }
+
+    /// Returns the bytes of the writable layers of the containers that go, if all are known.
+    fn layers(&self, plan: &ContainerGcPlan) -> Option<u64> {
+        let known = self.node.snapshot.runtime.value().map(|runtime| &runtime.writable_layers);
+        let known: BTreeMap<&str, u64> = known
+            .and_then(|known| known.value())
+            .into_iter()
+            .flatten()
+            .filter_map(|layer| Some((layer.id.as_str(), layer.used_bytes?)))
+            .collect();
+        let gone = plan.steps.iter().filter_map(|step| match step {
+            Step::Container(step) => Some(known.get(step.id.as_str()).copied()),
+            Step::Sandbox(_) | Step::LogDirectory(_) => None,
+        });
+        gone.sum::<Option<u64>>()
+    }
+}

@@ -1,0 +1,441 @@
+//! What the eviction manager would do on a node at this moment, from one look at it.
+//!
+//! One look is less than the kubelet has: it cannot tell for how long a threshold has been crossed, nor
+//! which were crossed before and have not been resolved with their minimum reclaim. The first is told
+//! with each soft threshold; the second makes a kubelet that is busy already go on a little longer.
+//!
+//! Rules: `synchronize` of `pkg/kubelet/eviction/eviction_manager.go`, by way of [`synchronize`].
+
+use super::container_fs::add_container_fs_thresholds;
+use super::crossing::{Crossing, compare};
+use super::cycle::{
+    Cycle, CycleInput, EvictionSetup, ManagerState, StatsAfterReclaim, synchronize,
+};
+use super::decision::{Alternative, Outcome};
+use super::disks::{DiskLayout, NodeDisks};
+use super::layout::Layout;
+use super::local_storage::local_storage_checks;
+use super::observation::observe;
+use super::reclaim::{ReclaimFunction, reclaim_functions};
+use super::settlement::{Reclaimed, Settlement, settle};
+use super::victim::Verdict;
+use crate::facts::kubelet_config::{
+    EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
+    ThresholdOperator, ThresholdValue,
+};
+use crate::k8s::duration::GoDuration;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::Pod;
+use serde::Serialize;
+
+/// What an answer is made from.
+#[derive(Clone, Debug)]
+pub struct PressureInput<'a> {
+    /// The kubelet's configuration.
+    pub config: &'a EffectiveConfiguration,
+    /// The thresholds in it.
+    pub thresholds: &'a [EvictionThreshold],
+    /// The kubelet's rules.
+    pub rules: KubeletRules,
+    /// The file systems, with what was measured.
+    pub disks: &'a NodeDisks,
+    /// Why the kubelet's own measurements are not known; `None`: they are.
+    pub stats_unknown: Option<String>,
+    /// The pods of the node, or why they are not all known.
+    pub pods: Result<&'a [&'a Pod], String>,
+    /// What is reclaimed, once that is known.
+    pub reclaimed: Option<Reclaimed>,
+}
+
+/// What the eviction manager would do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pressure {
+    /// How the file systems lie.
+    pub layout: DiskLayout,
+    /// The thresholds of disks, and of other things those that are crossed.
+    pub thresholds: Vec<ThresholdRow>,
+    /// What the node reports, as far as it is known.
+    pub conditions: Vec<PressureCondition>,
+    /// Pods that exceed limits of local storage of their own. They are evicted first, and then
+    /// thresholds wait for the next cycle.
+    pub local_storage: Vec<ExceedingPod>,
+    /// What is done about the thresholds: one of these, left to chance if there are several.
+    pub acts: Vec<Act>,
+    /// What is cleared away.
+    pub reclaims: Reclaims,
+    /// The decision with its numbers, a sentence each.
+    pub decision: Vec<String>,
+    /// What could not be had.
+    pub missing: Vec<String>,
+}
+
+/// A threshold, held against what was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThresholdRow {
+    /// The signal.
+    pub signal: Signal,
+    /// How long it may be crossed; zero: it is hard.
+    pub grace_period: GoDuration,
+    /// As it is configured: an amount or a percentage.
+    pub configured: String,
+    /// As an amount, in bytes or inodes.
+    pub threshold: Option<i64>,
+    /// What has to be left beyond it once it was crossed.
+    pub min_reclaim: Option<i64>,
+    /// What is left.
+    pub available: Option<i64>,
+    /// What there is.
+    pub capacity: Option<i64>,
+    /// What is left without the threshold; below zero: it is crossed.
+    pub margin: Option<i64>,
+    /// Whether it is crossed; `None`: it was not measured.
+    pub met: Option<bool>,
+    /// What would be cleared away for it, in order.
+    pub reclaim: &'static [ReclaimFunction],
+}
+
+/// A pod, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names are those of Kubernetes")]
+pub struct PodName {
+    pub namespace: String,
+    pub name: String,
+    pub uid: String,
+}
+
+/// A pod that exceeds a limit of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExceedingPod {
+    /// The pod.
+    pub pod: PodName,
+    /// The limits, in the kubelet's words.
+    pub exceeded: Vec<String>,
+    /// Whether it is evicted; critical pods are not.
+    pub evicted: bool,
+}
+
+/// What the kubelet does about one threshold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Act {
+    /// The signal.
+    pub signal: Signal,
+    /// The grace period of the threshold.
+    pub grace_period: GoDuration,
+    /// What has to be so for it; `None`: nothing.
+    pub only_if: Option<GraceCase>,
+    /// What the node's event is about.
+    pub resource: StarvedResource,
+    /// The message of the node's event `EvictionThresholdMet`.
+    pub event: String,
+    /// What is cleared away, in order.
+    pub reclaim: &'static [ReclaimFunction],
+    /// Whether that will do; `None`: nobody asked.
+    pub settlement: Option<Settlement>,
+    /// Who goes if it does not.
+    pub victim: Option<Victim>,
+    /// Why nobody knows who; `None`: it is known, also that nobody goes.
+    pub victim_unknown: Option<String>,
+}
+
+/// What one look cannot tell of soft thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GraceCase {
+    /// They have been crossed for their grace periods.
+    GraceOver,
+    /// They have not.
+    GraceNotOver,
+}
+
+/// The pod that is evicted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Victim {
+    /// The pod.
+    pub pod: PodName,
+    /// How long it may take to end.
+    pub grace_period_seconds: i64,
+    /// What it is told.
+    pub message: String,
+    /// Critical pods that came before it, and stay.
+    pub spared: Vec<PodName>,
+    /// Others that may go in its place: the order among equals is left to chance.
+    pub or_else: Vec<PodName>,
+}
+
+/// What is cleared away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reclaims {
+    /// Dead containers, sandboxes and logs.
+    pub containers: bool,
+    /// Images that are not in use.
+    pub images: bool,
+    /// No threshold is known to be crossed: this is what would be so if `imagefs.available` were.
+    pub is_assumed: bool,
+}
+
+/// Returns what the eviction manager would do.
+pub fn pressure(input: &PressureInput<'_>) -> Pressure {
+    let manager = Manager::of(input);
+    let [early, late] = [false, true].map(|grace_over| manager.cycle(grace_over));
+    let (layout, disks) = (manager.setup.layout, input.disks);
+    let rows: Vec<ThresholdRow> = early
+        .crossings
+        .iter()
+        .filter(|crossing| crossing.threshold.operator == ThresholdOperator::LessThan)
+        .map(|crossing| row(crossing, layout))
+        .filter(|row| is_of_disk(row.signal) || row.met == Some(true))
+        .collect();
+    let acts = match disks.layout.refused {
+        Some(_) => Vec::new(),
+        None => manager.acts(&early, &late),
+    };
+    let mut pressure = Pressure {
+        layout: disks.layout.clone(),
+        conditions: early.conditions.iter().copied().collect(),
+        local_storage: manager.local_storage(),
+        reclaims: reclaims(&acts, layout, disks.layout.refused.is_some()),
+        thresholds: rows,
+        acts,
+        decision: Vec::new(),
+        missing: missing(input),
+    };
+    pressure.decision = super::pressure_view::decision(&pressure);
+    pressure
+}
+
+impl Pressure {
+    /// Tells whether a pod has to go in any case, because what is reclaimed is not enough.
+    pub fn is_short(&self) -> bool {
+        let is_crossed = self.thresholds.iter().any(|row| row.met == Some(true));
+        if self.layout.refused.is_some() && is_crossed {
+            return true;
+        }
+        let sure = self.acts.iter().filter(|act| act.only_if.is_none());
+        sure.filter_map(|act| act.settlement.as_ref()?.enough).any(|enough| !enough)
+    }
+}
+
+fn is_of_disk(signal: Signal) -> bool {
+    signal.filesystem().is_some()
+}
+
+/// What is asked again and again about one node.
+struct Manager<'a> {
+    input: &'a PressureInput<'a>,
+    setup: EvictionSetup,
+    thresholds: Vec<EvictionThreshold>,
+    /// The pods that may be evicted, where they are known together with what they use.
+    pods: Vec<&'a Pod>,
+    victim_unknown: Option<String>,
+}
+
+impl<'a> Manager<'a> {
+    fn of(input: &'a PressureInput<'a>) -> Self {
+        let config = input.config;
+        let setup = EvictionSetup {
+            layout: input.disks.layout.layout(),
+            pressure_transition_period: config.eviction_pressure_transition_period,
+            max_pod_grace_period_seconds: config.eviction_max_pod_grace_period.into(),
+            // Looked at apart, so that the thresholds behind it are seen as well.
+            local_storage_capacity_isolation: false,
+            rules: input.rules,
+        };
+        let mut thresholds = input.thresholds.to_vec();
+        // As they are from the second cycle on; only a kubelet that starts this moment differs.
+        add_container_fs_thresholds(&mut thresholds, setup.layout);
+        let unknown = match (&input.stats_unknown, &input.pods) {
+            (None, Ok(_)) => None,
+            (Some(reason), _) => Some(format!("what the pods use is not known: {reason}")),
+            (None, Err(reason)) => Some(reason.clone()),
+        };
+        let pods = match (&unknown, &input.pods) {
+            (None, Ok(pods)) => pods.iter().copied().filter(|pod| is_active(pod)).collect(),
+            _ => Vec::new(),
+        };
+        Self { input, setup, thresholds, pods, victim_unknown: unknown }
+    }
+
+    /// Runs a cycle of a kubelet that has been up for a while; every threshold that is crossed has been
+    /// so since this moment, or else for its grace period.
+    fn cycle(&self, grace_over: bool) -> Cycle {
+        let mut state = ManagerState::new(self.thresholds.clone());
+        state.started = true;
+        if grace_over {
+            let since = |threshold: &EvictionThreshold| {
+                (threshold.clone(), threshold.grace_period.0.saturating_neg())
+            };
+            state.first_observed_ns = self.thresholds.iter().map(since).collect();
+        }
+        let input = CycleInput {
+            now_ns: 0,
+            summary: Some(&self.input.disks.summary),
+            pods: &self.pods,
+            after_reclaim: StatsAfterReclaim::Unknown,
+        };
+        synchronize(&mut state, &self.setup, input)
+    }
+
+    /// Joins what is done in both cases.
+    fn acts(&self, early: &Cycle, late: &Cycle) -> Vec<Act> {
+        let alternatives = |cycle: &Cycle| match &cycle.outcome {
+            Outcome::Starved(alternatives) => alternatives.clone(),
+            _ => Vec::new(),
+        };
+        let (early, late) = (alternatives(early), alternatives(late));
+        let is_in = |list: &[Alternative], alternative: &Alternative| {
+            list.iter().any(|other| other.threshold == alternative.threshold)
+        };
+        let first = early.iter().map(|alternative| {
+            let always = is_in(&late, alternative);
+            self.act(alternative, (!always).then_some(GraceCase::GraceNotOver))
+        });
+        let others = late.iter().filter(|alternative| !is_in(&early, alternative));
+        let others = others.map(|alternative| self.act(alternative, Some(GraceCase::GraceOver)));
+        first.chain(others).collect()
+    }
+
+    fn act(&self, alternative: &Alternative, only_if: Option<GraceCase>) -> Act {
+        let eviction = alternative.eviction.as_ref();
+        let victim = eviction.and_then(|eviction| {
+            let (pod, how) = eviction.victim.as_ref()?;
+            Some(Victim {
+                pod: self.name(*pod)?,
+                grace_period_seconds: how.grace_seconds,
+                message: how.message.clone(),
+                spared: self.names(&eviction.spared),
+                or_else: self.names(&eviction.or_else),
+            })
+        });
+        Act {
+            signal: alternative.threshold.signal,
+            grace_period: alternative.threshold.grace_period,
+            only_if,
+            resource: alternative.resource,
+            event: alternative.event_message(),
+            reclaim: alternative.reclaim,
+            settlement: self.input.reclaimed.map(|reclaimed| {
+                settle(self.input.disks, &self.thresholds, alternative.reclaim, reclaimed)
+            }),
+            victim,
+            victim_unknown: self.victim_unknown.clone(),
+        }
+    }
+
+    fn local_storage(&self) -> Vec<ExceedingPod> {
+        if !self.input.config.local_storage_capacity_isolation {
+            return Vec::new();
+        }
+        let stats = &self.input.disks.summary.pods;
+        let checks = local_storage_checks(&self.pods, stats, self.setup.layout);
+        let told = checks.into_iter().filter_map(|check| {
+            Some(ExceedingPod {
+                pod: self.name(check.pod)?,
+                exceeded: check.exceeded.iter().map(|limit| limit.to_string()).collect(),
+                evicted: matches!(check.verdict, Verdict::Evicted(_)),
+            })
+        });
+        told.collect()
+    }
+
+    fn name(&self, place: usize) -> Option<PodName> {
+        let metadata = &self.pods.get(place)?.metadata;
+        Some(PodName {
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone(),
+            uid: metadata.uid.clone(),
+        })
+    }
+
+    fn names(&self, places: &[usize]) -> Vec<PodName> {
+        places.iter().filter_map(|place| self.name(*place)).collect()
+    }
+}
+
+/// Tells whether the kubelet takes a pod for one that may be evicted (`filterOutInactivePods` in
+/// `pkg/kubelet/kubelet_pods.go`): not one that ended, unless it is being deleted.
+fn is_active(pod: &Pod) -> bool {
+    let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+    !has_ended || pod.metadata.deletion_timestamp.is_some()
+}
+
+fn row(crossing: &Crossing, layout: Layout) -> ThresholdRow {
+    let Crossing { threshold, comparison } = crossing;
+    let numbers = comparison.as_ref();
+    let amount = numbers.map(|numbers| numbers.threshold_quantity.value());
+    let available = numbers.map(|numbers| numbers.observation.available.value());
+    ThresholdRow {
+        signal: threshold.signal,
+        grace_period: threshold.grace_period,
+        configured: configured(&threshold.value),
+        threshold: amount,
+        min_reclaim: numbers.and_then(|numbers| Some(numbers.min_reclaim.as_ref()?.value())),
+        available,
+        capacity: numbers.map(|numbers| numbers.observation.capacity.value()),
+        margin: available.zip(amount).and_then(|(available, amount)| available.checked_sub(amount)),
+        met: numbers.map(|numbers| numbers.met),
+        reclaim: reclaim_functions(threshold.signal, layout),
+    }
+}
+
+/// Returns a threshold as people write it: percentages are kept in 32 bits, so the last digits of them
+/// are not those that were configured.
+fn configured(value: &ThresholdValue) -> String {
+    match value {
+        ThresholdValue::Quantity(amount) => amount.to_string(),
+        ThresholdValue::Share(share) => {
+            let text = format!("{:.4}", f64::from(*share) * 100.0);
+            format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+fn reclaims(acts: &[Act], layout: Layout, is_refused: bool) -> Reclaims {
+    let is_assumed = acts.is_empty() && !is_refused;
+    let of_images = reclaim_functions(Signal::ImageFsAvailable, layout);
+    let functions: Vec<ReclaimFunction> = match is_assumed {
+        true => of_images.to_vec(),
+        false => acts.iter().flat_map(|act| act.reclaim).copied().collect(),
+    };
+    Reclaims {
+        containers: functions.contains(&ReclaimFunction::DeleteAllUnusedContainers),
+        images: functions.contains(&ReclaimFunction::DeleteUnusedImages),
+        is_assumed,
+    }
+}
+
+fn missing(input: &PressureInput<'_>) -> Vec<String> {
+    let mut missing = Vec::new();
+    if let Some(reason) = &input.stats_unknown {
+        missing.push(format!(
+            "what the kubelet measures is not known, so memory and processes, which come before disks \
+             or beside them, are taken not to be short, and limits of local storage not to be exceeded: \
+             {reason}"
+        ));
+    }
+    let observations = observe(&input.disks.summary);
+    let unseen: Vec<&str> = compare(input.thresholds, &observations, false)
+        .iter()
+        .filter(|crossing| crossing.comparison.is_none() && is_of_disk(crossing.threshold.signal))
+        .map(|crossing| crossing.threshold.signal.as_str())
+        .collect();
+    if !unseen.is_empty() {
+        missing.push(format!("what is left is not known of {}", unseen.join(", ")));
+    }
+    if input.disks.layout.dedicated_image_fs.is_none() {
+        missing.push(
+            "whether images have a file system of their own is not known: taken not to be so"
+                .to_owned(),
+        );
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,341 @@
+//! Whether what is cleared away will do, so that no pod has to go.
+//!
+//! The kubelet measures again after reclaiming and goes on to evict if any threshold, whichever it was
+//! about, is crossed with its minimum reclaim (`reclaimNodeLevelResources` of
+//! `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2). What comes free is often known between
+//! bounds only, so the thresholds are held against both: an answer is one if it is the same at both ends.
+
+use super::crossing::compare;
+use super::disks::{NodeDisks, stats_of};
+use super::observation::observe;
+use super::reclaim::ReclaimFunction;
+use crate::facts::kubelet_config::{EvictionThreshold, Signal, SignalFs, StarvedResource};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes that come free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FreedBytes {
+    /// So many in any case.
+    pub at_least: u64,
+    /// No more than these; `None`: nobody knows.
+    pub at_most: Option<u64>,
+}
+
+impl FreedBytes {
+    /// Returns what is known exactly, or not at all.
+    pub fn of(known: Option<u64>) -> Self {
+        Self { at_least: known.unwrap_or(0), at_most: known }
+    }
+}
+
+/// What comes free, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reclaimed {
+    /// What the images that go really free.
+    pub images: FreedBytes,
+    /// Their sizes, which say little: layers are shared, and some runtimes count them packed.
+    pub images_counted_bytes: u64,
+    /// What the writable layers of the containers that go free.
+    pub containers: FreedBytes,
+}
+
+/// Whether it will do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settlement {
+    /// No pod has to go; `None`: nobody knows.
+    pub enough: Option<bool>,
+    /// What comes free.
+    pub freed_bytes: FreedBytes,
+    /// What is still crossed with its minimum reclaim, whatever comes free.
+    pub still_crossed: Vec<Signal>,
+    /// What may be so.
+    pub may_be_crossed: Vec<Signal>,
+    /// Why.
+    pub because: String,
+}
+
+/// Holds thresholds against what will be left once something was cleared away.
+pub(super) fn settle(
+    disks: &NodeDisks,
+    thresholds: &[EvictionThreshold],
+    functions: &[ReclaimFunction],
+    reclaimed: Reclaimed,
+) -> Settlement {
+    let parts: Vec<Part<'_>> = functions.iter().map(|f| Part::of(*f, disks, reclaimed)).collect();
+    let touched: BTreeSet<SignalFs> =
+        parts.iter().flat_map(|part| part.filesystems).copied().collect();
+    let of_inodes = |signal: &Signal| {
+        signal.resource() == StarvedResource::Inodes
+            && signal.filesystem().is_some_and(|filesystem| touched.contains(&filesystem))
+    };
+    let may_be = crossed(disks, thresholds, &parts, |freed| Some(freed.at_least));
+    // How many inodes come free is counted by nobody.
+    let still: BTreeSet<Signal> = crossed(disks, thresholds, &parts, |freed| freed.at_most)
+        .into_iter()
+        .filter(|signal| !of_inodes(signal))
+        .collect();
+    let observed = observe(&disks.summary);
+    let is_unseen = |threshold: &EvictionThreshold| {
+        threshold.signal.filesystem().is_some() && !observed.contains_key(&threshold.signal)
+    };
+    let (enough, because) = if functions.is_empty() {
+        (Some(false), "nothing is reclaimed for it".to_owned())
+    } else if !still.is_empty() {
+        (Some(false), format!("too little is left with the minimum reclaim: {}", names(&still)))
+    } else if !may_be.is_empty() {
+        (None, format!("{}; it matters for {}", open(&parts, &may_be, reclaimed), names(&may_be)))
+    } else if thresholds.iter().any(is_unseen) {
+        (None, "not every disk was measured".to_owned())
+    } else {
+        (Some(true), "every threshold is kept then, with its minimum reclaim".to_owned())
+    };
+    let freed_bytes = FreedBytes {
+        at_least: parts.iter().fold(0, |sum, part| sum.saturating_add(part.freed.at_least)),
+        at_most: parts
+            .iter()
+            .try_fold(0_u64, |sum, part| Some(sum.saturating_add(part.freed.at_most?))),
+    };
+    Settlement {
+        enough,
+        freed_bytes,
+        still_crossed: still.into_iter().collect(),
+        may_be_crossed: may_be.into_iter().collect(),
+        because,
+    }
+}
+
+/// What one function frees, and where.
+struct Part<'a> {
+    what: &'static str,
+    freed: FreedBytes,
+    filesystems: &'a BTreeSet<SignalFs>,
+}
+
+impl<'a> Part<'a> {
+    fn of(function: ReclaimFunction, disks: &'a NodeDisks, reclaimed: Reclaimed) -> Self {
+        match function {
+            ReclaimFunction::DeleteAllUnusedContainers => Part {
+                what: "dead containers",
+                freed: reclaimed.containers,
+                filesystems: &disks.with_layers,
+            },
+            ReclaimFunction::DeleteUnusedImages => {
+                Part { what: "images", freed: reclaimed.images, filesystems: &disks.with_images }
+            }
+        }
+    }
+}
+
+/// Returns what is crossed once so much came free; without an end everything that is there is.
+fn crossed(
+    disks: &NodeDisks,
+    thresholds: &[EvictionThreshold],
+    parts: &[Part<'_>],
+    bound: impl Fn(FreedBytes) -> Option<u64>,
+) -> BTreeSet<Signal> {
+    let mut freed: BTreeMap<SignalFs, u64> = BTreeMap::new();
+    for part in parts {
+        for filesystem in part.filesystems {
+            let sum = freed.entry(*filesystem).or_default();
+            *sum = sum.saturating_add(bound(part.freed).unwrap_or(u64::MAX));
+        }
+    }
+    let mut summary = disks.summary.clone();
+    for (filesystem, bytes) in freed {
+        let Some(stats) = stats_of(&mut summary, filesystem) else { continue };
+        let Some(available) = stats.available_bytes else { continue };
+        let most = stats.capacity_bytes.unwrap_or(u64::MAX).max(available);
+        stats.available_bytes = Some(available.saturating_add(bytes).min(most));
+    }
+    let crossings = compare(thresholds, &observe(&summary), true);
+    let met = crossings.iter().filter(|crossing| crossing.met());
+    met.map(|crossing| crossing.threshold.signal).collect()
+}
+
+fn names(signals: &BTreeSet<Signal>) -> String {
+    signals.iter().map(|signal| signal.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns what is not known of what comes free.
+fn open(parts: &[Part<'_>], signals: &BTreeSet<Signal>, reclaimed: Reclaimed) -> String {
+    let mut open = Vec::new();
+    let of_bytes = signals.iter().any(|signal| signal.resource() != StarvedResource::Inodes);
+    for part in parts.iter().filter(|_| of_bytes) {
+        let FreedBytes { at_least, at_most } = part.freed;
+        let counted = match part.what {
+            "images" => format!(", counted as {}", reclaimed.images_counted_bytes),
+            _ => String::new(),
+        };
+        match at_most {
+            Some(at_most) if at_most == at_least => {}
+            Some(at_most) => open.push(format!(
+                "{} free between {at_least} and {at_most} bytes{counted}",
+                part.what
+            )),
+            None => open.push(format!(
+                "{} free at least {at_least} bytes, and how many more is not known{counted}",
+                part.what
+            )),
+        }
+    }
+    if signals.iter().any(|signal| signal.resource() == StarvedResource::Inodes) {
+        open.push("how many inodes come free is not known".to_owned());
+    }
+    open.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eviction::disks::DiskLayout;
+    use crate::facts::kubelet_config::{ThresholdOperator, ThresholdValue};
+    use crate::k8s::duration::GoDuration;
+    use crate::k8s::quantity::{Format, Quantity};
+
+    fn threshold(signal: Signal, amount: i64, reclaim: Option<i64>) -> EvictionThreshold {
+        let value =
+            |amount| ThresholdValue::Quantity(Quantity::from_units(amount, Format::BinarySi));
+        EvictionThreshold {
+            signal,
+            operator: ThresholdOperator::LessThan,
+            value: value(amount),
+            grace_period: GoDuration(0),
+            min_reclaim: reclaim.map(value),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_one_if_it_is_the_same_at_both_ends() {
+        use ReclaimFunction::{DeleteAllUnusedContainers, DeleteUnusedImages};
+        use Signal::{ImageFsAvailable, ImageFsInodesFree, MemoryAvailable, NodeFsAvailable};
+        let text = r#"{"node":{"memory":{"availableBytes":5,"workingSetBytes":5},
+            "fs":{"availableBytes":10,"capacityBytes":100},"runtime":{
+            "imageFs":{"availableBytes":10,"capacityBytes":100,"inodesFree":1,"inodes":9}}}}"#;
+        let disks = NodeDisks {
+            layout: DiskLayout {
+                dedicated_image_fs: Some(true),
+                split_container_image_fs: false,
+                because: Vec::new(),
+                refused: None,
+                sources: BTreeMap::new(),
+            },
+            summary: serde_json::from_str(text).unwrap(),
+            with_images: BTreeSet::from([SignalFs::Image]),
+            with_layers: BTreeSet::from([SignalFs::Image]),
+        };
+        let freed = |at_least, at_most| FreedBytes { at_least, at_most };
+        let exactly = |bytes| freed(bytes, Some(bytes));
+        let both: &[ReclaimFunction] = &[DeleteAllUnusedContainers, DeleteUnusedImages];
+        let images: &[ReclaimFunction] = &[DeleteUnusedImages];
+        let nothing = exactly(0);
+        let image_fs = threshold(ImageFsAvailable, 20, None);
+        // Functions, freed by images and by containers, thresholds; enough, still and perhaps crossed.
+        let rows = [
+            ("nothing runs", &[][..], exactly(99), nothing, image_fs.clone(), Some(false), (1, 1)),
+            (
+                "at the threshold",
+                images,
+                exactly(10),
+                nothing,
+                image_fs.clone(),
+                Some(true),
+                (0, 0),
+            ),
+            ("a byte less", images, exactly(9), nothing, image_fs.clone(), Some(false), (1, 1)),
+            ("with containers", both, exactly(9), exactly(1), image_fs.clone(), Some(true), (0, 0)),
+            (
+                "containers that stay",
+                images,
+                exactly(9),
+                exactly(1),
+                image_fs.clone(),
+                Some(false),
+                (1, 1),
+            ),
+            ("nobody knows", images, freed(0, None), nothing, image_fs.clone(), None, (0, 1)),
+            (
+                "enough at least",
+                both,
+                exactly(10),
+                freed(0, None),
+                image_fs.clone(),
+                Some(true),
+                (0, 0),
+            ),
+            ("between", images, freed(9, Some(10)), nothing, image_fs.clone(), None, (0, 1)),
+            (
+                "too little at most",
+                images,
+                freed(0, Some(9)),
+                nothing,
+                image_fs,
+                Some(false),
+                (1, 1),
+            ),
+            (
+                "minimum reclaim",
+                images,
+                exactly(10),
+                nothing,
+                threshold(ImageFsAvailable, 20, Some(1)),
+                Some(false),
+                (1, 1),
+            ),
+            (
+                "more than there can be",
+                images,
+                freed(0, None),
+                nothing,
+                threshold(ImageFsAvailable, 101, None),
+                Some(false),
+                (1, 1),
+            ),
+            (
+                "inodes",
+                images,
+                exactly(90),
+                nothing,
+                threshold(ImageFsInodesFree, 2, None),
+                None,
+                (0, 1),
+            ),
+            (
+                "another disk",
+                images,
+                exactly(90),
+                nothing,
+                threshold(NodeFsAvailable, 11, None),
+                Some(false),
+                (1, 1),
+            ),
+            (
+                "memory",
+                images,
+                exactly(90),
+                nothing,
+                threshold(MemoryAvailable, 6, None),
+                Some(false),
+                (1, 1),
+            ),
+            (
+                "not measured",
+                images,
+                exactly(90),
+                nothing,
+                threshold(Signal::NodeFsInodesFree, 1, None),
+                None,
+                (0, 0),
+            ),
+        ];
+        for (name, functions, images, containers, threshold, enough, (still, may_be)) in rows {
+            let reclaimed = Reclaimed { images, containers, images_counted_bytes: 7 };
+            let got = settle(&disks, &[threshold], functions, reclaimed);
+            assert_eq!(got.enough, enough, "{name}: {}", got.because);
+            let crossed = (got.still_crossed.len(), got.may_be_crossed.len());
+            assert_eq!(crossed, (still, may_be), "{name}");
+        }
+    }
+}
