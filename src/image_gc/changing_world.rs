@@ -184,6 +184,7 @@ proptest! {
             storage: &Sought::default(),
             containers: None,
             kept: &BTreeSet::new(),
+            reclaim: None,
         });
         let list = removals(&planned);
         for removal in &list {

@@ -101,6 +101,7 @@ impl Node {
                 storage: &storage,
                 containers: (trigger == Trigger::Eviction).then(|| collected(GcTrigger::Eviction)),
                 kept: &BTreeSet::new(),
+                reclaim: None,
             })
         };
         let largest = largest_available(1_000, self.policy.high_threshold_percent);

@@ -106,6 +106,7 @@ fn foreseen(history: &History, asked: &Question, records: Option<&ImageRecords>)
         storage: &Sought::<ImageStorage>::default(),
         containers: None,
         kept: &BTreeSet::new(),
+        reclaim: None,
     })
 }
 

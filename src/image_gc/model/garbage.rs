@@ -163,6 +163,7 @@ proptest! {
             storage: &storage,
             containers: None,
         kept: &BTreeSet::new(),
+        reclaim: None,
         });
         let in_use = uses.in_use(&listed(&images), rules).expect("every status is there");
         let key = |image: &Image| image_key(&image.id, &image.runtime_handler, rules);

@@ -25,11 +25,11 @@ pub mod doctor;
 mod explain;
 /// A node in a temporary folder.
 pub mod fake_node;
-/// `kq gc dry-run`
-mod gc_dry_run;
 /// `kq gc apply` on runtimes that lie, hang, die and change.
 #[cfg(feature = "cri")]
 mod gc_apply;
+/// `kq gc dry-run`
+mod gc_dry_run;
 /// `kq gc dry-run --trigger eviction`
 mod gc_eviction;
 /// `kq gc explain`
