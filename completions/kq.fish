@@ -27,6 +27,7 @@ end
 complete -c kq -n "__fish_kq_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_needs_command" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_needs_command" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_needs_command" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
 complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
 complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
 complete -c kq -n "__fish_kq_needs_command" -f -a "completion" -d 'Print the completions for a shell'
@@ -72,15 +73,15 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
@@ -123,15 +124,15 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
@@ -211,15 +212,15 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
@@ -260,15 +261,15 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
@@ -351,6 +352,310 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "rollback" -d 'Take back what kq cgroup apply did'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "which" -d 'Say which pod and container a process, a cgroup or a container id belongs to'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "dry-run" -d 'Say what would be removed now, in which order, and why (not)'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "explain" -d 'Tell the story of one image, or of the disk that images are on'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "apply" -d 'Remove what dry-run shows'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "images" -d 'List the images: size, age, last use, pinned, used by'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "lint" -d 'Find what is refused, unwise or surprising in the settings'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "policy" -d 'Show the policy in force, who set it, and what the kubelet refuses'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'
+complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l trigger -d 'What sets it going' -r -f -a "periodic\t'The kubelet\'s loop: what is too old, then as much as the thresholds want'
+age\t'The part of the loop that removes what is too old'
+eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l at-usage -d 'Take the image file system for this full, such as 90%' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l image-fs-capacity -d 'The size of the image file system; else that of the node\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l at-usage -d 'Take the image file system for this full, such as 90%' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l image-fs-capacity -d 'The size of the image file system; else that of the node\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l disk -d 'Explain the disk that images are on'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l max -d 'Remove no more images than this' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l keep -d 'Keep images with a tag, digest or id that matches (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l trigger -d 'What sets it going' -r -f -a "periodic\t'The kubelet\'s loop: what is too old, then as much as the thresholds want'
+age\t'The part of the loop that removes what is too old'
+eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l at-usage -d 'Take the image file system for this full, such as 90%' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l image-fs-capacity -d 'The size of the image file system; else that of the node\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan and do nothing'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do it without asking'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l interval -d 'How long to wait before looking again' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l once -d 'Look once'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l interval -d 'How long to wait after each pass' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l passes -d 'End after so many passes' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l max -d 'Remove no more images than this' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l keep -d 'Keep images with a tag, digest or id that matches (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Every value with its derivation'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'
+name\t'Cgroup paths only'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l trigger -d 'What sets it going' -r -f -a "periodic\t'The kubelet\'s loop: what is too old, then as much as the thresholds want'
+age\t'The part of the loop that removes what is too old'
+eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l at-usage -d 'Take the image file system for this full, such as 90%' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l image-fs-capacity -d 'The size of the image file system; else that of the node\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s y -l yes -d 'Remove without asking what each pass says'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "dry-run" -d 'Say what would be removed now, in which order, and why (not)'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Tell the story of one image, or of the disk that images are on'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Remove what dry-run shows'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "images" -d 'List the images: size, age, last use, pinned, used by'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find what is refused, unwise or surprising in the settings'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "policy" -d 'Show the policy in force, who set it, and what the kubelet refuses'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A line for each check'
 wide\t'With what to do'
 json\t'The whole answer as JSON'
@@ -378,15 +683,15 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-root -d 'The cgr
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l node-file -d 'A Node object (kubectl get node NAME -o json): capacity, versions' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l capacity -d 'What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-version -d 'The kernel\'s cgroup interface: 1 or 2' -r -f -a "1\t''
 2\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-driver -d 'Who creates cgroups: cgroupfs or systemd' -r -f -a "cgroupfs\t''
 systemd\t''"
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l qos-reserved -d 'What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kube-reserved -d 'What Kubernetes itself needs, such as cpu=100m,memory=256Mi' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l system-reserved -d 'What the system needs, such as cpu=100m,memory=256Mi' -r
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime-weight-formula -d 'How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic' -r -f -a "linear\t''
 quadratic\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime -d 'The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows' -r
@@ -427,12 +732,13 @@ complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand man" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup doctor snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc doctor snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc doctor snapshot completion man help" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc doctor snapshot completion man help" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc doctor snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc doctor snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc doctor snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc doctor snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show who gets how much CPU when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Say what a value in a cgroup file means and where it can come from'
@@ -441,3 +747,11 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "apply" -d 'Bring the kernel to the plan: write the values that drift'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "rollback" -d 'Take back what kq cgroup apply did'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "which" -d 'Say which pod and container a process, a cgroup or a container id belongs to'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "dry-run" -d 'Say what would be removed now, in which order, and why (not)'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "explain" -d 'Tell the story of one image, or of the disk that images are on'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "apply" -d 'Remove what dry-run shows'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "images" -d 'List the images: size, age, last use, pinned, used by'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "lint" -d 'Find what is refused, unwise or surprising in the settings'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "policy" -d 'Show the policy in force, who set it, and what the kubelet refuses'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'

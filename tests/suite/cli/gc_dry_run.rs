@@ -326,6 +326,8 @@ struct ImageGcPlan {
     at: String,
     run: Run,
     containers: Option<Value>,
+    /// Its shape is held by the tests of disk pressure.
+    pressure: Option<Value>,
     items: Vec<Item>,
     freed: Freed,
     outcome: Outcome,
@@ -461,6 +463,7 @@ fn the_answer_has_its_shape() {
             let kind = (plan.api_version.as_str(), plan.kind.as_str());
             assert_eq!(kind, ("kq/v1", "ImageGcPlan"));
             assert_eq!(plan.containers.is_some(), plan.trigger == "eviction");
+            assert_eq!(plan.pressure.is_some(), plan.trigger == "eviction");
             assert!(plan.items.iter().all(|item| !item.reason.is_empty()), "{plan:#?}");
         }
     }
