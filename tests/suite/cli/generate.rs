@@ -234,6 +234,7 @@ Usage: kq <COMMAND>
 
 Commands:
   cgroup      Plan, explain and check cgroup values
+  gc          Foresee, explain and do the garbage collection of images
   doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
   completion  Print the completions for a shell
@@ -265,6 +266,7 @@ Usage: kq <COMMAND>
 
 Commands:
   cgroup      Plan, explain and check cgroup values
+  gc          Foresee, explain and do the garbage collection of images
   doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
   completion  Print the completions for a shell

@@ -27,14 +27,19 @@ fn session(server: &Server, deadline: Duration) -> CriSession {
 
 fn some() -> Answers {
     let image = v1::Image { id: "sha256:a".to_owned(), size: u64::MAX, ..v1::Image::default() };
-    let status = |state| v1::ContainerStatusResponse {
-        status: Some(v1::ContainerStatus { state, ..v1::ContainerStatus::default() }),
+    let status = |id: &str, state| v1::ContainerStatusResponse {
+        status: Some(v1::ContainerStatus {
+            id: id.to_owned(),
+            state,
+            ..v1::ContainerStatus::default()
+        }),
         ..v1::ContainerStatusResponse::default()
     };
     let statuses = [
-        ("runs", status(v1::ContainerState::ContainerRunning as i32)),
-        ("odd", status(99)),
+        ("runs", status("runs", v1::ContainerState::ContainerRunning as i32)),
+        ("odd", status("odd", 99)),
         ("empty", v1::ContainerStatusResponse::default()),
+        ("another", status("runs", v1::ContainerState::ContainerExited as i32)),
     ];
     Answers {
         images: Some(v1::ListImagesResponse { images: vec![image] }),
@@ -55,6 +60,7 @@ fn what_is_there_is_looked_at_by_its_id() {
         ("odd", Ok(Some(ContainerState::Unknown))),
         ("gone", Ok(None)),
         ("empty", Err("answered no status".to_owned())),
+        ("another", Err("answered the status of another container, \"runs\"".to_owned())),
     ] {
         assert_eq!(session.container_state(id), expected, "{id}");
     }
