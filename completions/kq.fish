@@ -49,7 +49,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
@@ -100,7 +100,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
@@ -157,7 +157,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l interval -d 'How long to wait before looking again' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
@@ -188,7 +188,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
@@ -237,7 +237,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
@@ -318,7 +318,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
@@ -367,7 +367,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l trigger -d 'What sets it going' -r -f -a "periodic\t'The kubelet\'s loop: what is too old, then as much as the thresholds want'
 age\t'The part of the loop that removes what is too old'
 eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
@@ -442,7 +442,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l trigger -d 'What sets it going' -r -f -a "periodic\t'The kubelet\'s loop: what is too old, then as much as the thresholds want'
 age\t'The part of the loop that removes what is too old'
 eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
@@ -474,6 +474,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan and do nothing'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do it without asking'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l allow-unsure -d 'Remove also images that may be younger than imageMinimumGCAge, or unused for less than imageMaximumGCAge: nobody but the kubelet knows'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -612,7 +613,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
-name\t'Cgroup paths only'"
+name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l trigger -d 'What sets it going' -r -f -a "periodic\t'The kubelet\'s loop: what is too old, then as much as the thresholds want'
 age\t'The part of the loop that removes what is too old'
 eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
@@ -642,6 +643,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l allow-unsure -d 'Remove also images that may be younger than imageMinimumGCAge, or unused for less than imageMaximumGCAge: nobody but the kubelet knows'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s y -l yes -d 'Remove without asking what each pass says'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s v -l verbose -d 'Say what was asked, and what came of it'

@@ -8,8 +8,8 @@
 //! [`crate::edge::replace`]. A sibling that is found under the lock is what a writer left that was
 //! killed, and is removed.
 //!
-//! All may read the file, unless the umask says otherwise: it names images and times, which everybody sees in the list of pods. Only
-//! its owner may open the lock, or any user could keep kq from recording.
+//! All may read the file, unless the umask says otherwise: it names images and times, which everybody
+//! sees in the list of pods. Only its owner may open the lock, or any user could keep kq from recording.
 
 use crate::edge::host::{ReadError, folder_beneath, kind_name, read_beneath};
 use crate::edge::input::plain;

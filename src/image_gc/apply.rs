@@ -5,6 +5,8 @@
 //! is kept. Nothing goes that the plan did not list.
 
 use crate::facts::runtime::{Container, ContainerStatus, Image};
+use crate::image_gc::certainty::Certainty;
+use crate::image_gc::knowledge::Answer;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use crate::image_gc::uses::state_text;
 use serde::Serialize;
@@ -98,7 +100,12 @@ pub struct Removals {
 pub const UNREADABLE_AT_MOST: usize = 2;
 
 /// Returns what a plan removes, in its order.
-pub fn removals(plan: &ImageGcPlan) -> Vec<Removal> {
+///
+/// Unless they are wanted as well, images are left out of which nobody knows whether the kubelet would
+/// take them yet: those that may be younger than the minimum age, such as one that was pulled a moment ago
+/// for a pod that is about to start; and those that may not be old enough for the age pass. In which order
+/// images go does not matter here: all of them are unused, and old enough.
+pub fn removals(plan: &ImageGcPlan, with_unsure: bool) -> Vec<Removal> {
     let removal = |item: &PlannedImage| Removal {
         id: item.id.clone(),
         name: item.name().to_owned(),
@@ -106,7 +113,25 @@ pub fn removals(plan: &ImageGcPlan) -> Vec<Removal> {
         size_bytes: item.size_bytes,
         for_space: item.verdict == Verdict::RemovedForSpace,
     };
-    plan.items.iter().filter(|item| item.verdict.is_removal()).map(removal).collect()
+    let goes = |item: &&PlannedImage| {
+        item.verdict.is_removal() && (with_unsure || is_old_enough(item, plan))
+    };
+    plan.items.iter().filter(goes).map(removal).collect()
+}
+
+/// Returns how many images of a plan are left out, unless they are wanted as well.
+pub fn unsure(plan: &ImageGcPlan) -> usize {
+    let unsure = |item: &&PlannedImage| item.verdict.is_removal() && !is_old_enough(item, plan);
+    plan.items.iter().filter(unsure).count()
+}
+
+fn is_old_enough(item: &PlannedImage, plan: &ImageGcPlan) -> bool {
+    match item.verdict {
+        Verdict::RemovedForAge => item.certainty == Certainty::Sure,
+        _ => item
+            .known
+            .is_some_and(|known| known.is_younger(plan.run.minimum_age, plan.at) == Answer::Never),
+    }
 }
 
 /// Removes images until enough space is freed, as the kubelet counts; `None`: all of them. Goes on after
@@ -222,6 +247,10 @@ pub fn check(removal: &Removal, sight: &Sight) -> Result<(), Removed> {
 mod tests {
     use super::*;
     use crate::facts::runtime::ContainerState;
+    use crate::facts::timestamp::Timestamp;
+    use crate::image_gc::knowledge::{Basis, Known, LastUse, Span};
+    use crate::image_gc::plan::{Freed, Outcome, Run, Trigger};
+    use crate::k8s::duration::GoDuration;
     use proptest::prelude::*;
     use std::cell::RefCell;
 
@@ -289,6 +318,69 @@ mod tests {
         }
         let nameless = check(&removal("", 1), &sight(Some(image("", false)), vec![]));
         assert!(nameless.is_err(), "an image without id is never named to a runtime");
+    }
+
+    #[test]
+    fn what_may_be_young_is_left_out() {
+        let item = |verdict, certainty, latest: i64| PlannedImage {
+            verdict,
+            certainty,
+            known: Some(Known {
+                first_detected: Span { earliest: Some(Timestamp(0)), latest: Timestamp(latest) },
+                last_used: LastUse { may_be_never: true, span: None },
+                likely_first_detected: Some(Timestamp(0)),
+                likely_last_used: None,
+                basis: Basis::Start,
+            }),
+            ..planned()
+        };
+        let plan = ImageGcPlan {
+            at: Timestamp(100),
+            run: Run { minimum_age: GoDuration(10), ..Run::default() },
+            items: vec![
+                item(Verdict::RemovedForSpace, Certainty::Possible, 90),
+                item(Verdict::RemovedForSpace, Certainty::Possible, 91),
+                item(Verdict::RemovedForAge, Certainty::Sure, 100),
+                item(Verdict::RemovedForAge, Certainty::Unknown, 0),
+                item(Verdict::TargetReached, Certainty::Sure, 0),
+            ],
+            ..nothing()
+        };
+        assert_eq!((removals(&plan, false).len(), unsure(&plan)), (2, 2));
+        assert_eq!(removals(&plan, true).len(), 4);
+    }
+
+    fn planned() -> PlannedImage {
+        PlannedImage {
+            place: Some(1),
+            id: "a".to_owned(),
+            runtime_handler: String::new(),
+            tags: Vec::new(),
+            digests: Vec::new(),
+            size_bytes: 1,
+            verdict: Verdict::NotWanted,
+            certainty: Certainty::Sure,
+            reason: String::new(),
+            depends_on: None,
+            tied_with: Vec::new(),
+            used_by: Vec::new(),
+            known: None,
+        }
+    }
+
+    fn nothing() -> ImageGcPlan {
+        ImageGcPlan {
+            api_version: "kq/v1",
+            kind: "ImageGcPlan",
+            trigger: Trigger::Periodic,
+            at: Timestamp(0),
+            run: Run::default(),
+            containers: None,
+            items: Vec::new(),
+            freed: Freed::default(),
+            outcome: Outcome::default(),
+            basis: crate::image_gc::plan::Basis::default(),
+        }
     }
 
     /// A runtime that answers what is prepared for each look, and notes what was removed.

@@ -186,7 +186,7 @@ proptest! {
             kept: &BTreeSet::new(),
             reclaim: None,
         });
-        let list = removals(&planned);
+        let list = removals(&planned, true);
         for removal in &list {
             let index = listed.iter().position(|image| image.id == removal.id);
             let (_, pinned, is_used) = images[index.expect("it is listed")];

@@ -147,7 +147,11 @@ impl Known {
         Self {
             first_detected,
             last_used,
-            likely_first_detected: Some(first_detected.nearest(record.first_detected)),
+            // What was there at the first look was there before it, for all that is known.
+            likely_first_detected: match record.absent_at {
+                None => kubelet_start.map(|start| first_detected.nearest(start)),
+                Some(_) => Some(first_detected.nearest(record.first_detected)),
+            },
             likely_last_used: likely_last_used.map(|(used, span)| span.nearest(used)),
             basis: if is_complete && kubelet_start.is_some() {
                 Basis::Records

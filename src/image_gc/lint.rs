@@ -6,7 +6,7 @@
 //! * `images`: the images that are there.
 
 mod eviction;
-mod images;
+pub(crate) mod images;
 mod settings;
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,15 @@ pub fn freed(storage: &ImageStorage, removed: &BTreeSet<String>) -> u64 {
     freed.fold(0, |sum, piece| sum.saturating_add(piece.bytes))
 }
 
+/// Returns how many bytes are freed by the removal of images at the most: when whatever else holds their
+/// pieces, such as dead containers, goes as well.
+pub fn freed_at_most(storage: &ImageStorage, removed: &BTreeSet<String>) -> u64 {
+    let freed = storage.pieces.iter().filter(|piece| {
+        !piece.images.is_empty() && piece.images.iter().all(|id| removed.contains(id))
+    });
+    freed.fold(0, |sum, piece| sum.saturating_add(piece.bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +63,8 @@ mod tests {
         ] {
             let set = removed.iter().map(|&id: &&str| id.to_owned()).collect();
             assert_eq!(freed(&storage, &set), expected, "{removed:?}");
+            let held = if removed.contains(&"a") { 8 } else { 0 };
+            assert_eq!(freed_at_most(&storage, &set), expected + held, "{removed:?}");
         }
         let huge =
             ImageStorage { pieces: vec![piece(u64::MAX, &["a"], false), piece(1, &["a"], false)] };

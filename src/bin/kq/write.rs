@@ -19,7 +19,7 @@ pub enum Output {
     Json,
     /// The whole answer as YAML
     Yaml,
-    /// Cgroup paths only
+    /// Names only: paths of cgroups, ids of images
     Name,
 }
 

@@ -113,6 +113,12 @@ pub(super) fn container_status(
     said: Result<v1::ContainerStatusResponse, String>,
 ) -> ContainerStatus {
     let said = said.and_then(|said| said.status.ok_or_else(|| NO_STATUS.to_owned()));
+    let said = said.and_then(|status| match status.id.as_str() {
+        other if !other.is_empty() && other != id => {
+            Err(format!("answered the status of another container, {other:?}"))
+        }
+        _ => Ok(status),
+    });
     let status = match said {
         Ok(status) => status,
         Err(reason) => {

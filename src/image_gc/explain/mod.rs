@@ -1,8 +1,8 @@
 //! The story of one image: what it is, who uses it, what the kubelet may remember of it, what becomes of
 //! it with each trigger, and when it could go at the earliest.
 //!
-//! What becomes of it is taken from the plans of the whole collections (`plan`), so that the two never
-//! differ.
+//! What becomes of it is taken from the plans of the whole collections (`plan`); under disk pressure, as
+//! if images were what is short.
 
 mod earliest;
 mod sharing;

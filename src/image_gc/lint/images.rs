@@ -67,7 +67,7 @@ fn refers_to(image: &Image, name: &str) -> bool {
 }
 
 /// Tells whether a tag is that of an image that does nothing but hold a pod's namespaces.
-fn looks_like_pause(tag: &str) -> bool {
+pub(crate) fn looks_like_pause(tag: &str) -> bool {
     let last = tag.rsplit('/').next().unwrap_or_default();
     let repository = last.split([':', '@']).next().unwrap_or_default();
     matches!(repository, "pause" | "pause-amd64" | "pause-arm64" | "mirrored-pause")

@@ -16,6 +16,7 @@ use crate::image_gc::cycle::{
     World, delete_unused_images, garbage_collect, image_key, look_at_images,
 };
 use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, Basis as Known_, Known, Sources};
+use crate::image_gc::lint::images::looks_like_pause;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::storage::freed as really_freed;
 use crate::image_gc::uses::{Uses, listed, recorded_handler};
@@ -122,6 +123,18 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     let outlooks = Outlooks::of(&done, &known, cycle, Passes { age, space, may_be_used });
     let items = items(&inputs, &policy, &done, &known, &outlooks, space);
     let run = run(&inputs, &policy, &done, age, space);
+    let pause = items.iter().filter(|item| {
+        item.verdict.is_removal() && item.tags.iter().any(|tag| looks_like_pause(tag))
+    });
+    let pause: Vec<String> = pause
+        .map(|item| {
+            format!(
+                "{} looks like the image of sandboxes: once it is gone, no pod starts until it is \
+                 pulled again; kq gc apply --keep '/pause:' keeps it",
+                item.name()
+            )
+        })
+        .collect();
     let freed = freed(&inputs, &items, &done, &outlooks);
     let mut outcome = Outcome {
         error: done.error.filter(|_| space != Space::Unknown),
@@ -139,7 +152,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         items,
         freed,
         outcome,
-        basis: basis(&inputs),
+        basis: basis(&inputs, pause),
     }
 }
 
@@ -393,8 +406,9 @@ fn freed(
     freed
 }
 
-fn basis(inputs: &Inputs<'_>) -> Basis {
-    let mut basis = Basis { kubelet_start: inputs.kubelet_start.clone(), ..Basis::default() };
+fn basis(inputs: &Inputs<'_>, warnings: Vec<String>) -> Basis {
+    let kubelet_start = inputs.kubelet_start.clone();
+    let mut basis = Basis { kubelet_start, warnings, ..Basis::default() };
     if inputs.kubelet_start.is_none() {
         basis.missing.push(
             "when the kubelet started is not known: say --kubelet-start; the likely order takes it to \

@@ -110,7 +110,11 @@ pub(super) fn candidate_reason(
 ) -> String {
     let record = &considered.candidate.record;
     let now = inputs.now;
-    let age = age_text(record, now);
+    let was_used = !inputs.uses_before.of_key(&considered.candidate.key).is_empty();
+    let age = match was_used && record.last_used.is_none() {
+        true => "used by dead containers, which go first".to_owned(),
+        false => age_text(record, now),
+    };
     let wanted = match space {
         Space::Wanted(i64::MAX) => None,
         Space::Wanted(amount) => Some(amount),
@@ -149,7 +153,7 @@ pub(super) fn candidate_reason(
 fn age_text(record: &Record, now: Timestamp) -> String {
     let used = match record.last_used {
         Some(used) => format!("last used {} ago", ago(now.since(used))),
-        None => "never seen in use".to_owned(),
+        None => "no use is known".to_owned(),
     };
     let found = match record.first_detected {
         Some(found) => format!("first found {} ago", ago(now.since(found))),

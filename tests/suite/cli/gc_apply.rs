@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use tonic::Status;
 
 /// What everything is removed with, and what makes runs short.
-pub const PRESSURE: &str = "gc apply --trigger eviction";
+pub const PRESSURE: &str =
+    "gc apply --allow-unsure --trigger eviction --at-usage 100% --image-fs-capacity 100Gi";
 
 /// Less than this for each call.
 const TIMEOUT: &str = "400ms";
@@ -361,7 +362,8 @@ fn nonsense_in_lists_harms_nobody() {
         ("a container twice", vec![image("a")], vec![container("x", "a"), container("x", "a")], ""),
         ("a user by name", vec![image("a")], vec![container("x", "node.test/a:1")], ""),
     ] {
-        for line in [PRESSURE, "gc apply --at-usage 100% --image-fs-capacity 100Gi"] {
+        for line in [PRESSURE, "gc apply --allow-unsure --at-usage 100% --image-fs-capacity 100Gi"]
+        {
             let (images, containers) = (images.clone(), containers.clone());
             let world = World { images, containers, ..World::default() };
             let node = Node::new(Changing::new(world, |_, _| None), PLAIN);
@@ -399,7 +401,7 @@ fn what_is_not_known_or_cannot_go_is_no_success() {
     let used = |id: &str| container(&format!("of-{id}"), id);
     let world = World { containers: ["a", "b", "c", "d", "e"].map(used).into(), ..five() };
     let node = Node::new(Changing::new(world, |_, _| None), PLAIN);
-    let full = "gc apply --yes --at-usage 99% --image-fs-capacity 100Gi";
+    let full = "gc apply --allow-unsure --yes --at-usage 99% --image-fs-capacity 100Gi";
     for (line, code) in [
         (full.to_owned(), 1),
         (full.replace("99%", "50%"), 0),
@@ -414,7 +416,7 @@ fn what_is_not_known_or_cannot_go_is_no_success() {
     let ran = node.kq(&full.replace("--yes", "")).run();
     assert_eq!(ran.code, 4, "nobody can be asked: {}", ran.text());
     std::fs::remove_dir_all(node.folder.path().join("root/images")).expect("a folder");
-    let ran = node.kq("gc apply --yes").run();
+    let ran = node.kq("gc apply --allow-unsure --yes").run();
     assert_eq!(ran.code, 4, "how full it is is not known: {}", ran.text());
     assert_eq!(node.world.now().removed, Vec::<String>::new());
 }
@@ -455,7 +457,7 @@ fn pods_that_nobody_was_asked_about_are_not_gone() {
 #[test]
 fn two_at_a_time_remove_each_image_once_and_both_succeed() {
     let node = Node::new(Changing::new(five(), |_, _| None), PLAIN);
-    let line = "gc apply --yes --at-usage 99% --image-fs-capacity 20Gi";
+    let line = "gc apply --allow-unsure --yes --at-usage 99% --image-fs-capacity 20Gi";
     let mut first = telling(&node.arguments(line));
     first.until("1/4 removed");
     let other = node.kq(line).run();

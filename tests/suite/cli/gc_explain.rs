@@ -250,7 +250,7 @@ KNOWN             first found by the kubelet between 2026-11-20T11:59:00Z (1m0s 
                   last found in use never
                   from records of kq gc record
 PERIODIC          TOO-YOUNG (sure, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
-AGE               NOT-WANTED (sure, number 1 of 2): not in use, and nothing is wanted; never seen in use, first found 30s ago
+AGE               NOT-WANTED (sure, number 1 of 2): not in use, and nothing is wanted; no use is known, first found 30s ago
 EVICTION          TOO-YOUNG (sure, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
 AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   for space: later; between 2026-11-20T12:01:00Z (in 1m0s) and 2026-11-20T12:02:00Z (in 2m0s), then with the next pass of the loop, every 5m0s, when space is wanted

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 const RUNTIME: (&str, &str) = ("containerd", "1.7.24");
 
 /// Full enough that everything would go, and that it would not be enough.
-const FULL: &str = "gc watch --at-usage 99% --image-fs-capacity 100Gi --interval 100ms";
+const FULL: &str =
+    "gc watch --allow-unsure --at-usage 99% --image-fs-capacity 100Gi --interval 100ms";
 
 fn passes(said: &str) -> Vec<Value> {
     let values = serde_json::Deserializer::from_str(said).into_iter();

@@ -2,13 +2,13 @@
 
 use super::dry_run::show;
 use super::node::GcNode;
-use super::question::{Planned, Question, write_basis};
+use super::question::{Planned, Question};
 use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
 use crate::ask::ask;
 use crate::exit::{Code, Failure, note};
 use crate::write::{self, Output};
 use anyhow::anyhow;
-use kq::image_gc::apply::{Removal, Removed, apply, removals};
+use kq::image_gc::apply::{Removal, Removed, apply, removals, unsure};
 use kq::image_gc::apply_report::{ContainerResult, ImageGcApply, result_line, summary_line};
 use kq::image_gc::containers::Step;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
@@ -32,7 +32,7 @@ use std::io::{IsTerminal, Write};
 ///
 ///   kq gc apply --dry-run
 ///   kq gc apply --at-usage 90% --max 5
-///   kq gc apply --trigger eviction --keep '/pause:' --yes
+///   kq gc apply --trigger eviction --at-usage 100% --keep '/pause:'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -65,6 +65,11 @@ pub struct Act {
     /// Keep images with a tag, digest or id that matches (can be repeated)
     #[arg(long, value_name = "REGEX")]
     keep: Vec<Regex>,
+
+    /// Remove also images that may be younger than imageMinimumGCAge, or unused for less than
+    /// imageMaximumGCAge: nobody but the kubelet knows
+    #[arg(long)]
+    allow_unsure: bool,
 }
 
 impl Act {
@@ -87,7 +92,7 @@ impl Act {
 
     /// Returns what goes, and how many images would go as well.
     fn list(&self, plan: &ImageGcPlan) -> (Vec<Removal>, usize) {
-        let mut list = removals(plan);
+        let mut list = removals(plan, self.allow_unsure);
         let cut = self.max.map_or(0, |max| list.len().saturating_sub(max));
         list.truncate(list.len() - cut);
         (list, cut)
@@ -101,14 +106,24 @@ impl Act {
         plan: &ImageGcPlan,
         mut tell: impl FnMut(String),
     ) -> Result<ImageGcApply, Failure> {
-        let (list, _) = self.list(plan);
+        let (mut list, _) = self.list(plan);
         let target = target(plan);
         let runtime = NodeRuntime::connect(node, question.node.sources.timeout)?;
         let before = usage_now(node);
+        // The kubelet may have collected while a person was thinking.
+        let high = i64::from(plan.run.high_threshold_percent);
+        let is_over = before.is_some_and(|usage| usage.percent < high);
+        if plan.trigger == Trigger::Periodic && !question.usage.is_assumed() && is_over {
+            list.retain(|removal| !removal.for_space);
+            tell("no space is wanted any more".to_owned());
+        }
         let (containers, stopped) = match &plan.containers {
             Some(steps) => runtime.remove_containers(steps, |result| tell(container_line(result))),
             None => (Vec::new(), None),
         };
+        if stopped.is_some() {
+            list.clear();
+        }
         let progress = Progress::new(list.len());
         let done = apply(&list, target, &runtime, &mut |index, removal, result| {
             progress.clear();
@@ -116,6 +131,7 @@ impl Act {
             progress.show(index + 1);
         });
         progress.clear();
+        let target = target.filter(|_| !is_over || question.usage.is_assumed());
         let mut report = ImageGcApply::new(plan.at, &list, target, Some(&done));
         report.containers = containers;
         report.stopped = stopped.or(report.stopped);
@@ -129,6 +145,10 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let is_stored = self.question.node.sources.snapshot.is_some();
         refuse_snapshot(is_stored && !self.dry_run)?;
+        if !self.is_for_people() && !self.yes && !self.dry_run {
+            return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
+                .hint("say --dry-run to look, or --yes to do it"));
+        }
         let node = self.question.gather()?;
         let planned = self.question.plan_without(&node, &self.act.kept(&node)?)?;
         let plan = &planned.plan;
@@ -136,14 +156,27 @@ impl Args {
         if self.is_for_people() {
             show_plan(self.output, &planned, cut)?;
         }
+        if !self.act.allow_unsure && unsure(plan) > 0 {
+            let count = unsure(plan);
+            note(
+                "kept",
+                &format!(
+                    "{count} of these images: whether they are old enough is not known. kq gc record \
+                     tells in time; --allow-unsure removes them all the same"
+                ),
+            );
+        }
         let containers = dead(plan);
         if !self.dry_run {
             // Before it is said that there is nothing to remove, which nobody knows then.
             refuse_unknown(plan)?;
+            refuse_assumed(&planned)?;
         }
         if self.dry_run || (list.is_empty() && containers == 0) {
             let target = target(plan);
-            self.end(&ImageGcApply::new(plan.at, &list, target, None), false)?;
+            let mut report = ImageGcApply::new(plan.at, &list, target, None);
+            report.dry_run = self.dry_run;
+            self.end(&report, false)?;
             let is_short = target.is_some_and(|target| target > 0) || plan.outcome.error.is_some();
             let is_short = is_short && !self.dry_run;
             return Ok(if is_short { Code::No } else { Code::Answered });
@@ -205,8 +238,17 @@ fn show_plan(output: Output, planned: &Planned, cut: usize) -> Result<(), Failur
     if cut > 0 {
         note("left", &format!("{cut} images that would go as well, because of --max"));
     }
-    if output == Output::Name {
-        write_basis(&planned.plan);
+    Ok(())
+}
+
+/// Refuses to do what is only shown as what would be, if there were disk pressure.
+fn refuse_assumed(planned: &Planned) -> Result<(), Failure> {
+    let is_assumed = planned.pressure.as_ref().is_some_and(|one| one.reclaims.is_assumed);
+    if is_assumed {
+        return Err(Failure::refused(anyhow!(
+            "no eviction threshold is known to be crossed, so nothing is removed"
+        ))
+        .hint("to do all the same what disk pressure would do, say --at-usage 100%"));
     }
     Ok(())
 }
@@ -218,12 +260,12 @@ fn dead(plan: &ImageGcPlan) -> usize {
 }
 
 /// Refuses to act on what is not known.
-fn refuse_unknown(plan: &ImageGcPlan) -> Result<(), Failure> {
+pub fn refuse_unknown(plan: &ImageGcPlan) -> Result<(), Failure> {
     if plan.run.wants_space.is_none() {
         return Err(Failure::refused(anyhow!(
             "how full the image file system is is not known, so nothing is removed"
         ))
-        .hint("say --at-usage PERCENT, or --trigger eviction to remove whatever is unused"));
+        .hint("say how full it is with --at-usage PERCENT"));
     }
     Ok(())
 }

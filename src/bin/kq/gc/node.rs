@@ -176,8 +176,12 @@ impl GcNode {
     pub fn images(&self) -> Result<&[Image], Failure> {
         let images = &self.runtime()?.images;
         let listed = images.value().ok_or_else(|| {
-            Failure::missing(anyhow!("the images could not be listed: {}", images.reason()))
-                .hint("a slow runtime may need a longer --timeout")
+            Failure::missing(anyhow!("the images could not be listed: {}", images.reason())).hint(
+                match images.tried.is_empty() {
+                    true => "the snapshot has none: take a new one with kq snapshot",
+                    false => "a slow runtime may need a longer --timeout",
+                },
+            )
         })?;
         Ok(listed)
     }

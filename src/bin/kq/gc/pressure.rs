@@ -12,6 +12,7 @@ use kq::facts::live::incomplete;
 use kq::image_gc::containers::{ContainerGcPlan, Step};
 use kq::image_gc::cycle::ImageFs;
 use kq::image_gc::plan::ImageGcPlan;
+use kq::image_gc::storage::freed_at_most;
 use kq::k8s::pod::Pod;
 use std::collections::BTreeMap;
 
@@ -77,15 +78,26 @@ impl<'a> PressureFacts<'a> {
         let freed = &plan.freed;
         // Where it is not sure which images go, what is really freed is that of the likely ones.
         let is_least = freed.counted_bytes == freed.at_least_bytes;
+        // The layers of dead containers hold those of their images as long as they are there.
+        let steps = plan.containers.iter().flat_map(|containers| &containers.steps);
+        let frees_layers = steps.into_iter().any(|step| matches!(step, Step::Container(_)));
         let is_most = freed.counted_bytes == freed.at_most_bytes;
+        let at_most = if frees_layers { self.freed_at_most(plan) } else { freed.real_bytes };
         Reclaimed {
             images: FreedBytes {
                 at_least: freed.real_bytes.filter(|_| is_least).unwrap_or(0),
-                at_most: freed.real_bytes.filter(|_| is_most),
+                at_most: at_most.filter(|_| is_most),
             },
             images_counted_bytes: u64::try_from(freed.counted_bytes).unwrap_or(0),
             containers: FreedBytes::of(containers),
         }
+    }
+
+    /// Returns what the images of a plan free when no dead container holds their layers any more.
+    fn freed_at_most(&self, plan: &ImageGcPlan) -> Option<u64> {
+        let storage = self.node.snapshot.runtime.value()?.image_storage.value()?;
+        let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
+        Some(freed_at_most(storage, &removed.map(|item| item.id.clone()).collect()))
     }
 
     /// Returns the bytes of the writable layers of the containers that go, if all are known.

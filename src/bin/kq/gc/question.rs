@@ -11,6 +11,7 @@ use kq::eviction::Pressure;
 use kq::eviction::pressure_view::follows;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::live::incomplete;
+use kq::facts::snapshot::PodSource;
 use kq::image_gc::containers::{
     self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
 };
@@ -187,7 +188,7 @@ fn plan_under(
 
 impl UsageArgs {
     /// Tells whether the image file system is said to be something.
-    fn is_assumed(&self) -> bool {
+    pub fn is_assumed(&self) -> bool {
         self.at_usage.is_some()
     }
 
@@ -282,7 +283,9 @@ pub fn collected_containers(node: &GcNode, trigger: GcTrigger) -> Result<Contain
 /// a reboot nothing runs yet, and the pods that are about to start again look like those that are gone.
 fn has_all_pods(node: &GcNode, pods: &[&Pod]) -> bool {
     let found = node.snapshot.pods.value();
-    found.is_some_and(|found| found.source.is_complete())
+    // A kubelet that has just started lists static pods only, until the API server tells it the others.
+    let tells = |source| matches!(source, PodSource::ApiServer | PodSource::Files);
+    found.is_some_and(|found| tells(found.source))
         && incomplete(&node.snapshot.pods, pods, node.snapshot.runtime.value()).is_none()
 }
 

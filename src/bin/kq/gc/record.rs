@@ -74,12 +74,15 @@ impl Args {
         if self.once {
             return turn(&node, &session, &file);
         }
+        // A file that cannot be written is known at once.
+        turn(&node, &session, &file)?;
         loop {
-            // One failure is no reason to stop: the kubelet goes on as well.
-            if let Err(failure) = turn(&node, &session, &file) {
+            std::thread::sleep(self.interval);
+            // The kubelet may be another one by now. One failure is no reason to stop: it goes on as well.
+            let turned = self.node.gather(Wants::GC_RECORD);
+            if let Err(failure) = turned.and_then(|node| turn(&node, &session, &file)) {
                 warn(&format!("nothing recorded: {}", failure.reason()));
             }
-            std::thread::sleep(self.interval);
         }
     }
 }

@@ -6,12 +6,13 @@ use anyhow::anyhow;
 use kq::edge::cri::{CriSession, RuntimeWants, StatusWants};
 use kq::edge::host::read_filesystem;
 use kq::facts::filesystems::FolderRole;
-use kq::facts::runtime::ContainerState;
+use kq::facts::runtime::{ContainerState, ContainerStatus};
 use kq::image_gc::apply::{ImageRuntime, Removed, Sight, UNREADABLE_AT_MOST};
 use kq::image_gc::apply_report::ContainerResult;
 use kq::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
 use kq::image_gc::cycle::{ImageFs, Usage};
 use kq::image_gc::uses::state_text;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -81,10 +82,9 @@ impl NodeRuntime {
             return Removed::Kept { reason: format!("it was {was}, and is {is}") };
         }
         if state == ContainerState::Unknown {
-            let seconds = step.stop_timeout_seconds.and_then(|seconds| u32::try_from(seconds).ok());
-            if let Err(reason) = self.session.stop_container(&step.id, seconds.unwrap_or(2)) {
-                return Removed::Failed { reason: format!("it could not be stopped: {reason}") };
-            }
+            // It may run, and the time that its pod has to end is not known here.
+            let reason = "its state is unknown, so it would have to be stopped before".to_owned();
+            return Removed::Kept { reason };
         }
         done(self.session.remove_container(&step.id))
     }
@@ -150,11 +150,26 @@ impl NodeRuntime {
         let Some(containers) = facts.containers.found.take() else {
             return Err(facts.containers.reason());
         };
-        let statuses = match facts.container_statuses.found.take() {
+        let mut statuses = match facts.container_statuses.found.take() {
             Some(found) => found.value,
-            None if facts.version.has_image_volumes() == Some(false) => Vec::new(),
+            None if facts.version.has_image_volumes() == Some(false) => {
+                return Ok(Sight { image, containers: containers.value, statuses: Vec::new() });
+            }
             None => return Err(facts.container_statuses.reason()),
         };
+        // Asking for many statuses takes a while, in which containers come.
+        let wants = RuntimeWants { containers: true, ..RuntimeWants::default() };
+        let mut facts = self.session.read(wants).map_err(|error| error.to_string())?;
+        let Some(containers) = facts.containers.found.take() else {
+            return Err(facts.containers.reason());
+        };
+        let asked: BTreeSet<String> = statuses.iter().map(|status| status.id.clone()).collect();
+        let came = containers.value.iter().filter(|container| !asked.contains(&container.id));
+        statuses.extend(came.map(|container| ContainerStatus {
+            id: container.id.clone(),
+            error: Some(format!("container {} came while kq looked", container.name)),
+            ..ContainerStatus::default()
+        }));
         Ok(Sight { image, containers: containers.value, statuses })
     }
 }

@@ -1,10 +1,12 @@
 //! `kq gc watch`
 
 use super::apply::Act;
-use super::question::{Question, write_basis};
+use super::apply::refuse_unknown;
+use super::question::{Question, TriggerArg, write_basis};
 use super::runtime::refuse_snapshot;
 use crate::exit::{Code, Failure, note, warn};
 use crate::write::{self, Output};
+use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::timestamp::Timestamp;
 use kq::image_gc::loops::{GcLoop, Outcome};
@@ -23,7 +25,7 @@ use std::time::Duration;
 ///
 ///   kq gc watch
 ///   kq gc watch --interval 30s --passes 10
-///   kq gc watch --at-usage 90% -o json | jq -c '{at, log, event}'
+///   kq gc watch --at-usage 90% -o json | jq -c '{at: .plan.at, log, outcome}'
 ///   kq gc watch --yes --keep '/pause:'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -55,6 +57,13 @@ impl Args {
     /// Turns the loop.
     pub fn run(self) -> Result<Code, Failure> {
         refuse_snapshot(self.yes && self.question.node.sources.snapshot.is_some())?;
+        if self.question.trigger == TriggerArg::Eviction {
+            return Err(Failure::usage(anyhow!(
+                "--trigger eviction: this loop is that of garbage collection, every five minutes; disk \
+                 pressure has another one"
+            ))
+            .hint("kq gc dry-run --trigger eviction says what disk pressure would remove"));
+        }
         let mut turning: Option<GcLoop> = None;
         let mut number = 0;
         loop {
@@ -90,7 +99,17 @@ impl Args {
             );
             return Ok(Code::No);
         };
-        let removed = match self.yes {
+        // The kubelet fails without its measurements, and removes nothing for space then.
+        let unknown = refuse_unknown(&plan).err().map(|failure| failure.reason());
+        if number == 1
+            && let Some(reason) = &unknown
+        {
+            let missing = anyhow!("{reason}");
+            return Err(
+                Failure::missing(missing).hint("say how full it is with --at-usage PERCENT")
+            );
+        }
+        let removed = match self.yes && unknown.is_none() {
             true => match self.act.carry_out(&self.question, &node, &plan, |_| {}) {
                 Ok(removed) => Some(removed),
                 Err(failure) => return away(number, Some(turning), failure),
@@ -98,7 +117,12 @@ impl Args {
             false => None,
         };
         let failed = removed.as_ref().and_then(|report| report.failure());
-        let error = failed.or_else(|| plan.outcome.error.clone());
+        let short = removed.as_ref().filter(|report| report.is_short());
+        let short = short.map(|report| {
+            let wanted = report.target_bytes.unwrap_or_default();
+            format!("wanted to free {wanted} bytes, but freed {} bytes", report.counted_bytes)
+        });
+        let error = unknown.or(failed).or_else(|| plan.outcome.error.clone()).or(short);
         let ended: Timestamp = now().parse().map_err(Failure::missing)?;
         let turn = turning.step(ended.0, error.as_deref().map_or(Ok(()), Err));
         self.show(&Pass::new(number, plan, removed, turn.outcome))

@@ -136,7 +136,7 @@ fn users_and_pins_are_listed(node: &ImageNode) {
 
 fn nothing_goes_that_is_too_young(node: &ImageNode) {
     let before = node.images();
-    let line = "gc apply --yes --kubelet-start 30s --set imageMinimumGCAge=10m";
+    let line = "gc apply --allow-unsure --yes --kubelet-start 30s --set imageMinimumGCAge=10m";
     let ran = run(node, line);
     assert_eq!(ran.code, 1, "space is wanted, and nothing can go: {}", ran.text());
     assert!(ran.stdout.ends_with("nothing to remove\n"), "{}", ran.text());
@@ -154,7 +154,7 @@ fn space_is_freed_as_predicted(node: &ImageNode) {
     assert!(!(node.can_pin() && goes.contains(&node.made("pinned").id)), "it is pinned");
     let disk = node.disk();
     assert_eq!(plan["run"]["usage"]["percent"], disk.usage_percent());
-    let ran = run(node, &format!("gc apply --yes {LONG_UP} -o json"));
+    let ran = run(node, &format!("gc apply --allow-unsure --yes {LONG_UP} -o json"));
     let after = node.disk();
     assert_eq!(ran.code, 0, "{}", ran.text());
     let report = parsed(&ran);
@@ -184,7 +184,7 @@ fn space_is_freed_as_predicted(node: &ImageNode) {
     let again = parsed(&run(node, &format!("gc dry-run {LONG_UP} -o json")));
     assert_eq!(again["run"]["wantsSpace"], false, "{again}");
     assert_eq!(predicted(&again), Vec::<String>::new());
-    let ran = run(node, &format!("gc apply --yes {LONG_UP}"));
+    let ran = run(node, &format!("gc apply --allow-unsure --yes {LONG_UP}"));
     assert_eq!(ran.code, 0, "{}", ran.text());
     assert!(ran.stdout.ends_with("nothing to remove\n"), "{}", ran.text());
 }
@@ -195,7 +195,10 @@ fn what_is_to_be_kept_is_and_no_more_go_than_allowed(node: &ImageNode) {
     let goes = predicted(&parsed(&run(node, &format!("gc dry-run {line} -o json"))));
     let [first, second, ..] = &goes[..] else { panic!("{goes:?}") };
     let keep = before[first].repo_tags.first().unwrap_or(first);
-    let ran = run(node, &format!("gc apply --yes {line} --max 1 --keep '^{keep}$' -o json"));
+    let ran = run(
+        node,
+        &format!("gc apply --allow-unsure --yes {line} --max 1 --keep '^{keep}$' -o json"),
+    );
     assert_eq!(ran.code, 1, "less than was wanted: {}", ran.text());
     assert_eq!(removed(&parsed(&ran)), std::slice::from_ref(second));
     only_these_went(node, &before, std::slice::from_ref(second));
@@ -203,11 +206,11 @@ fn what_is_to_be_kept_is_and_no_more_go_than_allowed(node: &ImageNode) {
 
 fn under_pressure_containers_go_before_their_images(node: &ImageNode, ended: &str) {
     let before = node.images();
-    let line = format!("--trigger eviction {LONG_UP}");
+    let line = format!("--trigger eviction --at-usage 100% {LONG_UP}");
     let plan = parsed(&run(node, &format!("gc dry-run {line} -o json")));
     let goes = predicted(&plan);
     assert!(goes.contains(&node.made("app-2").id), "only a dead container uses it: {plan}");
-    let ran = run(node, &format!("gc apply --yes {line} -o json"));
+    let ran = run(node, &format!("gc apply --allow-unsure --yes {line} -o json"));
     assert_eq!(ran.code, 0, "{}", ran.text());
     let report = parsed(&ran);
     assert_eq!(removed(&report), goes);

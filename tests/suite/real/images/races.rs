@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What removes everything that is unused, but for the image of sandboxes, which containerd 1.6 does not pin:
 /// without it no pod could start.
-const PRESSURE: &str = "gc apply --trigger eviction --kubelet-start 1h --keep /kq-pause:";
+const PRESSURE: &str = "gc apply --allow-unsure --trigger eviction --at-usage 100% --kubelet-start 1h --keep /kq-pause:";
 
 #[test]
 fn an_image_that_comes_into_use_stays() {
