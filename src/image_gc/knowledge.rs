@@ -8,7 +8,7 @@
 
 use crate::facts::image_records::{ImageRecord, ImageRecords};
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::cycle::Record;
+use crate::image_gc::cycle::{Record, age_of};
 use crate::image_gc::record::LONGEST_GAP;
 use crate::k8s::duration::GoDuration;
 use serde::Serialize;
@@ -218,21 +218,16 @@ impl Known {
     /// Tells whether it is younger than an age, as far as that is known.
     pub fn is_younger(&self, age: GoDuration, now: Timestamp) -> Answer {
         let Span { earliest, latest } = self.first_detected;
-        let younger = |then| age_of(then, now) < age.0;
+        let younger = |then| age_of(now, then) < age.0;
         Answer::of(younger(earliest), younger(Some(latest)))
     }
 
     /// Tells whether it has been unused for longer than an age, as far as that is known.
     pub fn is_unused_for(&self, age: GoDuration, now: Timestamp) -> Answer {
-        let longer = |then| age_of(then, now) > age.0;
+        let longer = |then| age_of(now, then) > age.0;
         let (first, last) = (self.first_place().0, self.last_place().0);
         Answer::of(longer(first), longer(last))
     }
-}
-
-/// Returns how long ago something was; what was before everything is as old as can be.
-fn age_of(then: Option<Timestamp>, now: Timestamp) -> i64 {
-    then.map_or(i64::MAX, |then| now.since(then))
 }
 
 /// Returns the last moment at which the kubelet can have found an image that is known to have been there

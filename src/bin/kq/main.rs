@@ -7,6 +7,7 @@ mod doctor;
 mod exit;
 mod gc;
 mod generate;
+mod interval;
 mod live;
 mod node_args;
 mod snapshot;

@@ -14,7 +14,7 @@ pub use collection::{
 };
 pub use detection::{ImageUser, ListedImage, Record, Records, detect, image_key, images_in_use};
 pub use passes::{
-    AgeVerdict, Candidate, Candidates, Remove, SpaceVerdict, age_order, age_pass_runs, candidates,
-    is_old, space_pass, spared, ties,
+    AgeVerdict, Candidate, Candidates, Remove, SpaceVerdict, age_of, age_order, age_pass_runs,
+    candidates, is_old, space_pass, spared, ties,
 };
 pub use usage::{ImageFs, Usage, size_text};

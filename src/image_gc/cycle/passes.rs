@@ -97,7 +97,7 @@ pub fn ties(ordered: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
 }
 
 /// Returns how long ago something was; never is as long as can be.
-fn age(now: Timestamp, then: Option<Timestamp>) -> i64 {
+pub fn age_of(now: Timestamp, then: Option<Timestamp>) -> i64 {
     then.map_or(i64::MAX, |then| now.since(then))
 }
 
@@ -109,7 +109,7 @@ pub fn age_pass_runs(policy: &ImageGcPolicy, began: Timestamp, now: Timestamp) -
 /// Tells whether the age pass takes an image: unused for longer than the maximum age. Neither the
 /// minimum age nor the first detection matters.
 pub fn is_old(record: &Record, policy: &ImageGcPolicy, now: Timestamp) -> bool {
-    age(now, record.last_used) > policy.max_age.0
+    age_of(now, record.last_used) > policy.max_age.0
 }
 
 /// Tells why the space pass leaves an image alone when it comes to it; `None`: it does not.
@@ -117,7 +117,7 @@ pub fn spared(record: &Record, policy: &ImageGcPolicy, now: Timestamp) -> Option
     if record.last_used.is_some_and(|used| used >= now) {
         return Some(SpaceVerdict::UsedSince);
     }
-    (age(now, record.first_detected) < policy.min_age.0).then_some(SpaceVerdict::Young)
+    (age_of(now, record.first_detected) < policy.min_age.0).then_some(SpaceVerdict::Young)
 }
 
 /// Removes everything that is too old; returns a verdict for each.

@@ -3,13 +3,13 @@
 use super::live_tree::LiveTree;
 use super::subjects::Subjects;
 use crate::exit::{Code, Failure, warn};
+use crate::interval::parse_interval;
 use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::RootArgs;
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
-use kq::k8s::duration::GoDuration;
 use std::time::Duration;
 
 /// Show the cgroups of this node with the names of pods and containers
@@ -102,13 +102,5 @@ impl Args {
             warn(warning);
         }
         Ok(Code::Answered)
-    }
-}
-
-fn parse_interval(text: &str) -> Result<Duration, String> {
-    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
-    match u64::try_from(duration.0) {
-        Ok(nanoseconds) if nanoseconds >= 100_000_000 => Ok(Duration::from_nanos(nanoseconds)),
-        _ => Err("expected a duration of at least 100ms".to_owned()),
     }
 }

@@ -8,7 +8,7 @@ use crate::ask::ask;
 use crate::exit::{Code, Failure, note};
 use crate::write::{self, Output};
 use anyhow::anyhow;
-use kq::image_gc::apply::{Removal, Removed, apply, removals, unsure};
+use kq::image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
 use kq::image_gc::apply_report::{ContainerResult, ImageGcApply, result_line, summary_line};
 use kq::image_gc::containers::Step;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
@@ -107,31 +107,34 @@ impl Act {
         mut tell: impl FnMut(String),
     ) -> Result<ImageGcApply, Failure> {
         let (mut list, _) = self.list(plan);
-        let target = target(plan);
+        let mut target = target(plan);
         let runtime = NodeRuntime::connect(node, question.node.sources.timeout)?;
         let before = usage_now(node);
         // The kubelet may have collected while a person was thinking.
         let high = i64::from(plan.run.high_threshold_percent);
-        let is_over = before.is_some_and(|usage| usage.percent < high);
-        if plan.trigger == Trigger::Periodic && !question.usage.is_assumed() && is_over {
+        let is_below = before.is_some_and(|usage| usage.percent < high);
+        if target.is_some() && is_below && !question.usage.is_assumed() {
             list.retain(|removal| !removal.for_space);
+            target = None;
             tell("no space is wanted any more".to_owned());
         }
         let (containers, stopped) = match &plan.containers {
             Some(steps) => runtime.remove_containers(steps, |result| tell(container_line(result))),
             None => (Vec::new(), None),
         };
-        if stopped.is_some() {
-            list.clear();
-        }
-        let progress = Progress::new(list.len());
-        let done = apply(&list, target, &runtime, &mut |index, removal, result| {
-            progress.clear();
-            tell(result_line(index, list.len(), removal, result));
-            progress.show(index + 1);
-        });
-        progress.clear();
-        let target = target.filter(|_| !is_over || question.usage.is_assumed());
+        let done = match &stopped {
+            Some(_) => Removals { results: vec![Removed::Left; list.len()], ..Removals::default() },
+            None => {
+                let progress = Progress::new(list.len());
+                let done = apply(&list, target, &runtime, &mut |index, removal, result| {
+                    progress.clear();
+                    tell(result_line(index, list.len(), removal, result));
+                    progress.show(index + 1);
+                });
+                progress.clear();
+                done
+            }
+        };
         let mut report = ImageGcApply::new(plan.at, &list, target, Some(&done));
         report.containers = containers;
         report.stopped = stopped.or(report.stopped);

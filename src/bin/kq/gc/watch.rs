@@ -5,6 +5,7 @@ use super::apply::refuse_unknown;
 use super::question::{Question, TriggerArg, write_basis};
 use super::runtime::refuse_snapshot;
 use crate::exit::{Code, Failure, note, warn};
+use crate::interval::parse_interval;
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::edge::clock::now;
@@ -12,7 +13,6 @@ use kq::facts::timestamp::Timestamp;
 use kq::image_gc::loops::{GcLoop, Outcome};
 use kq::image_gc::plan::ImageGcPlan;
 use kq::image_gc::watch::{Pass, pass_lines};
-use kq::k8s::duration::GoDuration;
 use std::time::Duration;
 
 /// Turn the kubelet's loop and say what each pass would do
@@ -154,12 +154,4 @@ fn away(number: u64, turning: Option<&mut GcLoop>, failure: Failure) -> Result<C
     };
     warn(&format!("pass {number} failed{told}: {reason}"));
     Ok(Code::Answered)
-}
-
-fn parse_interval(text: &str) -> Result<Duration, String> {
-    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
-    match u64::try_from(duration.0) {
-        Ok(nanoseconds) if nanoseconds >= 100_000_000 => Ok(Duration::from_nanos(nanoseconds)),
-        _ => Err("expected a duration of at least 100ms".to_owned()),
-    }
 }
