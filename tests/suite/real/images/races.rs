@@ -12,10 +12,25 @@ const PRESSURE: &str = "gc apply --allow-unsure --trigger eviction --at-usage 10
 #[test]
 fn an_image_that_comes_into_use_stays() {
     on_each(|node| {
+        no_more_than_is_wanted_by_then(node);
         while_the_question_is_open(node);
         while_others_are_removed(node);
         killed_half_way_the_next_run_finishes(node);
     });
+}
+
+/// Somebody else makes room while the question is open.
+fn no_more_than_is_wanted_by_then(node: &ImageNode) {
+    let before = node.images();
+    node.fill(90);
+    let line = "gc apply --allow-unsure --kubelet-start 1h --keep /kq-pause:";
+    let mut run = asking(&node.arguments(line, &[]));
+    run.question();
+    node.fill(70);
+    run.answer("y");
+    let (code, said) = run.end();
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(node.images().len(), before.len(), "no space is wanted any more: {said}");
 }
 
 /// Returns what would go under pressure, in order.
