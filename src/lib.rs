@@ -11,8 +11,8 @@
 //! * [`k8s`]: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
 //! * [`facts`]: what is known about a node, and where from. Pure.
 //! * [`edge`]: the only folder that reads or writes the world.
-//! * [`cgroup`], [`eviction`], [`image_gc`]: domains: one folder per question. Pure; they do not import
-//!   each other.
+//! * [`cgroup`], [`eviction`], [`image_gc`], [`mod@probe`]: domains: one folder per question. Pure; they
+//!   do not import each other.
 //! * [`output`]: tables, JSON, YAML; safe for terminals.
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
@@ -24,3 +24,4 @@ pub mod facts;
 pub mod image_gc;
 pub mod k8s;
 pub mod output;
+pub mod probe;

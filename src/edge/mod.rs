@@ -14,6 +14,7 @@ pub mod input;
 pub mod kubelet_api;
 pub mod kubelet_files;
 pub mod kubelet_process;
+pub mod probe;
 pub mod program_version;
 pub mod replace;
 pub mod snapshot_file;

@@ -17,7 +17,7 @@ use crate::facts::sought::Sought;
 use crate::facts::state_files::StateFiles;
 use crate::facts::stats_summary::StatsSummary;
 use crate::k8s::manifest::LoadedPod;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -120,12 +120,22 @@ pub enum PodSource {
 pub struct RecordedPods {
     /// Where they are from.
     pub source: PodSource,
-    /// The pods.
+    /// The pods; values that may be secret are not written.
+    #[serde(serialize_with = "without_secrets")]
     pub pods: Vec<LoadedPod>,
     /// Pods that could not be read, and why.
     pub left_out: Vec<String>,
     /// What was odd.
     pub notes: Vec<String>,
+}
+
+/// Writes pods without the values that may be secret.
+fn without_secrets<S: Serializer>(pods: &[LoadedPod], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(pods.iter().map(|loaded| {
+        let mut loaded = loaded.clone();
+        loaded.pod.withhold();
+        loaded
+    }))
 }
 
 impl PodSource {

@@ -1,19 +1,27 @@
 //! The part of a pod that kq reads: metadata, resources and the status of resources.
 //!
 //! Field names are those of the Kubernetes API, `k8s.io/api/core/v1/types.go`. Everything else in a
-//! pod, its environment and secrets above all, is skipped while parsing and never held. So what is
-//! written of a [`Pod`] is an allow-list, and reading it again gives the same pod.
+//! pod is skipped while parsing and never held, its environment too but for what the commands of its
+//! probes name. So what is written of a [`Pod`] is an allow-list, and reading it again gives the same
+//! pod. What is stored goes through [`Pod::withhold`] first, which leaves out the rest that may be
+//! secret.
 
+mod probe;
 mod read;
 mod resource_list;
 mod toleration;
 mod volume;
 
+pub use probe::{
+    ContainerPort, ContainerRestartRule, EnvVar, ExecAction, ExitCodes, GrpcAction, Handler,
+    HttpGetAction, HttpHeader, IntOrString, Probe, ProbeType, TcpSocketAction,
+};
 pub(crate) use read::{FromMapping, Text, null_as_default, object, objects, optional_object};
 pub use resource_list::{ResourceList, ResourceName};
 pub use toleration::{Taint, TaintRules, Toleration};
 pub use volume::{EmptyDir, Volume};
 
+use probe::{boxed, is_zero};
 use read::{AnyText, objects_where};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -32,6 +40,15 @@ pub struct Pod {
     /// What the node reported.
     #[serde(deserialize_with = "object")]
     pub status: PodStatus,
+}
+
+impl Pod {
+    /// Leaves out the values that may be secret: of variables and of the headers of probes.
+    pub fn withhold(&mut self) {
+        let spec = &mut self.spec;
+        let kinds = [&mut spec.containers, &mut spec.init_containers];
+        kinds.into_iter().flatten().for_each(Container::withhold);
+    }
 }
 
 /// The identity of a pod.
@@ -122,11 +139,18 @@ pub struct PodSpec {
     /// The volumes, as far as they take the node's disk.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<Volume>,
+    /// Which containers start again when they ended: `Always`, `OnFailure`, `Never`; empty for
+    /// `Always`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub restart_policy: String,
+    /// The pod has the node's network and IP.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
+    pub host_network: bool,
 }
 
 /// A container of any kind.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, remote = "Self", rename_all = "camelCase")]
 pub struct Container {
     /// The name, unique in its pod.
     #[serde(deserialize_with = "null_as_default")]
@@ -136,6 +160,24 @@ pub struct Container {
     pub resources: ResourceRequirements,
     /// `Always` on an init container makes it a sidecar.
     pub restart_policy: Option<String>,
+    /// When it starts again after it ended, whatever its policy; the first rule that fits counts.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub restart_policy_rules: Vec<ContainerRestartRule>,
+    /// Its ports; probes may name them.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<ContainerPort>,
+    /// The variables that the commands of its probes name; all others are forgotten.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<EnvVar>,
+    /// Has it started?
+    #[serde(deserialize_with = "boxed", skip_serializing_if = "Option::is_none")]
+    pub startup_probe: Option<Box<Probe>>,
+    /// May it get requests?
+    #[serde(deserialize_with = "boxed", skip_serializing_if = "Option::is_none")]
+    pub readiness_probe: Option<Box<Probe>>,
+    /// Is it alive?
+    #[serde(deserialize_with = "boxed", skip_serializing_if = "Option::is_none")]
+    pub liveness_probe: Option<Box<Probe>>,
 }
 
 impl Container {
@@ -170,9 +212,16 @@ pub struct PodStatus {
     /// Why it is in its phase: `Evicted`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The conditions about resizes; the others are dropped while reading.
-    #[serde(deserialize_with = "resize_conditions")]
+    /// The conditions about resizes, readiness and restarts; the others are dropped while reading.
+    #[serde(deserialize_with = "needed_conditions")]
     pub conditions: Vec<PodCondition>,
+    /// The pod's IP.
+    #[serde(
+        rename = "podIP",
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub pod_ip: String,
     /// Statuses of the regular containers.
     #[serde(deserialize_with = "objects")]
     pub container_statuses: Vec<ContainerStatus>,
@@ -202,6 +251,9 @@ pub struct PodCondition {
     /// The reason, such as `Infeasible`.
     #[serde(deserialize_with = "null_as_default")]
     pub reason: String,
+    /// `True`, `False` or `Unknown`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub status: String,
 }
 
 /// What the node reported about a container.
@@ -222,6 +274,15 @@ pub struct ContainerStatus {
     pub resources: Option<ResourceRequirements>,
     /// Requests that the kubelet allocated.
     pub allocated_resources: Option<ResourceList>,
+    /// It runs, and its startup probe has succeeded; `None`: nobody said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<bool>,
+    /// It may get requests.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
+    pub ready: bool,
+    /// How often it was started again.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
+    pub restart_count: i32,
 }
 
 /// What a container did.
@@ -230,10 +291,28 @@ pub struct ContainerStatus {
 pub struct ContainerState {
     /// Present while it runs.
     #[serde(deserialize_with = "optional_object")]
-    pub running: Option<Details>,
+    pub running: Option<RunningState>,
     /// Present once it ended.
     #[serde(deserialize_with = "optional_object")]
-    pub terminated: Option<Details>,
+    pub terminated: Option<TerminatedState>,
+}
+
+/// A container that runs.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RunningState {
+    /// Since when: RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+}
+
+/// A container that ended.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct TerminatedState {
+    /// How.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
+    pub exit_code: i32,
 }
 
 /// Details that kq does not need.
@@ -250,10 +329,27 @@ pub struct NodeAllocatableResourceClaimStatus {
 }
 
 /// Reads the conditions that kq asks for.
-fn resize_conditions<'de, D: Deserializer<'de>>(
+fn needed_conditions<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<PodCondition>, D::Error> {
-    objects_where(deserializer, |condition: &PodCondition| condition.kind.starts_with("PodResize"))
+    objects_where(deserializer, |condition: &PodCondition| {
+        condition.kind.starts_with("PodResize")
+            || matches!(condition.kind.as_str(), "Ready" | "AllContainersRestarting")
+    })
+}
+
+impl<'de> Deserialize<'de> for Container {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut container = Self::deserialize(deserializer)?;
+        container.forget_environment();
+        Ok(container)
+    }
+}
+
+impl Serialize for Container {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
 }
 
 impl<'de> Deserialize<'de> for Annotations {

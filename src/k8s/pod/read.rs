@@ -271,10 +271,31 @@ mod tests {
     }
 
     #[test]
-    fn keeps_conditions_about_resizes() {
-        let text = r#"{"status":{"conditions":[{"type":"Ready"},{"type":"PodResizePending","reason":"Deferred"}]}}"#;
+    fn keeps_conditions_that_are_needed() {
+        let text = r#"{"status":{"conditions":[{"type":"Initialized"},{"type":"Ready","status":"True"},
+            {"type":"PodResizePending","reason":"Deferred"}]}}"#;
         let pod: Pod = serde_json::from_str(text).unwrap();
-        let [condition] = &pod.status.conditions[..] else { panic!("{:?}", pod.status.conditions) };
-        assert_eq!(condition.reason, "Deferred");
+        let [ready, resize] = &pod.status.conditions[..] else { panic!("{:?}", pod.status) };
+        assert_eq!((ready.status.as_str(), resize.reason.as_str()), ("True", "Deferred"));
+    }
+
+    #[test]
+    fn keeps_of_the_environment_what_probes_name_and_stores_no_values() {
+        let text = r#"{"spec":{"containers":[{"name":"c",
+            "env":[{"name":"PASSWORD","value":"p"},{"name":"USER","value":"u"},
+                   {"name":"HOST","valueFrom":{"fieldRef":{"fieldPath":"status.hostIP"}}}],
+            "livenessProbe":{"exec":{"command":["check","$(USER)@$(HOST)"]}},
+            "readinessProbe":{"httpGet":{"port":"http","httpHeaders":[
+                {"name":"Host","value":"shop"},{"name":"Authorization","value":"Bearer x"}]}}}]}}"#;
+        let mut pod: Pod = serde_json::from_str(text).unwrap();
+        let names: Vec<&str> =
+            pod.spec.containers[0].env.iter().map(|variable| variable.name.as_str()).collect();
+        assert_eq!(names, ["USER", "HOST"]);
+        pod.withhold();
+        let stored = serde_json::to_string(&pod).unwrap();
+        assert!(!stored.contains("Bearer") && !stored.contains(r#""u""#), "{stored}");
+        assert!(stored.contains(r#"{"name":"Host","value":"shop"}"#), "{stored}");
+        assert!(stored.contains(r#""value":"","valueWithheld":true"#), "{stored}");
+        assert_eq!(serde_json::from_str::<Pod>(&stored).unwrap(), pod);
     }
 }

@@ -1,0 +1,184 @@
+//! What one attempt of a probe gave, of whatever kind.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// How much of an answer the kubelet keeps, in bytes: of a body, of the output of a command
+/// (`maxRespBodyLength` of `pkg/probe/http/http.go`, `maxReadLength` of `pkg/probe/exec/exec.go`).
+pub const MAX_OUTPUT_BYTES: usize = 10 * 1024;
+
+/// What a prober says (`probe.Result`, `pkg/probe/probe.go`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeResult {
+    /// All is well.
+    Success,
+    /// As good as success, with an event about it.
+    Warning,
+    /// Not well.
+    Failure,
+    /// The prober could not tell.
+    #[default]
+    Unknown,
+}
+
+/// One attempt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attempt {
+    /// What the prober says.
+    pub result: ProbeResult,
+    /// What it says beside: the text of the event.
+    pub output: Output,
+    /// The prober failed: such an attempt is made again, and in the end does not count.
+    pub error: Option<String>,
+    /// Why it is not a success.
+    pub cause: Option<Cause>,
+    /// How long each part took, in order.
+    pub phases: Vec<PhaseTime>,
+    /// What went over the wire, in order; each redirect that was followed is one more.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// Bytes that somebody else chose, with whatever is in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output(pub Vec<u8>);
+
+/// Why an attempt is not a success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The request could not be made: a port without number, a header that cannot be sent.
+    Request,
+    /// The name of the host is not known.
+    Lookup,
+    /// Nobody could be connected to.
+    Connect,
+    /// No secure connection came about.
+    Tls,
+    /// What was answered is not what was asked for, or ended too early.
+    Protocol,
+    /// It took too long.
+    Timeout,
+    /// The answer is that it is not well.
+    Unhealthy,
+    /// The command ended with another exit code than 0.
+    ExitCode,
+    /// The container runtime could not run the command.
+    Runtime,
+    /// The answer was a redirect that is not followed.
+    Redirect,
+}
+
+/// A part of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Asking for the addresses of a name.
+    Lookup,
+    /// Opening the connection.
+    Connect,
+    /// The handshake of TLS.
+    Tls,
+    /// The handshake of HTTP/2, up to the settings of the server.
+    Settings,
+    /// Sending the request and waiting for the first byte of the answer.
+    FirstByte,
+    /// Reading the rest.
+    Body,
+    /// Asking the runtime, up to the command's start, where it can be told from its run.
+    SetUp,
+    /// The run of the command.
+    Run,
+}
+
+/// How long a part took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseTime {
+    /// The part.
+    pub phase: Phase,
+    /// In microseconds.
+    pub took_us: u64,
+    /// It had not ended when the attempt did.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
+}
+
+/// A request and what came back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exchange {
+    /// Whom it was sent to: an address with port.
+    pub address: String,
+    /// What was sent; of a binary protocol, what it means, in lines.
+    pub request: Output,
+    /// What came back up to the body: status line and headers.
+    pub head: Output,
+    /// What came of the body, at most [`MAX_OUTPUT_BYTES`].
+    pub body: Output,
+}
+
+impl Attempt {
+    /// An attempt that ended well.
+    pub fn success(output: impl Into<Output>) -> Self {
+        Self { result: ProbeResult::Success, output: output.into(), ..Self::default() }
+    }
+
+    /// An attempt that failed.
+    pub fn failure(cause: Cause, output: impl Into<Output>) -> Self {
+        Self {
+            result: ProbeResult::Failure,
+            output: output.into(),
+            cause: Some(cause),
+            ..Self::default()
+        }
+    }
+
+    /// An attempt of which the prober could not tell anything.
+    pub fn error(cause: Cause, error: impl Into<String>) -> Self {
+        Self { error: Some(error.into()), cause: Some(cause), ..Self::default() }
+    }
+}
+
+impl Output {
+    /// Returns the text; bytes that are no UTF-8 become U+FFFD, as they do in an event.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+}
+
+impl From<&str> for Output {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().to_owned())
+    }
+}
+
+impl From<String> for Output {
+    fn from(text: String) -> Self {
+        Self(text.into_bytes())
+    }
+}
+
+impl From<Vec<u8>> for Output {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl Serialize for Output {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
+    }
+}
+
+impl fmt::Display for ProbeResult {
+    /// As errors of the kubelet show it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "success",
+            Self::Warning => "warning",
+            Self::Failure => "failure",
+            Self::Unknown => "unknown",
+        })
+    }
+}

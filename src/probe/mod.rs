@@ -1,0 +1,12 @@
+//! Probes: what the kubelet sends to a container, what the answer means, what follows from it.
+//!
+//! The rules are those of `pkg/kubelet/prober` and `pkg/probe`, read in 1.36.2 and pinned by the vectors
+//! `probe_*.jsonl`. Pure: bytes go in and out, the wire is in [`edge::probe`](crate::edge::probe).
+
+mod attempt;
+mod port;
+
+pub use attempt::{
+    Attempt, Cause, Exchange, MAX_OUTPUT_BYTES, Output, Phase, PhaseTime, ProbeResult,
+};
+pub use port::{PortError, resolve_port};
