@@ -7,9 +7,11 @@ use crate::facts::kubelet_config::{
 };
 use crate::facts::node_object::NodeObject;
 use crate::facts::origin::Origin;
+use crate::facts::timestamp::Timestamp;
 use crate::k8s::feature_gates::FeatureGates;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::version::{Known, KubeletVersion};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -45,6 +47,16 @@ pub struct KubeletSources<'a> {
     pub object: Option<&'a (String, NodeObject)>,
     /// What the kubelet's own program says, and where it is.
     pub program: Option<&'a (String, String)>,
+}
+
+/// When the kubelet started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KubeletStart {
+    /// The moment.
+    pub at: Timestamp,
+    /// Who says so.
+    pub source: String,
 }
 
 impl Kubelet {

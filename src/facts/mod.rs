@@ -20,6 +20,7 @@ pub mod mounts;
 pub mod node;
 pub mod node_object;
 pub mod origin;
+pub mod pod_selector;
 pub mod resize;
 pub mod runtime;
 pub mod runtime_endpoint;

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use kq::cgroup::live::checks::{Examined, NodeChecks, checks};
 use kq::cgroup::live::checks_view;
 use kq::cgroup::live::diff::summary;
-use kq::cgroup::live::selection::Selection;
+use kq::facts::pod_selector::Selection;
 use std::collections::BTreeMap;
 
 /// Check this node: what is known of it from where, and what is wrong with its cgroups

@@ -5,12 +5,15 @@ mod cgroup;
 mod cli;
 mod doctor;
 mod exit;
+mod form;
 mod gc;
 mod generate;
 mod interval;
+mod kubelet_node;
 mod live;
 mod node_args;
 mod snapshot;
+mod subjects;
 mod write;
 
 use clap::Parser;

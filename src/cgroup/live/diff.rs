@@ -3,10 +3,10 @@
 use crate::cgroup::because::{self, Step};
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
 use crate::cgroup::live::place::{LiveCgroup, LivePlace};
-use crate::cgroup::live::selection::Selection;
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup};
 use crate::cgroup::report::Place;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
+use crate::facts::pod_selector::Selection;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::{Workloads, effective_uid};
 use crate::k8s::pod::Pod;

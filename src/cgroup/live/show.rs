@@ -2,9 +2,9 @@
 
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
-use crate::cgroup::live::selection::Selection;
 use crate::cgroup::report::API_VERSION;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, FileUse, known_file};
+use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::Workloads;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,11 +1,12 @@
 //! Stories of made-up images.
 
 use super::*;
+use crate::facts::kubelet::KubeletStart;
 use crate::facts::runtime::{Container, ContainerState, RuntimeFacts};
 use crate::facts::workloads::Workloads;
 use crate::image_gc::containers::{GcState, GcTrigger};
 use crate::image_gc::cycle::ImageFs;
-use crate::image_gc::plan::{Inputs, KubeletStart, plan};
+use crate::image_gc::plan::{Inputs, plan};
 use crate::k8s::duration::GoDuration;
 use std::collections::BTreeSet;
 

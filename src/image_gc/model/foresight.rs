@@ -3,6 +3,7 @@
 
 use super::history::{History, at, cases, history, listed, name, rules};
 use crate::facts::image_records::ImageRecords;
+use crate::facts::kubelet::KubeletStart;
 use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::sought::Sought;
 use crate::image_gc::certainty::Certainty;
@@ -10,7 +11,7 @@ use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Cycle, ImageFs, ImageUser, SpaceVerdict, World,
     delete_unused_images, garbage_collect,
 };
-use crate::image_gc::plan::{ImageGcPlan, Inputs, KubeletStart, Trigger, Verdict, plan};
+use crate::image_gc::plan::{ImageGcPlan, Inputs, Trigger, Verdict, plan};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Use, Uses};
 use crate::k8s::duration::GoDuration;

@@ -2,6 +2,7 @@
 
 use super::history::cases;
 use crate::facts::image_records::{ImageRecord, ImageRecords};
+use crate::facts::kubelet::KubeletStart;
 use crate::facts::runtime::{
     Container, ContainerState, ContainerStatus, Image, ImageStorage, RuntimeFacts, StoragePiece,
 };
@@ -9,7 +10,7 @@ use crate::facts::sought::Sought;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageFs, image_key};
-use crate::image_gc::plan::{Inputs, KubeletStart, Trigger, plan, summary, table, wide};
+use crate::image_gc::plan::{Inputs, Trigger, plan, summary, table, wide};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Uses, listed};
 use crate::k8s::duration::GoDuration;

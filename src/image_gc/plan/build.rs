@@ -2,8 +2,9 @@
 
 use super::item::{PlannedImage, Verdict};
 use super::reasons::{candidate_reason, decision, depends_on, follows, used_reason};
-use super::report::{API_VERSION, Basis, Freed, ImageGcPlan, KubeletStart, Outcome, Run, Trigger};
+use super::report::{API_VERSION, Basis, Freed, ImageGcPlan, Outcome, Run, Trigger};
 use crate::facts::image_records::ImageRecords;
+use crate::facts::kubelet::KubeletStart;
 use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::sought::Sought;
 use crate::facts::timestamp::Timestamp;

@@ -9,5 +9,5 @@ mod view;
 pub use build::{Inputs, Reclaim, plan};
 pub use item::{PlannedImage, Verdict};
 pub use reasons::{ago, usage_text};
-pub use report::{Basis, Freed, ImageGcPlan, KubeletStart, Outcome, Run, Trigger};
+pub use report::{Basis, Freed, ImageGcPlan, Outcome, Run, Trigger};
 pub use view::{names, short, size, summary, table, wide};

@@ -1,6 +1,7 @@
 //! A plan as a whole.
 
 use super::item::PlannedImage;
+use crate::facts::kubelet::KubeletStart;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{Event, Usage};
@@ -137,14 +138,4 @@ pub struct Basis {
     pub warnings: Vec<String>,
     /// What could not be had.
     pub missing: Vec<String>,
-}
-
-/// When the kubelet started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct KubeletStart {
-    /// The moment.
-    pub at: Timestamp,
-    /// Who says so.
-    pub source: String,
 }

@@ -7,7 +7,7 @@ use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::diff::{Context, diff};
 use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
 use kq::cgroup::live::repair::{Ground, repair};
-use kq::cgroup::live::selection::Selection;
+use kq::facts::pod_selector::Selection;
 use kq::cgroup::live::which::{Asked, lines, which};
 use kq::cgroup::live::{diff_view, show, show_view};
 use kq::cgroup::plan::{Plan, RuntimeFormula, plan};

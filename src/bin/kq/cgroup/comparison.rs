@@ -1,21 +1,21 @@
 //! What `diff` and `apply` have in common: the plan of a live node, held against its kernel.
 
 use super::live_node::LiveNode;
-use super::subjects::Subjects;
 use crate::exit::{Code, Failure};
 use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::NodeArgs;
+use crate::subjects::Subjects;
 use anyhow::anyhow;
 use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::diff::{Context, Difference, diff};
 use kq::cgroup::live::place::live_cgroups;
-use kq::cgroup::live::selection::Selection;
 use kq::cgroup::plan::{Plan, plan};
 use kq::cgroup::report::Basis;
 use kq::facts::cgroup_mode::CgroupVersion;
 use kq::facts::cgroup_tree::CgroupPath;
 use kq::facts::kubelet_process::Program;
 use kq::facts::origin::Origin;
+use kq::facts::pod_selector::Selection;
 use kq::facts::resize::{RecordedResources, put_effective};
 use kq::k8s::manifest::LoadedPod;
 

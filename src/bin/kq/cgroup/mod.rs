@@ -12,7 +12,6 @@ mod question;
 mod rollback;
 mod shares;
 mod show;
-mod subjects;
 mod which;
 
 use crate::exit::{Code, Failure};

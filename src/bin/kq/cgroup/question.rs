@@ -1,18 +1,19 @@
 //! What the cgroup commands have in common: pods, a node, and the plan that follows.
 
 use super::live_node::LiveNode;
-use super::subjects::{Subjects, is_file};
 use crate::exit::{Code, Failure, note, warn};
 use crate::live::{SourceArgs, Wants};
 use crate::node_args::NodeArgs;
+use crate::subjects::{Subjects, is_file};
 use crate::write::Output;
 use anyhow::anyhow;
-use kq::cgroup::live::selection::{Selection, select};
+use kq::cgroup::live::selection::select;
 use kq::cgroup::plan::{Plan, RuntimeFormula, display_name, plan};
 use kq::cgroup::report::{Assumption, Basis};
 use kq::edge::input::{read_input, shown};
 use kq::facts::node::Node;
 use kq::facts::origin::Origin;
+use kq::facts::pod_selector::Selection;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::defaults::{apply_api_defaults, apply_priority};
 use kq::k8s::manifest::{Loaded, LoadedPod, NoteKind, load};

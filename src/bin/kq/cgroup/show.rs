@@ -1,11 +1,11 @@
 //! `kq cgroup show`
 
 use super::live_tree::LiveTree;
-use super::subjects::Subjects;
 use crate::exit::{Code, Failure, warn};
 use crate::interval::parse_interval;
 use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::RootArgs;
+use crate::subjects::Subjects;
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::cgroup::live::show::show;

@@ -1,11 +1,11 @@
 //! `kq gc apply`
 
 use super::dry_run::show;
-use super::node::GcNode;
 use super::question::{Planned, Question};
 use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
 use crate::ask::ask;
 use crate::exit::{Code, Failure, note};
+use crate::kubelet_node::KubeletNode;
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
@@ -75,7 +75,7 @@ pub struct Act {
 impl Act {
     /// Returns the ids of the images that are to be kept: those that match, and those that the runtime lists
     /// more than once and not always as pinned, of which the kubelet believes the last.
-    pub fn kept(&self, node: &GcNode) -> Result<BTreeSet<String>, Failure> {
+    pub fn kept(&self, node: &KubeletNode) -> Result<BTreeSet<String>, Failure> {
         let images = node.images()?;
         let matches = |text: &String| self.keep.iter().any(|regex| regex.is_match(text));
         let of = |is_pinned: bool| -> BTreeSet<&String> {
@@ -102,13 +102,13 @@ impl Act {
     pub fn carry_out(
         &self,
         question: &Question,
-        node: &GcNode,
+        node: &KubeletNode,
         plan: &ImageGcPlan,
         mut tell: impl FnMut(String),
     ) -> Result<ImageGcApply, Failure> {
         let (mut list, _) = self.list(plan);
         let mut target = target(plan);
-        let runtime = NodeRuntime::connect(node, question.node.sources.timeout)?;
+        let runtime = NodeRuntime::connect(node, question.node.kubelet.sources.timeout)?;
         let before = usage_now(node);
         // The kubelet may have collected while a person was thinking.
         let high = i64::from(plan.run.high_threshold_percent);
@@ -146,7 +146,7 @@ impl Act {
 impl Args {
     /// Gathers, plans, shows, asks and removes.
     pub fn run(self) -> Result<Code, Failure> {
-        let is_stored = self.question.node.sources.snapshot.is_some();
+        let is_stored = self.question.node.kubelet.sources.snapshot.is_some();
         refuse_snapshot(is_stored && !self.dry_run)?;
         if !self.is_for_people() && !self.yes && !self.dry_run {
             return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))

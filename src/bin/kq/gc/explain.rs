@@ -1,11 +1,12 @@
 //! `kq gc explain`
 
-use super::form::Form;
-use super::node::{GcNode, GcNodeArgs};
 use super::question::{
     UsageArgs, collected_containers, container_policy, plan_collection, write_notes,
 };
+use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
+use crate::kubelet_node::KubeletNode;
 use crate::live::Wants;
 use anyhow::anyhow;
 use kq::edge::cri::{RuntimeWants, StatusWants};
@@ -115,7 +116,7 @@ impl Args {
         Ok(if disk.judged.unknown.is_some() { Code::Missing } else { Code::Answered })
     }
 
-    fn story(&self, node: &GcNode, name: &str) -> Result<ImageExplanation, Failure> {
+    fn story(&self, node: &KubeletNode, name: &str) -> Result<ImageExplanation, Failure> {
         let images = node.images()?;
         let rules = node.kubelet.rules;
         let image = find_image(images, name, rules).map_err(|error| {
@@ -158,7 +159,10 @@ impl Args {
 
 /// Plans the collection as it would be if just as much space was used as sets it off; `None`: it is set
 /// off, or nobody knows how full the disk is.
-fn at_threshold(node: &GcNode, periodic: &ImageGcPlan) -> Result<Option<ImageGcPlan>, Failure> {
+fn at_threshold(
+    node: &KubeletNode,
+    periodic: &ImageGcPlan,
+) -> Result<Option<ImageGcPlan>, Failure> {
     let Some(usage) = periodic.run.usage.filter(|_| periodic.run.wants_space == Some(false)) else {
         return Ok(None);
     };

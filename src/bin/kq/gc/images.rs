@@ -1,8 +1,8 @@
 //! `kq gc images`
 
-use super::form::Form;
-use super::node::GcNodeArgs;
+use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note};
+use crate::form::Form;
 use crate::live::Wants;
 use kq::image_gc::images::{ImageList, table, wide};
 use kq::image_gc::uses::Uses;

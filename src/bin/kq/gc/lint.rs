@@ -1,8 +1,9 @@
 //! `kq gc lint`
 
-use super::form::Form;
-use super::node::{GcNode, GcNodeArgs};
+use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
+use crate::kubelet_node::KubeletNode;
 use crate::live::Wants;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::kubelet_config::{EvictionSettings, EvictionThreshold, parse_eviction_thresholds};
@@ -70,7 +71,7 @@ impl Args {
 }
 
 /// Returns the eviction thresholds, or why the kubelet refuses them.
-pub fn thresholds(node: &GcNode) -> (Vec<EvictionThreshold>, Option<String>) {
+pub fn thresholds(node: &KubeletNode) -> (Vec<EvictionThreshold>, Option<String>) {
     let config = &node.kubelet.config;
     let parsed = parse_eviction_thresholds(EvictionSettings {
         hard: &config.eviction_hard,
@@ -85,7 +86,7 @@ pub fn thresholds(node: &GcNode) -> (Vec<EvictionThreshold>, Option<String>) {
 }
 
 /// Returns the ids of the images in use, where that is known.
-fn in_use(node: &GcNode, images: &[Image]) -> Option<BTreeSet<String>> {
+fn in_use(node: &KubeletNode, images: &[Image]) -> Option<BTreeSet<String>> {
     node.containers().ok()?;
     let rules = node.kubelet.rules;
     let runtime = node.runtime().ok()?;
@@ -93,7 +94,7 @@ fn in_use(node: &GcNode, images: &[Image]) -> Option<BTreeSet<String>> {
     uses.in_use(&listed(images), rules).ok()
 }
 
-fn disks(node: &GcNode) -> Disks {
+fn disks(node: &KubeletNode) -> Disks {
     let of = |role: FolderRole| node.snapshot.folders.get(&role)?.filesystem.value();
     let (images, kubelet) = (of(FolderRole::Images), of(FolderRole::Kubelet));
     Disks {

@@ -3,14 +3,13 @@
 mod apply;
 mod dry_run;
 mod explain;
-mod form;
 mod images;
 mod lint;
-mod node;
 mod policy;
 mod pressure;
 mod question;
 mod record;
+mod records;
 mod runtime;
 mod watch;
 

@@ -1,8 +1,8 @@
 //! `kq gc policy`
 
-use super::form::Form;
-use super::node::GcNodeArgs;
+use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
 use crate::live::Wants;
 use kq::image_gc::policy_report::{GcPolicy, PolicySources};
 use kq::image_gc::policy_view::{table, wide};

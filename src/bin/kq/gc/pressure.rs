@@ -1,7 +1,7 @@
 //! What disk pressure is on the node, for those who plan what it would set going.
 
-use super::node::GcNode;
 use crate::exit::Failure;
+use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
 use kq::eviction::{
     AssumedSpace, DiskFacts, FreedBytes, NodeDisks, Pressure, PressureInput, Reclaimed, node_disks,
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Everything that disk pressure is judged by.
 pub struct PressureFacts<'a> {
-    node: &'a GcNode,
+    node: &'a KubeletNode,
     thresholds: Vec<EvictionThreshold>,
     disks: NodeDisks,
     pods: Vec<&'a Pod>,
@@ -30,7 +30,7 @@ impl<'a> PressureFacts<'a> {
     /// # Errors
     ///
     /// Fails on thresholds with which the kubelet would not start.
-    pub fn of(node: &'a GcNode, assumed: Option<ImageFs>) -> Result<Self, Failure> {
+    pub fn of(node: &'a KubeletNode, assumed: Option<ImageFs>) -> Result<Self, Failure> {
         let config = &node.kubelet.config;
         // The flag that takes the pods' memory out of this does not matter for disks.
         let thresholds = eviction_thresholds(config, false).map_err(|error| {

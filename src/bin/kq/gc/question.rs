@@ -1,9 +1,10 @@
 //! What `dry-run`, `apply` and `watch` have in common: which collection is asked about, and the plan
 //! that follows.
 
-use super::node::{GcNode, GcNodeArgs};
 use super::pressure::PressureFacts;
+use super::records::GcNodeArgs;
 use crate::exit::{Failure, note, warn};
+use crate::kubelet_node::KubeletNode;
 use crate::live::Wants;
 use anyhow::anyhow;
 use clap::ValueEnum;
@@ -88,7 +89,7 @@ const LOGS: &str = "folders of logs: the kubelet removes those of pods that are 
 
 impl Question {
     /// Gathers everything that a plan rests on.
-    pub fn gather(&self) -> Result<GcNode, Failure> {
+    pub fn gather(&self) -> Result<KubeletNode, Failure> {
         self.node.gather(match self.trigger {
             TriggerArg::Eviction => Wants::GC_EVICTION,
             TriggerArg::Periodic | TriggerArg::Age => Wants::GC_PLAN,
@@ -96,12 +97,16 @@ impl Question {
     }
 
     /// Plans the collection on a node.
-    pub fn plan(&self, node: &GcNode) -> Result<Planned, Failure> {
+    pub fn plan(&self, node: &KubeletNode) -> Result<Planned, Failure> {
         self.plan_without(node, &BTreeSet::new())
     }
 
     /// Plans the collection on a node, as if images with these ids could not go.
-    pub fn plan_without(&self, node: &GcNode, kept: &BTreeSet<String>) -> Result<Planned, Failure> {
+    pub fn plan_without(
+        &self,
+        node: &KubeletNode,
+        kept: &BTreeSet<String>,
+    ) -> Result<Planned, Failure> {
         let trigger = Trigger::from(self.trigger);
         let image_fs = self.usage.image_fs(node);
         let facts = match trigger {
@@ -118,7 +123,7 @@ impl Question {
 /// Plans a collection on a node whose image file system is so full, as if images with these ids
 /// could not go.
 pub fn plan_collection(
-    node: &GcNode,
+    node: &KubeletNode,
     trigger: Trigger,
     image_fs: Result<(ImageFs, String), String>,
     kept: &BTreeSet<String>,
@@ -128,7 +133,7 @@ pub fn plan_collection(
 
 /// Plans a collection, under the pressure that there is where that is looked at, and else under any.
 fn plan_under(
-    node: &GcNode,
+    node: &KubeletNode,
     trigger: Trigger,
     image_fs: Result<(ImageFs, String), String>,
     facts: Option<PressureFacts<'_>>,
@@ -193,7 +198,7 @@ impl UsageArgs {
     }
 
     /// Returns the image file system: as it is said to be, else as it is.
-    pub fn image_fs(&self, node: &GcNode) -> Result<(ImageFs, String), String> {
+    pub fn image_fs(&self, node: &KubeletNode) -> Result<(ImageFs, String), String> {
         let folder = node.snapshot.folders.get(&FolderRole::Images);
         let found = folder.and_then(|folder| {
             let filesystem = folder.filesystem.value()?;
@@ -226,7 +231,7 @@ impl UsageArgs {
 }
 
 /// Returns the policy, unless the kubelet would not start with it.
-fn checked(node: &GcNode) -> Result<ImageGcPolicy, Failure> {
+fn checked(node: &KubeletNode) -> Result<ImageGcPolicy, Failure> {
     let policy = node.policy();
     if let Some(error) = node.kubelet.errors.first() {
         return Err(Failure::usage(anyhow!(
@@ -239,18 +244,21 @@ fn checked(node: &GcNode) -> Result<ImageGcPolicy, Failure> {
 }
 
 /// Plans what goes before images under disk pressure.
-pub fn dead_containers(node: &GcNode) -> Result<ContainerGcPlan, Failure> {
+pub fn dead_containers(node: &KubeletNode) -> Result<ContainerGcPlan, Failure> {
     collected_containers(node, GcTrigger::Eviction)
 }
 
 /// Returns the limits of dead containers.
-pub fn container_policy(node: &GcNode) -> ContainerGcPolicy {
+pub fn container_policy(node: &KubeletNode) -> ContainerGcPolicy {
     let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
     flags.as_ref().map_or_else(ContainerGcPolicy::default, Into::into)
 }
 
 /// Plans a collection of dead containers.
-pub fn collected_containers(node: &GcNode, trigger: GcTrigger) -> Result<ContainerGcPlan, Failure> {
+pub fn collected_containers(
+    node: &KubeletNode,
+    trigger: GcTrigger,
+) -> Result<ContainerGcPlan, Failure> {
     let runtime = node.runtime()?;
     let containers = node.containers()?;
     let sandboxes = runtime.sandboxes.value().map(Vec::as_slice).ok_or_else(|| {
@@ -281,7 +289,7 @@ pub fn collected_containers(node: &GcNode, trigger: GcTrigger) -> Result<Contain
 
 /// Tells whether a pod that is not known is gone. A list that never has all pods tells that of none: after
 /// a reboot nothing runs yet, and the pods that are about to start again look like those that are gone.
-fn has_all_pods(node: &GcNode, pods: &[&Pod]) -> bool {
+fn has_all_pods(node: &KubeletNode, pods: &[&Pod]) -> bool {
     let found = node.snapshot.pods.value();
     // A kubelet that has just started lists static pods only, until the API server tells it the others.
     let tells = |source| matches!(source, PodSource::ApiServer | PodSource::Files);

@@ -1,7 +1,8 @@
 //! `kq gc record`
 
-use super::node::{GcNode, GcNodeArgs};
+use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, warn};
+use crate::kubelet_node::KubeletNode;
 use crate::live::Wants;
 use crate::write;
 use anyhow::anyhow;
@@ -55,7 +56,7 @@ pub struct Args {
 impl Args {
     /// Records once, or again and again.
     pub fn run(self) -> Result<Code, Failure> {
-        if self.node.sources.snapshot.is_some() {
+        if self.node.kubelet.sources.snapshot.is_some() {
             return Err(Failure::usage(anyhow!("a snapshot is of one moment: nothing to record"))
                 .hint("run kq gc record on the node"));
         }
@@ -68,7 +69,7 @@ impl Args {
                 RecordFile::new(Path::new("/"), &path.to_string_lossy())
             }
         };
-        let timeout = self.node.sources.timeout;
+        let timeout = self.node.kubelet.sources.timeout;
         let session = CriSession::connect(&node.runtime()?.endpoint, &root, timeout)
             .map_err(Failure::missing)?;
         if self.once {
@@ -97,7 +98,7 @@ enum TurnError {
 }
 
 /// Looks once and stores what was found.
-fn turn(node: &GcNode, session: &CriSession, file: &RecordFile) -> Result<Code, Failure> {
+fn turn(node: &KubeletNode, session: &CriSession, file: &RecordFile) -> Result<Code, Failure> {
     let mut before_count = None;
     let stored = file.update(PATIENCE, |before| {
         before_count = before.map(|before| before.images.len());
@@ -127,7 +128,10 @@ fn turn(node: &GcNode, session: &CriSession, file: &RecordFile) -> Result<Code, 
 }
 
 /// Lists the images, without handlers where the kubelet does not look at them, and the keys in use.
-fn look(node: &GcNode, session: &CriSession) -> Result<(Vec<Image>, BTreeSet<String>), String> {
+fn look(
+    node: &KubeletNode,
+    session: &CriSession,
+) -> Result<(Vec<Image>, BTreeSet<String>), String> {
     let wants = RuntimeWants {
         images: true,
         containers: true,

@@ -1,7 +1,7 @@
 //! The runtime of this node, for those who remove something from it.
 
-use super::node::GcNode;
 use crate::exit::Failure;
+use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
 use kq::edge::cri::{CriSession, RuntimeWants, StatusWants};
 use kq::edge::host::read_filesystem;
@@ -23,7 +23,7 @@ pub struct NodeRuntime {
 
 impl NodeRuntime {
     /// Talks to the runtime that the facts are from.
-    pub fn connect(node: &GcNode, timeout: Duration) -> Result<Self, Failure> {
+    pub fn connect(node: &KubeletNode, timeout: Duration) -> Result<Self, Failure> {
         let root = Path::new(&node.snapshot.host_root.path);
         let session = CriSession::connect(&node.runtime()?.endpoint, root, timeout)
             .map_err(Failure::missing)?;
@@ -175,7 +175,7 @@ impl NodeRuntime {
 }
 
 /// Returns how full the image file system of a node is now.
-pub fn usage_now(node: &GcNode) -> Option<Usage> {
+pub fn usage_now(node: &KubeletNode) -> Option<Usage> {
     let folder = node.snapshot.folders.get(&FolderRole::Images)?;
     let mounts = node.snapshot.host.mounts().unwrap_or_default();
     let root = Path::new(&node.snapshot.host_root.path);

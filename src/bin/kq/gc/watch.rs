@@ -56,7 +56,7 @@ pub struct Args {
 impl Args {
     /// Turns the loop.
     pub fn run(self) -> Result<Code, Failure> {
-        refuse_snapshot(self.yes && self.question.node.sources.snapshot.is_some())?;
+        refuse_snapshot(self.yes && self.question.node.kubelet.sources.snapshot.is_some())?;
         if self.question.trigger == TriggerArg::Eviction {
             return Err(Failure::usage(anyhow!(
                 "--trigger eviction: this loop is that of garbage collection, every five minutes; disk \

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
-use kq::cgroup::live::selection::{PodSelector, Selection};
+use kq::facts::pod_selector::{PodSelector, Selection};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::LoadedPod;
 

@@ -1,26 +1,23 @@
-//! A node as garbage collection sees it: the kubelet and its rules, the runtime with its images and
-//! containers, the names of pods.
+//! A node without its cgroups: the kubelet and its rules, the runtime with its images and containers, the
+//! names of pods.
 
 use crate::exit::Failure;
 use crate::live::{SourceArgs, Wants, gather};
-use crate::node_args::{ConfigArgs, RootArgs, RulesArgs};
+use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs};
 use anyhow::anyhow;
-use kq::edge::image_records::read_records;
-use kq::facts::kubelet::{Kubelet, KubeletSources, describe_kubelet};
+use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
 use kq::facts::live::{config_source, missing};
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::Workloads;
-use kq::image_gc::plan::KubeletStart;
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
-use std::path::{Path, PathBuf};
 
 /// The flags that say which node it is about, and by which rules its kubelet goes.
 #[derive(Debug, clap::Args)]
-pub struct GcNodeArgs {
+pub struct KubeletNodeArgs {
     #[command(flatten)]
     pub sources: SourceArgs,
 
@@ -34,10 +31,6 @@ pub struct GcNodeArgs {
     /// else that of its process
     #[arg(long, value_name = "TIME", value_parser = parse_start, help_heading = "The node")]
     kubelet_start: Option<Start>,
-
-    /// The file of kq gc record; else /var/lib/kq/image-records.json on the node
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
-    pub records: Option<PathBuf>,
 }
 
 /// A time, or how long ago.
@@ -50,7 +43,7 @@ pub enum Start {
 }
 
 /// What was found out about a node.
-pub struct GcNode {
+pub struct KubeletNode {
     /// As it was gathered.
     pub snapshot: Snapshot,
     /// The kubelet.
@@ -65,17 +58,23 @@ pub struct GcNode {
     pub notes: Vec<String>,
 }
 
-impl GcNodeArgs {
+impl KubeletNodeArgs {
     /// Gathers what is wanted and describes the kubelet. One that would not start with its
     /// configuration is described as well.
-    pub fn gather(&self, wants: Wants) -> Result<GcNode, Failure> {
+    pub fn gather(&self, wants: Wants) -> Result<KubeletNode, Failure> {
         let given = self.config.given_config()?;
         let root = RootArgs::from(self.config.clone());
         let value = given.as_ref().map(|given| &given.config.value);
-        let mut snapshot = gather(&self.sources, &root, value, wants)?;
-        if wants.image_records {
-            self.put_records(&mut snapshot)?;
-        }
+        let snapshot = gather(&self.sources, &root, value, wants)?;
+        self.describe(snapshot, given)
+    }
+
+    /// Describes the kubelet of what was gathered.
+    fn describe(
+        &self,
+        snapshot: Snapshot,
+        given: Option<GivenConfig>,
+    ) -> Result<KubeletNode, Failure> {
         let mut notes = missing(&snapshot, given.is_some());
         let mut config = match given {
             Some(given) => {
@@ -106,22 +105,7 @@ impl GcNodeArgs {
         let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
         let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
         let kubelet_start = self.start(&snapshot, now)?;
-        Ok(GcNode { kubelet_start, snapshot, kubelet, now, workloads, notes })
-    }
-
-    /// Puts records that are given over those that were found. A file that is there and has no records
-    /// is a mistake; that there is none is not.
-    fn put_records(&self, snapshot: &mut Snapshot) -> Result<(), Failure> {
-        if let Some(path) = &self.records {
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            snapshot.image_records = read_records(Path::new("/"), &path.to_string_lossy());
-            if snapshot.image_records.found.is_none() {
-                let reason = snapshot.image_records.reason();
-                return Err(Failure::missing(anyhow!("--records {reason}"))
-                    .hint("kq gc record --once makes such a file"));
-            }
-        }
-        Ok(())
+        Ok(KubeletNode { kubelet_start, snapshot, kubelet, now, workloads, notes })
     }
 
     /// Returns when the kubelet started, and who says so.
@@ -147,7 +131,7 @@ impl GcNodeArgs {
     }
 }
 
-impl GcNode {
+impl KubeletNode {
     /// Returns the policy of image garbage collection.
     pub fn policy(&self) -> ImageGcPolicy {
         ImageGcPolicy::of(&self.kubelet.config)
