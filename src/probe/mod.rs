@@ -3,8 +3,12 @@
 //! The rules are those of `pkg/kubelet/prober` and `pkg/probe`, read in 1.36.2 and pinned by the vectors
 //! `probe_*.jsonl`. Pure: bytes go in and out, the wire is in [`edge::probe`](crate::edge::probe).
 
+pub mod ad_hoc;
 mod attempt;
+pub mod compare;
+pub mod percentiles;
 mod port;
+pub mod subject;
 
 pub use attempt::{
     Attempt, Cause, Exchange, MAX_OUTPUT_BYTES, Output, Phase, PhaseTime, ProbeResult,
