@@ -4,13 +4,20 @@
 //! `probe_*.jsonl`. Pure: bytes go in and out, the wire is in [`edge::probe`](crate::edge::probe).
 
 pub mod ad_hoc;
+mod address;
 mod attempt;
 pub mod compare;
 pub mod percentiles;
 mod port;
 pub mod subject;
+mod timeout;
 
+pub use address::{
+    AddressError, DialAddress, DialHost, Remote, Zone, is_domain_name, join_host_port,
+    split_host_port,
+};
 pub use attempt::{
     Attempt, Cause, Exchange, MAX_OUTPUT_BYTES, Output, Phase, PhaseTime, ProbeResult,
 };
 pub use port::{PortError, resolve_port};
+pub use timeout::{ProbeTimeout, go_seconds};
