@@ -3,3 +3,5 @@
 
 pub mod dial;
 pub mod errno;
+pub mod tcp;
+pub mod watch;
