@@ -23,6 +23,7 @@ mod node_allocatable;
 mod pod_cgroup;
 mod pod_resources;
 mod probe_exec;
+mod probe_grpc;
 mod probe_server;
 mod probe_tcp;
 mod qos;
@@ -47,6 +48,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
     ("probe_exec", probe_exec::answer),
+    ("probe_grpc", probe_grpc::answer),
     ("probe_tcp", probe_tcp::answer),
     ("qos", qos::answer),
     ("qos_cgroup", qos_cgroup::answer),
