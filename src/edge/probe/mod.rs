@@ -3,6 +3,7 @@
 
 pub mod dial;
 pub mod errno;
+pub mod exec;
 pub mod grpc;
 mod scanned;
 pub mod tcp;
