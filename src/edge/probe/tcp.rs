@@ -30,7 +30,9 @@ async fn open(
         ProbeTimeout::After(time) => Instant::now().checked_add(time),
         ProbeTimeout::Past => return Err(too_late(&address)),
     };
-    watch.enter(Phase::Lookup);
+    if matches!(address.host, DialHost::Name(_)) {
+        watch.enter(Phase::Lookup);
+    }
     let remotes = match deadline {
         None => look_up(&address).await?,
         Some(deadline) => match timeout_at(deadline, look_up(&address)).await {

@@ -58,6 +58,8 @@ fn names_are_looked_up() {
     // It may be ::1 first, where nobody listens.
     let attempt = probe(&format!("localhost:{port}"), second);
     assert_eq!(attempt, Attempt { phases: attempt.phases.clone(), ..Attempt::success("") });
+    let phases: Vec<Phase> = attempt.phases.iter().map(|part| part.phase).collect();
+    assert_eq!(phases, [Phase::Lookup, Phase::Connect]);
     drop(listener);
     let attempt = probe(&format!("localhost:{port}"), second);
     let said = text(&attempt);
