@@ -3,3 +3,9 @@
 
 pub mod dial;
 pub mod errno;
+pub mod exec;
+pub mod grpc;
+pub mod netns;
+mod scanned;
+pub mod tcp;
+pub mod watch;

@@ -12,6 +12,7 @@ mod container_cgroup;
 mod container_gc;
 mod cpu_convert;
 mod cpu_share;
+mod digest;
 mod eviction;
 mod eviction_rank;
 mod gc_loop;
@@ -21,6 +22,10 @@ mod kubelet_cgroup;
 mod node_allocatable;
 mod pod_cgroup;
 mod pod_resources;
+mod probe_exec;
+mod probe_grpc;
+mod probe_server;
+mod probe_tcp;
 mod qos;
 mod qos_cgroup;
 mod quantity;
@@ -42,6 +47,9 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
+    ("probe_exec", probe_exec::answer),
+    ("probe_grpc", probe_grpc::answer),
+    ("probe_tcp", probe_tcp::answer),
     ("qos", qos::answer),
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),
