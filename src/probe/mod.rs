@@ -5,6 +5,8 @@
 
 mod attempt;
 pub mod http;
+pub mod lint;
+pub mod lint_view;
 mod port;
 
 pub use attempt::{
