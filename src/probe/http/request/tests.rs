@@ -170,12 +170,22 @@ fn http2_has_its_own_headers() {
             vec![header("Transfer-Encoding", "Chunked")],
             "http2: invalid Transfer-Encoding request header: [\"Chunked\"]",
         ),
-        (vec![header("Upgrade", "x")], "http2: invalid Upgrade request header: [\"x\"]"),
+        (
+            vec![header("Upgrade", "x"), header("Upgrade", "y")],
+            "http2: invalid Upgrade request header: [\"x\" \"y\"]",
+        ),
     ] {
         let action = json!({ "scheme": "https", "httpHeaders": headers });
         let prepared = build(action).unwrap().prepare().unwrap();
         assert_eq!(prepared.h2.refused.as_deref(), Some(refused));
     }
+    let allowed = vec![
+        header("Upgrade", "chunked"),
+        header("Transfer-Encoding", "chunked"),
+        header("Connection", "Close"),
+    ];
+    let action = json!({ "scheme": "https", "httpHeaders": allowed });
+    assert_eq!(build(action).unwrap().prepare().unwrap().h2.refused, None);
     let upgrade = vec![header("Connection", "Upgrade"), header("Upgrade", "websocket")];
     let action = json!({ "scheme": "https", "httpHeaders": upgrade });
     assert!(build(action).unwrap().prepare().unwrap().alpn.is_empty());
