@@ -238,8 +238,8 @@ fn refused(
     (!same && prepared.h2.refused.is_none()).then(|| {
         let target = String::from_utf8_lossy(&target);
         Finding::info("path-rewritten", format!("{path}.path"), format!("{target} is asked for"))
-            .because("the path is read as a URL reference: a host and a fragment are cut off, and what is \
-                      no reference is escaped with its ? and #")
+            .because("the path is read as a URL reference: a host and a fragment are cut off, bytes that \
+                      no path has are escaped, and what is no reference is escaped with its ? and #")
             .advise("write the path as it is to be sent")
     })
 }

@@ -292,3 +292,29 @@ fn sidecars_are_looked_at_other_init_containers_are_not() {
     assert_eq!(lint.summary["WARN"], 1);
     assert_eq!(lint.summary["INFO"], 0);
 }
+
+#[test]
+fn the_value_has_a_shape_to_count_on() {
+    let pod: Pod = serde_json::from_str(
+        r#"{"metadata":{"namespace":"n","name":"p"},
+            "spec":{"containers":[{"name":"c","readinessProbe":{"grpc":{"port":1}}}]}}"#,
+    )
+    .unwrap();
+    let value = serde_json::to_value(ProbeLint::of([&pod])).unwrap();
+    let expected = serde_json::json!({
+        "apiVersion": "kq/v1",
+        "kind": "ProbeLint",
+        "summary": {"WARN": 0, "INFO": 1},
+        "items": [{
+            "id": "grpc-plaintext",
+            "severity": "INFO",
+            "pod": "n/p",
+            "container": "c",
+            "field": "spec.containers[0].readinessProbe.grpc",
+            "found": "the kubelet speaks gRPC without TLS only",
+            "why": "a server that wants TLS on this port never answers",
+            "advice": "serve the health service on a port without TLS, or use an exec probe",
+        }],
+    });
+    assert_eq!(value, expected);
+}
