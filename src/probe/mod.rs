@@ -4,6 +4,7 @@
 //! `probe_*.jsonl`. Pure: bytes go in and out, the wire is in [`edge::probe`](crate::edge::probe).
 
 mod attempt;
+pub mod http;
 mod port;
 
 pub use attempt::{
