@@ -33,30 +33,54 @@ impl NumError {
 
 /// Returns a text as Go's `%q` shows it.
 pub fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
+    quote_bytes(text.as_bytes())
+}
+
+/// Returns bytes as Go's `%q` shows them; a byte that is not part of UTF-8 becomes `\xff`.
+pub fn quote_bytes(bytes: &[u8]) -> String {
+    let mut quoted = String::with_capacity(bytes.len() + 2);
     quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\x07' => quoted.push_str("\\a"),
-            '\x08' => quoted.push_str("\\b"),
-            '\x0c' => quoted.push_str("\\f"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\x0b' => quoted.push_str("\\v"),
-            c if c.is_ascii_control() => {
-                let _ = write!(quoted, "\\x{:02x}", u32::from(c));
-            }
-            c if c.is_control() || (c.is_whitespace() && c != ' ') => {
-                let _ = write!(quoted, "\\u{:04x}", u32::from(c));
-            }
-            c => quoted.push(c),
+    for chunk in bytes.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| push_quoted(c, &mut quoted));
+        for byte in chunk.invalid() {
+            let _ = write!(quoted, "\\x{byte:02x}");
         }
     }
     quoted.push('"');
     quoted
+}
+
+fn push_quoted(c: char, quoted: &mut String) {
+    match c {
+        '"' => quoted.push_str("\\\""),
+        '\\' => quoted.push_str("\\\\"),
+        '\x07' => quoted.push_str("\\a"),
+        '\x08' => quoted.push_str("\\b"),
+        '\x0c' => quoted.push_str("\\f"),
+        '\n' => quoted.push_str("\\n"),
+        '\r' => quoted.push_str("\\r"),
+        '\t' => quoted.push_str("\\t"),
+        '\x0b' => quoted.push_str("\\v"),
+        c if c.is_ascii_control() => {
+            let _ = write!(quoted, "\\x{:02x}", u32::from(c));
+        }
+        c if is_printable(c) => quoted.push(c),
+        c if u32::from(c) < 0x10000 => {
+            let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+        }
+        c => {
+            let _ = write!(quoted, "\\U{:08x}", u32::from(c));
+        }
+    }
+}
+
+/// Tells whether a character is shown as it is: letters, marks, numbers, punctuation, symbols and the
+/// ASCII blank (`strconv.IsPrint`).
+///
+/// The standard library escapes the same classes, and, at the start of a text only, marks as well.
+fn is_printable(c: char) -> bool {
+    let text: String = ['-', c].iter().collect();
+    c.is_ascii_graphic() || c == ' ' || text.escape_debug().eq(text.chars())
 }
 
 /// Returns a number as Go's `%v` shows a float64.
@@ -223,6 +247,12 @@ mod tests {
             assert_eq!(float(value), expected, "{name}");
         }
         assert_eq!(quote("a\"\n\u{1}"), "\"a\\\"\\n\\x01\"");
+        let unusual = "'\u{e9}\u{301}\u{a0}\u{ad}\u{200b}\u{2028}\u{e000}\u{1f600}\u{10ffff}";
+        assert_eq!(
+            quote(unusual),
+            "\"'\u{e9}\u{301}\\u00a0\\u00ad\\u200b\\u2028\\ue000\u{1f600}\\U0010ffff\""
+        );
+        assert_eq!(quote_bytes(b"a\xff\xc3(z\xe2\x82"), r#""a\xff\xc3(z\xe2\x82""#);
         assert_eq!(parse_bool("T"), Ok(true));
         assert!(parse_bool("yes").is_err());
     }

@@ -11,6 +11,7 @@ pub mod manifest;
 pub mod nearest;
 pub mod pod;
 pub mod priority;
+pub mod probe_defaults;
 pub mod qos;
 pub mod quantity;
 pub mod resources;

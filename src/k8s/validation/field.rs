@@ -1,5 +1,6 @@
 //! Errors about fields, printed as `k8s.io/apimachinery/pkg/util/validation/field` prints them.
 
+use crate::k8s::go_text::quote;
 use std::fmt;
 
 /// A mistake in one field.
@@ -23,7 +24,7 @@ pub enum FieldErrorKind {
     /// Its value is not allowed.
     Invalid {
         /// The value.
-        value: String,
+        value: BadValue,
         /// What would be allowed.
         detail: String,
     },
@@ -46,15 +47,46 @@ pub enum FieldErrorKind {
     },
 }
 
+/// A value that is not allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadValue {
+    /// A text, which is shown in quotes.
+    Text(String),
+    /// A number, which is shown as it is.
+    Number(i64),
+}
+
+impl FieldErrorKind {
+    /// Returns the name of the kind (`ErrorType`).
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Required { .. } => "FieldValueRequired",
+            Self::Invalid { .. } => "FieldValueInvalid",
+            Self::Duplicate { .. } => "FieldValueDuplicate",
+            Self::NotSupported { .. } => "FieldValueNotSupported",
+            Self::Forbidden { .. } => "FieldValueForbidden",
+        }
+    }
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(&quote(text)),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for FieldErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Required { detail } if detail.is_empty() => f.write_str("Required value"),
             Self::Required { detail } => write!(f, "Required value: {detail}"),
-            Self::Invalid { value, detail } => write!(f, "Invalid value: {value:?}: {detail}"),
-            Self::Duplicate { value } => write!(f, "Duplicate value: {value:?}"),
+            Self::Invalid { value, detail } => write!(f, "Invalid value: {value}: {detail}"),
+            Self::Duplicate { value } => write!(f, "Duplicate value: {}", quote(value)),
             Self::NotSupported { value, supported } => {
-                write!(f, "Unsupported value: {value:?}: supported values: ")?;
+                write!(f, "Unsupported value: {}: supported values: ", quote(value))?;
                 for (at, known) in supported.iter().enumerate() {
                     write!(f, "{}{known:?}", if at == 0 { "" } else { ", " })?;
                 }
@@ -92,7 +124,13 @@ impl<'a> Path<'a> {
     }
 
     pub(super) fn invalid(&self, value: impl ToString, detail: impl Into<String>) -> FieldError {
-        self.error(FieldErrorKind::Invalid { value: value.to_string(), detail: detail.into() })
+        let value = BadValue::Text(value.to_string());
+        self.error(FieldErrorKind::Invalid { value, detail: detail.into() })
+    }
+
+    pub(super) fn invalid_number(&self, value: impl Into<i64>, detail: &str) -> FieldError {
+        let value = BadValue::Number(value.into());
+        self.error(FieldErrorKind::Invalid { value, detail: detail.to_owned() })
     }
 
     pub(super) fn duplicate(&self, value: &str) -> FieldError {
@@ -155,6 +193,12 @@ mod tests {
                 r#"spec: Unsupported value: "x": supported values: "a", "b""#,
             ),
             ("forbidden", spec.forbidden("no"), "spec: Forbidden: no"),
+            ("number", spec.invalid_number(-1, "no"), "spec: Invalid value: -1: no"),
+            (
+                "unusual characters",
+                spec.invalid("\u{1}'\u{e4}\u{200b}", "no"),
+                "spec: Invalid value: \"\\x01'\u{e4}\\u200b\": no",
+            ),
         ];
         for (name, error, text) in rows {
             assert_eq!(error.to_string(), text, "{name}");

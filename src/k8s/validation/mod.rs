@@ -8,10 +8,12 @@ mod field;
 mod metadata;
 mod names;
 mod pod_level;
+mod probes;
 mod resources;
 mod spec;
 
-pub use field::{FieldError, FieldErrorKind};
+pub use field::{BadValue, FieldError, FieldErrorKind};
+pub use probes::validate_probes;
 
 use crate::k8s::pod::Pod;
 use field::Path;

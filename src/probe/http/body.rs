@@ -182,23 +182,23 @@ fn no_trailer() -> Failure {
 
 /// Reads the line before a chunk, without its line feed (`readChunkLine` and `beginChunk`).
 fn chunk_size(line: &[u8], excess: &mut i64) -> Result<u64, &'static str> {
-        let line = match line.iter().position(|byte| *byte == b'\r') {
-            None => return Err("chunked line ends with bare LF"),
-            Some(at) if at + 1 != line.len() => return Err("invalid CR in chunked line"),
-            Some(at) => line.get(..at).unwrap_or_default(),
-        };
-        let cost = i64::try_from(line.len()).unwrap_or(i64::MAX).saturating_add(2);
-        let blanks = line.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let line = line.get(..line.len() - blanks).unwrap_or_default();
-        let size = hexadecimal(line.split(|byte| *byte == b';').next().unwrap_or_default())?;
-        // Sixteen bytes and twice the data are granted; Go's numbers wrap.
-        let granted = size.wrapping_mul(2).wrapping_add(16).cast_signed();
-        *excess = excess.saturating_add(cost).wrapping_sub(granted).max(0);
-        match size {
-            0 => Ok(0),
-            _ if *excess > MAX_EXCESS => Err("chunked encoding contains too much non-data"),
-            size => Ok(size),
-        }
+    let line = match line.iter().position(|byte| *byte == b'\r') {
+        None => return Err("chunked line ends with bare LF"),
+        Some(at) if at + 1 != line.len() => return Err("invalid CR in chunked line"),
+        Some(at) => line.get(..at).unwrap_or_default(),
+    };
+    let cost = i64::try_from(line.len()).unwrap_or(i64::MAX).saturating_add(2);
+    let blanks = line.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let line = line.get(..line.len() - blanks).unwrap_or_default();
+    let size = hexadecimal(line.split(|byte| *byte == b';').next().unwrap_or_default())?;
+    // Sixteen bytes and twice the data are granted; Go's numbers wrap.
+    let granted = size.wrapping_mul(2).wrapping_add(16).cast_signed();
+    *excess = excess.saturating_add(cost).wrapping_sub(granted).max(0);
+    match size {
+        0 => Ok(0),
+        _ if *excess > MAX_EXCESS => Err("chunked encoding contains too much non-data"),
+        size => Ok(size),
+    }
 }
 
 /// Reads the size of a chunk (`parseHexUint`).

@@ -4,7 +4,7 @@
 //! strict where they are dangerous; its words are part of the kubelet's verdict.
 
 use super::buffer::{Buffer, Failure, Line};
-use super::quoted::quote_bytes;
+use crate::k8s::go_text::quote_bytes;
 
 /// How much of a first line that starts with a space Go looks at.
 const INITIAL_LINE_BYTES: usize = 80;

@@ -11,8 +11,7 @@
 use super::body::{Body, Framing};
 use super::buffer::{Buffer, End, Failure, Line};
 use super::fields::{Field, Fields};
-use super::quoted::{quote_bytes, quote_list};
-use crate::k8s::go_text::atoi;
+use crate::k8s::go_text::{atoi, quote_bytes};
 
 /// How much of a head is kept to be shown.
 const SHOWN_HEAD_BYTES: usize = 64 * 1024;
@@ -119,10 +118,8 @@ impl ResponseReader {
     /// Takes bytes that were read, as far as there is room, and returns how many.
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         let taken = self.input.feed(bytes);
-        let in_head = matches!(
-            self.state,
-            State::FirstByte | State::StatusLine(_) | State::Fields(..)
-        );
+        let in_head =
+            matches!(self.state, State::FirstByte | State::StatusLine(_) | State::Fields(..));
         if in_head {
             self.fed = self.fed.saturating_add(taken);
             let shown = taken.min(SHOWN_HEAD_BYTES.saturating_sub(self.head_bytes.len()));
@@ -185,8 +182,8 @@ impl ResponseReader {
                             let head = headers.head(*status, *version);
                             match head {
                                 // Anything of the class but the change of protocols only announces.
-                                Ok(head) if (100..200).contains(&head.status)
-                                    && head.status != 101 =>
+                                Ok(head)
+                                    if (100..200).contains(&head.status) && head.status != 101 =>
                                 {
                                     self.state = State::StatusLine(Line::default());
                                 }
@@ -301,6 +298,12 @@ fn cut(text: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
+/// Returns a list as Go's `%q` shows it: `["2" "3"]`.
+fn quote_list(list: &[Vec<u8>]) -> String {
+    let quoted: Vec<String> = list.iter().map(|bytes| quote_bytes(bytes)).collect();
+    format!("[{}]", quoted.join(" "))
+}
+
 impl Headers {
     fn add(&mut self, name: &[u8], value: Vec<u8>) {
         match name.to_ascii_lowercase().as_slice() {
@@ -349,14 +352,12 @@ impl Headers {
             [] => Ok(false),
             _ if !knows_chunks => Ok(false),
             [only] if only.eq_ignore_ascii_case(b"chunked") => Ok(true),
-            [only] => Err(Failure::text(format!(
-                "unsupported transfer encoding: {}",
-                quote_bytes(only)
-            ))),
-            several => Err(Failure::text(format!(
-                "too many transfer encodings: {}",
-                quote_list(several)
-            ))),
+            [only] => {
+                Err(Failure::text(format!("unsupported transfer encoding: {}", quote_bytes(only))))
+            }
+            several => {
+                Err(Failure::text(format!("too many transfer encodings: {}", quote_list(several))))
+            }
         }
     }
 
@@ -378,9 +379,7 @@ impl Headers {
         let number = digits.and_then(|text| text.parse::<i64>().ok());
         match number.and_then(|number| u64::try_from(number).ok()) {
             Some(number) => Ok(Some(number)),
-            None => {
-                Err(Failure::text(format!("bad Content-Length {}", quote_bytes(first))))
-            }
+            None => Err(Failure::text(format!("bad Content-Length {}", quote_bytes(first)))),
         }
     }
 
@@ -398,9 +397,9 @@ impl Headers {
 
     fn switches_protocols(&self) -> bool {
         let has_token = |value: &Vec<u8>| {
-            value.split(|byte| *byte == b',').any(|token| {
-                token.trim_ascii().eq_ignore_ascii_case(b"upgrade")
-            })
+            value
+                .split(|byte| *byte == b',')
+                .any(|token| token.trim_ascii().eq_ignore_ascii_case(b"upgrade"))
         };
         self.upgrade.as_ref().is_some_and(|upgrade| !upgrade.is_empty())
             && self.connection.iter().any(has_token)

@@ -21,6 +21,8 @@ mod kubelet_cgroup;
 mod node_allocatable;
 mod pod_cgroup;
 mod pod_resources;
+mod probe_defaults;
+mod probe_http;
 mod qos;
 mod qos_cgroup;
 mod quantity;
@@ -42,6 +44,8 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
+    ("probe_defaults", probe_defaults::answer),
+    ("probe_http", probe_http::answer),
     ("qos", qos::answer),
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),

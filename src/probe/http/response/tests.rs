@@ -38,7 +38,11 @@ fn answers_are_read_as_go_reads_them() {
         ("nothing", "", "head: EOF"),
         ("length", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokk", "200 ok"),
         ("until close", "HTTP/1.0 200 OK\r\n\r\nok", "200 ok"),
-        ("kept open, but no length", "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\nok", "200 ok"),
+        (
+            "kept open, but no length",
+            "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\nok",
+            "200 ok",
+        ),
         ("no text", "HTTP/1.1 200\r\n\r\n", "200 "),
         ("spaces before the code", "HTTP/1.1   200 OK\r\n\r\n", "200 "),
         ("any version", "HTTP/9.9 200 OK\r\n\r\n", "200 "),
@@ -53,20 +57,48 @@ fn answers_are_read_as_go_reads_them() {
         ("code before version", "X 1\r\n\r\n", "head: ~malformed HTTP status code \"1\""),
         ("one word", "SSH-2.0\r\n", "head: ~malformed HTTP response \"SSH-2.0\""),
         ("cut", "HTTP/1.1 200 OK", "head: ~unexpected EOF"),
-        ("cut after carriage return", "HTTP/1.1 200\r", "head: ~malformed HTTP status code \"200\\r\""),
+        (
+            "cut after carriage return",
+            "HTTP/1.1 200\r",
+            "head: ~malformed HTTP status code \"200\\r\"",
+        ),
         ("cut after headers", "HTTP/1.1 200 OK\r\nA: b\r\n", "head: ~unexpected EOF"),
-        ("cut in the last line", "HTTP/1.1 200 OK\r\nA: b\r\n\r", "head: ~malformed MIME header: missing colon: \"\\r\""),
+        (
+            "cut in the last line",
+            "HTTP/1.1 200 OK\r\nA: b\r\n\r",
+            "head: ~malformed MIME header: missing colon: \"\\r\"",
+        ),
         ("announced", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 X\r\n\r\n", "204 "),
         ("only announced", "HTTP/1.1 100 Continue\r\n\r\n", "head: ~unexpected EOF"),
-        ("other protocol", "HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: a, Upgrade\r\n\r\nhi", "101 hi"),
+        (
+            "other protocol",
+            "HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: a, Upgrade\r\n\r\nhi",
+            "101 hi",
+        ),
         ("other protocol, not named", "HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\nhi", "101 "),
         ("no content", "HTTP/1.1 204 X\r\nContent-Length: 5\r\n\r\n", "204 "),
         ("not modified", "HTTP/1.1 304 X\r\nTransfer-Encoding: chunked\r\n\r\n", "304 "),
-        ("bad length all the same", "HTTP/1.1 204 X\r\nContent-Length: x\r\n\r\n", "head: ~bad Content-Length \"x\""),
-        ("empty length", "HTTP/1.1 200 X\r\nContent-Length:\r\n\r\n", "head: ~invalid empty Content-Length \"\""),
-        ("plus", "HTTP/1.1 200 X\r\nContent-Length: +1\r\n\r\n", "head: ~bad Content-Length \"+1\""),
+        (
+            "bad length all the same",
+            "HTTP/1.1 204 X\r\nContent-Length: x\r\n\r\n",
+            "head: ~bad Content-Length \"x\"",
+        ),
+        (
+            "empty length",
+            "HTTP/1.1 200 X\r\nContent-Length:\r\n\r\n",
+            "head: ~invalid empty Content-Length \"\"",
+        ),
+        (
+            "plus",
+            "HTTP/1.1 200 X\r\nContent-Length: +1\r\n\r\n",
+            "head: ~bad Content-Length \"+1\"",
+        ),
         ("too long", LONG, "head: ~bad Content-Length \"9223372036854775808\""),
-        ("list", "HTTP/1.1 200 X\r\nContent-Length: 2, 2\r\n\r\n", "head: ~bad Content-Length \"2, 2\""),
+        (
+            "list",
+            "HTTP/1.1 200 X\r\nContent-Length: 2, 2\r\n\r\n",
+            "head: ~bad Content-Length \"2, 2\"",
+        ),
         ("alike", "HTTP/1.1 200 X\r\nContent-Length: 2\r\ncontent-length:  2 \r\n\r\nok", "200 ok"),
         (
             "unlike",
@@ -85,7 +117,11 @@ fn answers_are_read_as_go_reads_them() {
         ),
         ("old chunks", "HTTP/1.0 200 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "200 0\r\n"),
         ("oldest chunks", "HTTP/0.0 200 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "200 "),
-        ("identity", "HTTP/1.1 200 X\r\nTransfer-Encoding: identity\r\n\r\n", "head: ~unsupported transfer encoding: \"identity\""),
+        (
+            "identity",
+            "HTTP/1.1 200 X\r\nTransfer-Encoding: identity\r\n\r\n",
+            "head: ~unsupported transfer encoding: \"identity\"",
+        ),
         (
             "two encodings",
             "HTTP/1.1 200 X\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -99,10 +135,18 @@ fn answers_are_read_as_go_reads_them() {
         ("trailer without chunks", "HTTP/1.1 200 X\r\nTrailer: trailer\r\n\r\nok", "200 ok"),
         ("space after the name", "HTTP/1.1 200 X\r\nContent-Length : 1\r\n\r\nok", "200 ok"),
         ("short", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok", "body: unexpected EOF"),
-        ("bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "body: invalid byte in chunk length"),
+        (
+            "bad chunk",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "body: invalid byte in chunk length",
+        ),
     ] {
         for step in [1, 7, 4096] {
-            assert_eq!(read(bytes.as_bytes(), step, End::Eof), expected, "{name}, {step} at a time");
+            assert_eq!(
+                read(bytes.as_bytes(), step, End::Eof),
+                expected,
+                "{name}, {step} at a time"
+            );
         }
     }
 }
@@ -112,7 +156,12 @@ fn a_reset_is_shown_where_go_shows_it() {
     let reset = |repeats| End::Error { text: "reset".to_owned(), repeats };
     for (name, bytes, plain, tls) in [
         ("at once", "", "head: reset", "head: reset"),
-        ("in the status line", "HTTP/1.1 2", "head: ~malformed HTTP status code \"2\"", "head: ~malformed HTTP status code \"2\""),
+        (
+            "in the status line",
+            "HTTP/1.1 2",
+            "head: ~malformed HTTP status code \"2\"",
+            "head: ~malformed HTTP status code \"2\"",
+        ),
         ("after it", "HTTP/1.1 200 OK\r\n", "head: ~unexpected EOF", "head: ~reset"),
         ("after a header", "HTTP/1.1 200 OK\r\nA: b\r\n", "head: ~unexpected EOF", "head: ~reset"),
         ("after an announcement", "HTTP/1.1 100 X\r\n\r\n", "head: ~reset", "head: ~reset"),
@@ -133,14 +182,18 @@ fn a_reset_is_shown_where_go_shows_it() {
 fn heads_have_their_limit() {
     let exceeded = "head: ~net/http: server response headers exceeded 10485760 bytes; aborted";
     let start = "HTTP/1.1 200 OK\r\nA: ";
-    let fits = |length: usize| start.to_owned() + &"a".repeat(length - start.len() - 4) + "\r\n\r\n";
+    let fits =
+        |length: usize| start.to_owned() + &"a".repeat(length - start.len() - 4) + "\r\n\r\n";
     assert_eq!(read((fits(MAX_HEAD_BYTES) + "ok").as_bytes(), 4096, End::Eof), "200 ok");
     assert_eq!(read(fits(MAX_HEAD_BYTES + 4).as_bytes(), 4096, End::Eof), exceeded);
     // What is left of a line at the limit counts as a line first.
     let cut = "head: ~malformed MIME header: missing colon: \"\\r\"";
     assert_eq!(read(fits(MAX_HEAD_BYTES + 1).as_bytes(), 4096, End::Eof), cut);
     let many = "A: bb\r\n".repeat(MAX_HEAD_BYTES / 7 + 1);
-    assert_eq!(read(("HTTP/1.1 200 OK\r\n".to_owned() + &many).as_bytes(), 4096, End::Eof), exceeded);
+    assert_eq!(
+        read(("HTTP/1.1 200 OK\r\n".to_owned() + &many).as_bytes(), 4096, End::Eof),
+        exceeded
+    );
     // Announcements count, and may be any number.
     let announced = "HTTP/1.1 100 X\r\n\r\n".repeat(1000) + "HTTP/1.1 200 OK\r\n\r\n";
     assert_eq!(read(announced.as_bytes(), 4096, End::Eof), "200 ");
