@@ -5,8 +5,11 @@
 
 mod address;
 mod attempt;
+mod exec;
+mod grpc;
 pub mod http;
 mod port;
+mod tcp;
 mod timeout;
 
 pub use address::{
@@ -16,5 +19,16 @@ pub use address::{
 pub use attempt::{
     Attempt, Cause, Exchange, MAX_OUTPUT_BYTES, Output, Phase, PhaseTime, ProbeResult,
 };
+pub use exec::{
+    ExecReply, ExecRequest, Expanded, ExpansionNote, MAX_RUNTIME_MESSAGE_BYTES, exec_attempt,
+    expand,
+};
+pub use grpc::{
+    CHECK_PATH, Call, CallFailure, FrameScan, GRPC_GO_VERSION, GoAway, GrpcCode, GrpcStatus,
+    GrpcTarget, MAX_MESSAGE_BYTES, Outcome, Preface, REFUSED_STREAM, decode_response,
+    encode_request, grpc_attempt, grpc_connect_timeout, grpc_target, grpc_timeout, grpc_user_agent,
+    http2_error_name,
+};
 pub use port::{PortError, resolve_port};
+pub use tcp::{TcpTarget, tcp_target};
 pub use timeout::{ProbeTimeout, go_seconds};

@@ -3,3 +3,7 @@
 
 pub mod dial;
 pub mod errno;
+pub mod grpc;
+mod scanned;
+pub mod tcp;
+pub mod watch;

@@ -12,6 +12,7 @@ mod container_cgroup;
 mod container_gc;
 mod cpu_convert;
 mod cpu_share;
+mod digest;
 mod eviction;
 mod eviction_rank;
 mod gc_loop;
@@ -22,7 +23,11 @@ mod node_allocatable;
 mod pod_cgroup;
 mod pod_resources;
 mod probe_defaults;
+mod probe_exec;
+mod probe_grpc;
 mod probe_http;
+mod probe_server;
+mod probe_tcp;
 mod qos;
 mod qos_cgroup;
 mod quantity;
@@ -45,7 +50,10 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
     ("probe_defaults", probe_defaults::answer),
+    ("probe_exec", probe_exec::answer),
+    ("probe_grpc", probe_grpc::answer),
     ("probe_http", probe_http::answer),
+    ("probe_tcp", probe_tcp::answer),
     ("qos", qos::answer),
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),

@@ -1,0 +1,373 @@
+//! A gRPC probe on the wire: HTTP/2 without TLS, in the order and with the patience of grpc-go.
+//!
+//! A connection is there once the server's settings have come; until then it is tried again, with the pauses
+//! of grpc-go (`clientconn.go`, `internal/backoff`), up to the deadline, which the call shares. A message
+//! is at most 4 MiB and a block of headers 16 MiB, as for grpc-go.
+
+use super::dial::{DialError, dial};
+use super::scanned::{Scanned, Seen, seen_now};
+use super::watch::Stopwatch;
+use crate::probe::{
+    Attempt, CHECK_PATH, Call, CallFailure, Cause, Exchange, GrpcCode, GrpcTarget,
+    MAX_OUTPUT_BYTES, Outcome, Output, Phase, Preface, ProbeTimeout, REFUSED_STREAM,
+    encode_request, grpc_attempt, grpc_connect_timeout, grpc_timeout,
+};
+use bytes::Bytes;
+use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
+use h2::{Reason, RecvStream};
+use http::{HeaderMap, Request, Response, Uri, Version};
+use std::future::poll_fn;
+use std::hash::{BuildHasher, RandomState};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+/// The pauses of grpc-go between two tries (`backoff.DefaultConfig`).
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+const PAUSE_GROWTH: f64 = 1.6;
+const JITTER: f64 = 0.2;
+
+/// How long one try may take at least (`minConnectTimeout`).
+const CONNECT_TIME: Duration = Duration::from_secs(20);
+
+/// The window of a stream and of the connection with which grpc-go begins.
+const WINDOW_BYTES: u32 = 65_535;
+
+/// The largest block of headers that grpc-go reads (`defaultClientMaxHeaderListSize`).
+const MAX_HEADER_BYTES: u32 = 16 << 20;
+
+/// The stream of the first call.
+const FIRST_STREAM: u32 = 1;
+
+/// Asks the health service of a pod.
+///
+/// The timeout is that of the probe as it is written: with 0 or less it is over before it begins.
+pub async fn probe_grpc(target: &GrpcTarget, user_agent: &str, timeout_seconds: i32) -> Attempt {
+    let deadline = match ProbeTimeout::from_seconds(timeout_seconds) {
+        ProbeTimeout::After(time) => Instant::now() + time,
+        ProbeTimeout::None | ProbeTimeout::Past => {
+            return grpc_connect_timeout(target, timeout_seconds, Cause::Timeout);
+        }
+    };
+    let mut watch = Stopwatch::start();
+    let mut exchange = Exchange { address: target.address.clone(), ..Exchange::default() };
+    let attempt = match open_until(target, deadline, &mut watch).await {
+        Err(cause) => grpc_connect_timeout(target, timeout_seconds, cause),
+        Ok(open) => {
+            let asked = ask(target, user_agent, deadline, open, &mut watch, &mut exchange);
+            let outcome = timeout_at(deadline, asked).await;
+            grpc_attempt(outcome.unwrap_or_else(|_| Err(CallFailure::too_late())), timeout_seconds)
+        }
+    };
+    let exchanges = if exchange.request.0.is_empty() { Vec::new() } else { vec![exchange] };
+    Attempt { phases: watch.phases(), exchanges, ..attempt }
+}
+
+/// A connection on which the server has sent its settings.
+struct Open {
+    sender: SendRequest<Bytes>,
+    connection: Connection<Scanned, Bytes>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// Tries to connect until the deadline; an error is why the last try came to nothing.
+async fn open_until(
+    target: &GrpcTarget,
+    deadline: Instant,
+    watch: &mut Stopwatch,
+) -> Result<Open, Cause> {
+    let mut pause = FIRST_PAUSE;
+    let mut jittered = FIRST_PAUSE;
+    loop {
+        let begin = Instant::now();
+        let until = deadline.min(begin + CONNECT_TIME.max(jittered));
+        let cause = match timeout_at(until, open(&target.address, watch)).await {
+            Ok(Ok(open)) => return Ok(open),
+            Ok(Err(cause)) => cause,
+            Err(_) => Cause::Timeout,
+        };
+        let again = Instant::now() + jittered;
+        if again >= deadline {
+            sleep_until(deadline).await;
+            return Err(cause);
+        }
+        watch.finish();
+        sleep_until(again).await;
+        pause = pause.mul_f64(PAUSE_GROWTH).min(LONGEST_PAUSE);
+        jittered = pause.mul_f64(1.0 + JITTER * (2.0 * chance() - 1.0));
+    }
+}
+
+/// Returns a number from 0 to 1, another one each time.
+fn chance() -> f64 {
+    RandomState::new().hash_one(0) as f64 / u64::MAX as f64
+}
+
+/// Connects, and waits for the settings of the server.
+async fn open(address: &str, watch: &mut Stopwatch) -> Result<Open, Cause> {
+    watch.enter(Phase::Connect);
+    let dialed = dial(address).await.map_err(|error: DialError| error.cause())?;
+    watch.enter(Phase::Settings);
+    let (stream, seen) = Scanned::new(dialed.stream);
+    let (sender, mut connection) = Builder::new()
+        .initial_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES)
+        .max_header_list_size(MAX_HEADER_BYTES)
+        .enable_push(false)
+        .handshake(stream)
+        .await
+        .map_err(|_| Cause::Protocol)?;
+    poll_fn(|context| {
+        let ended = pin!(&mut connection).poll(context).is_ready();
+        match seen_now(&seen).frames.preface {
+            Preface::Settings => Poll::Ready(Ok(())),
+            Preface::Other => Poll::Ready(Err(Cause::Protocol)),
+            Preface::Awaited if ended => Poll::Ready(Err(Cause::Protocol)),
+            Preface::Awaited => Poll::Pending,
+        }
+    })
+    .await?;
+    watch.finish();
+    Ok(Open { sender, connection, seen })
+}
+
+/// Makes the call, and once more where the server did not begin with it.
+async fn ask(
+    target: &GrpcTarget,
+    user_agent: &str,
+    deadline: Instant,
+    mut open_now: Open,
+    watch: &mut Stopwatch,
+    exchange: &mut Exchange,
+) -> Outcome {
+    let request = |left| request(target, user_agent, left);
+    let mut tried = false;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Some(request) = request(left) else {
+            // grpc-go sends what it is given; nothing of a pod's address is no header.
+            return Err(CallFailure::own(GrpcCode::Internal, "malformed header: :authority"));
+        };
+        exchange.request = shown_request(&request, &target.service);
+        let refused = match call(&mut open_now, request, target, watch, exchange).await {
+            Ended::Answered(outcome) => return outcome,
+            Ended::Refused(failure) => failure,
+        };
+        let is_draining = seen_now(&open_now.seen).frames.go_away.is_some();
+        if std::mem::replace(&mut tried, true) {
+            return Err(refused);
+        }
+        if is_draining {
+            let cause = |cause| {
+                let status = CallFailure::draining().status;
+                CallFailure { status, cause }
+            };
+            open_now = open(&target.address, watch).await.map_err(cause)?;
+        }
+    }
+}
+
+/// How a call ended.
+enum Ended {
+    /// It is over.
+    Answered(Outcome),
+    /// The server did not begin with it, and so it may be made again.
+    Refused(CallFailure),
+}
+
+/// Returns the request; `None`: the address cannot be sent.
+fn request(target: &GrpcTarget, user_agent: &str, left: Duration) -> Option<Request<()>> {
+    let authority = target.authority();
+    let uri = Uri::builder().scheme("http").authority(authority).path_and_query(CHECK_PATH);
+    Request::post(uri.build().ok()?)
+        .version(Version::HTTP_2)
+        .header("content-type", "application/grpc")
+        .header("user-agent", user_agent)
+        .header("te", "trailers")
+        .header("grpc-timeout", grpc_timeout(left))
+        .body(())
+        .ok()
+}
+
+async fn call(
+    open: &mut Open,
+    request: Request<()>,
+    target: &GrpcTarget,
+    watch: &mut Stopwatch,
+    exchange: &mut Exchange,
+) -> Ended {
+    let Open { sender, connection, seen } = open;
+    watch.enter(Phase::FirstByte);
+    let mut driver = Driver { connection, ended: false };
+    let sent = driver.run(send(sender, request, &target.service)).await;
+    let (stream, response) = match sent {
+        Ok((stream, response)) => (stream, response),
+        Err(error) => return ended(&error, FIRST_STREAM, seen),
+    };
+    let response = match driver.run(response).await {
+        Ok(response) => response,
+        Err(error) => return ended(&error, stream, seen),
+    };
+    watch.enter(Phase::Body);
+    let outcome = match driver.run(receive(response, exchange)).await {
+        Ok(outcome) => Ended::Answered(outcome),
+        Err(error) => ended(&error, stream, seen),
+    };
+    watch.finish();
+    outcome
+}
+
+/// Sends the request with its only message; returns the number of its stream as well.
+async fn send(
+    sender: &mut SendRequest<Bytes>,
+    request: Request<()>,
+    service: &str,
+) -> Result<(u32, ResponseFuture), h2::Error> {
+    poll_fn(|context| sender.poll_ready(context)).await?;
+    let (response, mut body) = sender.send_request(request, false)?;
+    body.send_data(Bytes::from(encode_request(service)), true)?;
+    Ok((body.stream_id().as_u32(), response))
+}
+
+/// Reads the answer up to its end, or up to what ends the call before.
+async fn receive(
+    response: Response<RecvStream>,
+    exchange: &mut Exchange,
+) -> Result<Outcome, h2::Error> {
+    let mut call = Call::default();
+    let (head, mut body) = response.into_parts();
+    exchange.head = shown_head(head.status.as_u16(), &head.headers);
+    let is_end = body.is_end_stream();
+    if let Some(outcome) = call.headers(head.status.as_u16(), fields(&head.headers), is_end) {
+        return Ok(outcome);
+    }
+    while let Some(part) = poll_fn(|context| body.poll_data(context)).await {
+        let part = part?;
+        // More than what was received is never given back.
+        let _ = body.flow_control().release_capacity(part.len());
+        let room = MAX_OUTPUT_BYTES.saturating_sub(exchange.body.0.len());
+        exchange.body.0.extend(part.iter().take(room));
+        if let Some(outcome) = call.data(&part) {
+            return Ok(outcome);
+        }
+    }
+    match poll_fn(|context| body.poll_trailers(context)).await? {
+        Some(trailers) => {
+            push_fields(&trailers, &mut exchange.head.0);
+            Ok(call.trailers(fields(&trailers)))
+        }
+        None => Ok(call.end_without_trailers()),
+    }
+}
+
+fn fields(headers: &HeaderMap) -> impl Iterator<Item = (&str, &[u8])> {
+    headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
+}
+
+/// A connection whose work is done beside that of a call.
+struct Driver<'c> {
+    connection: &'c mut Connection<Scanned, Bytes>,
+    ended: bool,
+}
+
+impl Driver<'_> {
+    async fn run<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            // How it ended is said to the streams as well.
+            self.ended = self.ended || pin!(&mut *self.connection).poll(context).is_ready();
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+}
+
+/// Returns what an error of the library means, by what was seen of the server.
+fn ended(error: &h2::Error, stream: u32, seen: &Mutex<Seen>) -> Ended {
+    let seen = seen_now(seen);
+    let frames = &seen.frames;
+    if error.is_remote() && error.is_reset() {
+        let code = frames
+            .reset
+            .filter(|(of, _)| *of == stream)
+            .map_or_else(|| error.reason().map_or(0, u32::from), |(_, code)| code);
+        let failure = CallFailure::reset(code);
+        return if code == REFUSED_STREAM {
+            Ended::Refused(failure)
+        } else {
+            Ended::Answered(Err(failure))
+        };
+    }
+    if frames.go_away.as_ref().is_some_and(|said| said.last_stream < stream) {
+        return Ended::Refused(CallFailure::draining());
+    }
+    let failure = if error.is_library() && error.is_reset() {
+        stream_problem(error, stream, &seen)
+    } else {
+        CallFailure::disconnected(&connection_problem(error, &seen), frames)
+    };
+    Ended::Answered(Err(failure))
+}
+
+/// Returns what grpc-go says of a stream that breaks the rules.
+fn stream_problem(error: &h2::Error, stream: u32, seen: &Seen) -> CallFailure {
+    let code = match error.reason() {
+        Some(Reason::FLOW_CONTROL_ERROR) => GrpcCode::ResourceExhausted,
+        _ => GrpcCode::Internal,
+    };
+    let text = if seen.frames.headers_again == Some(stream) {
+        "a HEADERS frame cannot appear in the middle of a stream"
+    } else if seen.frames.header_bytes > u64::from(MAX_HEADER_BYTES) {
+        "peer header list size exceeded limit"
+    } else {
+        "received invalid frame"
+    };
+    CallFailure::own(code, text)
+}
+
+/// Returns what grpc-go's reader says of a connection that ended.
+fn connection_problem(error: &h2::Error, seen: &Seen) -> String {
+    if seen.frames.too_large {
+        return "http2: frame too large".to_owned();
+    }
+    match (&seen.end, error.reason()) {
+        (Some(end), _) => end.clone(),
+        (None, Some(reason)) => {
+            format!("connection error: {}", crate::probe::http2_error_name(reason.into()))
+        }
+        (None, None) => error.get_io().map_or_else(|| error.to_string(), super::errno::errno_text),
+    }
+}
+
+/// Returns what is sent, in lines.
+fn shown_request(request: &Request<()>, service: &str) -> Output {
+    let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
+    let mut shown =
+        format!(":method: POST\n:scheme: http\n:path: {CHECK_PATH}\n:authority: {authority}\n")
+            .into_bytes();
+    push_fields(request.headers(), &mut shown);
+    shown.extend(format!("\nservice: {service:?}\n").into_bytes());
+    Output(shown)
+}
+
+fn shown_head(status: u16, headers: &HeaderMap) -> Output {
+    let mut shown = format!(":status: {status}\n").into_bytes();
+    push_fields(headers, &mut shown);
+    Output(shown)
+}
+
+/// Adds headers, as far as there is room for them.
+fn push_fields(headers: &HeaderMap, shown: &mut Vec<u8>) {
+    for (name, value) in fields(headers) {
+        if shown.len() > MAX_OUTPUT_BYTES {
+            return;
+        }
+        shown.extend_from_slice(name.as_bytes());
+        shown.extend_from_slice(b": ");
+        shown.extend(value.iter().take(MAX_OUTPUT_BYTES));
+        shown.push(b'\n');
+    }
+}

@@ -1,0 +1,104 @@
+//! A connection whose incoming bytes are looked at before the HTTP/2 library gets them.
+
+use super::dial::close;
+use super::errno::errno_text;
+use crate::probe::FrameScan;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// What was seen of a connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// Its frames.
+    pub(super) frames: FrameScan,
+    /// How reading ended, in the words of Go.
+    pub(super) end: Option<String>,
+}
+
+/// A connection that is looked at; to close it does not hold up the runtime.
+#[derive(Debug)]
+pub(super) struct Scanned {
+    /// There until it is dropped.
+    stream: Option<TcpStream>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Scanned {
+    pub(super) fn new(stream: TcpStream) -> (Self, Arc<Mutex<Seen>>) {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        (Self { stream: Some(stream), seen: Arc::clone(&seen) }, seen)
+    }
+
+    fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+        self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+/// Returns what was seen up to now.
+pub(super) fn seen_now(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+    // Nothing that holds the lock can panic half-way.
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns an error of reading as Go's `net` shows it.
+fn read_problem(stream: &TcpStream, error: &io::Error) -> String {
+    let problem = errno_text(error);
+    match (stream.local_addr(), stream.peer_addr()) {
+        (Ok(local), Ok(peer)) => format!("read tcp {local}->{peer}: read: {problem}"),
+        _ => format!("read tcp: read: {problem}"),
+    }
+}
+
+impl AsyncRead for Scanned {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = self.stream()?.poll_read(context, buffer);
+        let Poll::Ready(done) = &polled else { return Poll::Pending };
+        let mut seen = seen_now(&self.seen);
+        match done {
+            Ok(()) => match buffer.filled().get(before..) {
+                Some(bytes) if !bytes.is_empty() => seen.frames.read(bytes),
+                _ => seen.end = Some(seen.frames.text_at_end().to_owned()),
+            },
+            Err(error) => {
+                seen.end = self.stream.as_ref().map(|stream| read_problem(stream, error));
+            }
+        }
+        drop(seen);
+        polled
+    }
+}
+
+impl AsyncWrite for Scanned {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.stream()?.poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream()?.poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream()?.poll_shutdown(context)
+    }
+}
+
+impl Drop for Scanned {
+    fn drop(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            close(stream);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Commands in containers: what is run, and what its end means (`pkg/probe/exec/exec.go`, `newExecInContainer`
+//! of `pkg/kubelet/prober/prober.go`, `ExecSync` of the kubelet's CRI client).
+
+mod expand;
+mod verdict;
+
+pub use expand::{Expanded, ExpansionNote, expand};
+pub use verdict::{ExecReply, ExecRequest, MAX_RUNTIME_MESSAGE_BYTES, exec_attempt};

@@ -1,0 +1,19 @@
+//! gRPC probes: what is asked, and what the answer means (`pkg/probe/grpc/grpc.go` and grpc-go 1.79).
+//!
+//! Pure: frames of HTTP/2 are read in [`edge::probe`](crate::edge::probe), what they carry is judged here.
+
+mod call;
+mod frames;
+mod health;
+mod http2_error;
+mod request;
+mod status;
+mod verdict;
+
+pub use call::{Call, CallFailure, MAX_MESSAGE_BYTES, Outcome};
+pub use frames::{FrameScan, GoAway, Preface};
+pub use health::{CHECK_PATH, decode_response, encode_request};
+pub use http2_error::{REFUSED_STREAM, http2_error_name};
+pub use request::{GRPC_GO_VERSION, GrpcTarget, grpc_target, grpc_timeout, grpc_user_agent};
+pub use status::{GrpcCode, GrpcStatus};
+pub use verdict::{grpc_attempt, grpc_connect_timeout};
