@@ -4,6 +4,7 @@
 pub mod dial;
 pub mod errno;
 pub mod grpc;
+pub mod http;
 mod scanned;
 pub mod tcp;
 pub mod watch;
