@@ -195,12 +195,12 @@ mod tests {
     fn lines_end_where_go_ends_them() {
         let long = [vec![b'a'; BUFFER_BYTES - 1], b"\r\nb\n".to_vec()].concat();
         let exact = vec![b'a'; BUFFER_BYTES];
-        let cases: [(&str, &[u8], Vec<&[u8]>); 5] = [
-            ("both ends", b"one\r\ntwo\n\r\n", vec![b"one", b"two", b""]),
+        let cases = [
+            ("both ends", b"one\r\ntwo\n\r\n".as_slice(), vec![b"one".as_slice(), b"two", b""]),
             ("cut", b"one\ntw", vec![b"one", b"tw"]),
             ("carriage return before the cut", b"one\r", vec![b"one\r"]),
-            ("end across the buffer", &long, vec![&long[..BUFFER_BYTES - 1], b"b"]),
-            ("nothing left of it in the buffer", &exact, vec![]),
+            ("end across the buffer", &long[..], vec![&long[..BUFFER_BYTES - 1], b"b"]),
+            ("nothing left of it in the buffer", &exact[..], vec![]),
         ];
         for (name, mut bytes, expected) in cases {
             let (mut input, mut line, mut got) = (Buffer::new(), Line::default(), Vec::new());

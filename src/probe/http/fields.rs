@@ -77,7 +77,7 @@ impl Fields {
                     }));
                 }
                 State::Line => {
-                    let line = match self.line.read(input, None)? {
+                    let mut line = match self.line.read(input, None)? {
                         Ok(line) => line,
                         Err(failure) => return Some(Err(failure)),
                     };
@@ -90,8 +90,10 @@ impl Fields {
                             quote_bytes(&line)
                         ))));
                     }
-                    self.field = trim(&line).to_vec();
-                    drop(line);
+                    // In place: a line can be as long as a head may be.
+                    line.truncate(line.len() - blanks_at_end(&line));
+                    line.drain(..blanks(&line));
+                    self.field = line;
                     self.state = State::Continues;
                 }
                 State::Continues => {
@@ -108,7 +110,7 @@ impl Fields {
                 }
                 State::Spaces => {
                     let here = input.unused();
-                    let blanks = here.iter().take_while(|byte| is_blank(**byte)).count();
+                    let blanks = blanks(here);
                     let more = blanks == here.len();
                     input.consume(blanks);
                     if more {
@@ -134,7 +136,7 @@ impl Fields {
 }
 
 /// Splits a line into name and value.
-fn split(field: Vec<u8>) -> Result<Field, Failure> {
+fn split(mut field: Vec<u8>) -> Result<Field, Failure> {
     let colon = field.iter().position(|byte| *byte == b':');
     let (name, value) = colon
         .and_then(|colon| Some((field.get(..colon)?, field.get(colon + 1..)?)))
@@ -144,9 +146,9 @@ fn split(field: Vec<u8>) -> Result<Field, Failure> {
         let text = b"malformed MIME header line: ";
         return Err(Failure::Text([text.as_slice(), &field].concat()));
     }
-    let blanks = value.iter().take_while(|byte| is_blank(**byte)).count();
-    let value = value.get(blanks..).unwrap_or_default().to_vec();
-    Ok(Field::Header { name: name.to_vec(), value })
+    let name = name.to_vec();
+    field.drain(..name.len().saturating_add(1).saturating_add(blanks(value)));
+    Ok(Field::Header { name, value: field })
 }
 
 /// Tells whether a byte may stand in the name of a header (`validHeaderFieldByte`).
@@ -163,11 +165,17 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
+fn blanks(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| is_blank(**byte)).count()
+}
+
+fn blanks_at_end(text: &[u8]) -> usize {
+    text.iter().rev().take_while(|byte| is_blank(**byte)).count()
+}
+
 fn trim(text: &[u8]) -> &[u8] {
-    let start = text.iter().take_while(|byte| is_blank(**byte)).count();
-    let text = text.get(start..).unwrap_or_default();
-    let end = text.iter().rev().take_while(|byte| is_blank(**byte)).count();
-    text.get(..text.len() - end).unwrap_or_default()
+    let text = text.get(blanks(text)..).unwrap_or_default();
+    text.get(..text.len() - blanks_at_end(text)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -81,6 +81,10 @@ pub(super) async fn exchange(run: &mut Run, stream: TlsStream<Socket>, request: 
     while body.len() < MAX_OUTPUT_BYTES {
         match drive(&mut driver, stream.data()).await {
             None => break,
+            // Fewer bytes than were announced.
+            Some(Err(error)) if error.is_reset() && error.is_library() => {
+                return run.failed(Cause::Protocol, b"unexpected EOF");
+            }
             Some(Err(error)) => return run.failed(Cause::Protocol, &seen.go_text(&error)),
             Some(Ok(bytes)) => {
                 let wanted = MAX_OUTPUT_BYTES - body.len();
@@ -190,6 +194,10 @@ impl Seen {
         let code = error.reason().map(u32::from);
         let is_end = error.is_io() || code.is_none();
         let text = match (&frames.scan.go_away, code) {
+            (Some(last), _) if last.last_stream == 0 && last.code != 0 => {
+                let name = http2_error_name(last.code);
+                format!("http2: Transport received GOAWAY from server ErrCode:{name}")
+            }
             (Some(last), _) if is_end || (error.is_go_away() && error.is_remote()) => format!(
                 "http2: server sent GOAWAY and closed the connection; LastStreamID={}, ErrCode={}, \
                  debug={}",

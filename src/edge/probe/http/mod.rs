@@ -13,7 +13,7 @@ use super::watch::Stopwatch;
 use crate::probe::http::{
     End, Follow, HttpProbeRequest, Prepared, ResponseError, ResponseReader, body_failed, verdict,
 };
-use crate::probe::{Attempt, Cause, Exchange, Phase, ProbeTimeout};
+use crate::probe::{Attempt, Cause, Exchange, Phase, PhaseTime, ProbeTimeout};
 use socket::Socket;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -43,6 +43,7 @@ pub async fn probe_http(request: HttpProbeRequest, timeout: ProbeTimeout) -> Att
         request,
         reader: ResponseReader::new(),
         watch: Stopwatch::start(),
+        phases: Vec::new(),
         exchanges: Vec::new(),
         stage: Stage::Head,
     };
@@ -54,7 +55,8 @@ pub async fn probe_http(request: HttpProbeRequest, timeout: ProbeTimeout) -> Att
         },
     };
     run.record();
-    Attempt { phases: run.watch.phases(), exchanges: run.exchanges, ..attempt }
+    run.phases.extend(run.watch.phases());
+    Attempt { phases: run.phases, exchanges: run.exchanges, ..attempt }
 }
 
 /// A probe that is under way.
@@ -63,7 +65,9 @@ struct Run {
     request: HttpProbeRequest,
     /// What came of the answer, of HTTP/1.
     reader: ResponseReader,
+    /// The parts of this request; those of the ones before.
     watch: Stopwatch,
+    phases: Vec<PhaseTime>,
     exchanges: Vec<Exchange>,
     stage: Stage,
 }
@@ -92,7 +96,12 @@ impl Run {
         loop {
             match self.hop().await {
                 Hop::Done(attempt) => return attempt,
-                Hop::Next => self.record(),
+                Hop::Next => {
+                    self.record();
+                    self.watch.finish();
+                    let watch = std::mem::replace(&mut self.watch, Stopwatch::start());
+                    self.phases.extend(watch.phases());
+                }
             }
         }
     }

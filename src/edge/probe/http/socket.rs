@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -59,7 +59,7 @@ impl Socket {
 
     /// Returns the version in the first message of the server, where it is a `ServerHello`.
     pub(super) fn version_of_hello(&self) -> Option<u16> {
-        match self.records.as_ref()?.first.as_slice() {
+        match self.first_bytes() {
             [22, _, _, _, _, 2, _, _, _, major, minor, ..] => {
                 Some(u16::from_be_bytes([*major, *minor]))
             }
@@ -77,6 +77,56 @@ impl Socket {
         let text = format!("{call} tcp {}: {call}: {}", self.ends, errno_text(error));
         // An error of a connection with TLS stays; without, the kernel tells it once.
         self.broken.set(End::Error { text, repeats: self.records.is_some() });
+    }
+
+    fn is_awaiting_first_record(&self) -> bool {
+        self.records.as_ref().is_some_and(|records| !records.has_one)
+    }
+
+    /// Reads what there is.
+    fn poll_read_some(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(self.stream()?.poll_read(context, buffer))?;
+        let read = buffer.filled().get(before..).unwrap_or_default();
+        let Some(records) = &mut self.records else { return Poll::Ready(Ok(())) };
+        if read.is_empty() && buffer.remaining() > 0 {
+            self.broken.set(records.end());
+        } else if let Err(text) = records.follow(read) {
+            self.broken.set(End::Error { text, repeats: true });
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "no record")));
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads the header of the first record as a whole: Go does not judge half of it, rustls does.
+    fn poll_read_first(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.is_awaiting_first_record() {
+            let mut bytes = [0; HEADER_BYTES];
+            let missing = HEADER_BYTES.saturating_sub(self.first_bytes().len());
+            let mut header = ReadBuf::new(bytes.get_mut(..missing).unwrap_or_default());
+            ready!(self.poll_read_some(context, &mut header))?;
+            if header.filled().is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let header = self.first_bytes().to_vec();
+        if buffer.remaining() < header.len() {
+            return Poll::Ready(Err(io::Error::other("no room for the header of a record")));
+        }
+        buffer.put_slice(&header);
+        Poll::Ready(Ok(()))
+    }
+
+    fn first_bytes(&self) -> &[u8] {
+        self.records.as_ref().map_or(&[], |records| &records.first)
     }
 
     fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
@@ -98,27 +148,14 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let done = self.stream()?.poll_read(context, buffer);
-        match &done {
-            Poll::Pending => {}
-            Poll::Ready(Err(error)) => self.failed("read", error),
-            Poll::Ready(Ok(())) => {
-                let read = buffer.filled().get(before..).unwrap_or_default();
-                let socket = self.get_mut();
-                match &mut socket.records {
-                    None => {}
-                    Some(records) if read.is_empty() && buffer.remaining() > 0 => {
-                        socket.broken.set(records.end());
-                    }
-                    Some(records) => {
-                        if let Err(text) = records.follow(read) {
-                            socket.broken.set(End::Error { text, repeats: true });
-                            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
-                        }
-                    }
-                }
-            }
+        let done = match self.is_awaiting_first_record() {
+            false => self.poll_read_some(context, buffer),
+            true => self.poll_read_first(context, buffer),
+        };
+        if let Poll::Ready(Err(error)) = &done
+            && error.get_ref().is_none()
+        {
+            self.failed("read", error);
         }
         done
     }

@@ -189,16 +189,9 @@ fn heads_have_their_limit() {
     // What is left of a line at the limit counts as a line first.
     let cut = "head: ~malformed MIME header: missing colon: \"\\r\"";
     assert_eq!(read(fits(MAX_HEAD_BYTES + 1).as_bytes(), 4096, End::Eof), cut);
-    let many = "A: bb\r\n".repeat(MAX_HEAD_BYTES / 7 + 1);
-    assert_eq!(
-        read(("HTTP/1.1 200 OK\r\n".to_owned() + &many).as_bytes(), 4096, End::Eof),
-        exceeded
-    );
-    // Announcements count, and may be any number.
+    // Announcements may be any number.
     let announced = "HTTP/1.1 100 X\r\n\r\n".repeat(1000) + "HTTP/1.1 200 OK\r\n\r\n";
     assert_eq!(read(announced.as_bytes(), 4096, End::Eof), "200 ");
-    let announced = "HTTP/1.1 100 XYZ\r\n\r\n".repeat(MAX_HEAD_BYTES / 20 + 1);
-    assert_eq!(read(announced.as_bytes(), 4096, End::Eof), exceeded);
 }
 
 #[test]
