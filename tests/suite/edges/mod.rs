@@ -30,5 +30,7 @@ mod image_records;
 mod kubelet_api;
 /// Cgroups of the tests' own.
 mod own_cgroups;
+/// HTTP probes: answers that are wrong, endless, slow or hostile, with TLS and without.
+mod probe_http;
 /// Snapshots in files: whole, broken, replaced.
 mod snapshot_file;
