@@ -8,6 +8,8 @@ mod attempt;
 mod exec;
 mod grpc;
 pub mod http;
+pub mod lint;
+pub mod lint_view;
 mod port;
 mod tcp;
 mod timeout;

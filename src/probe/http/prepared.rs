@@ -157,27 +157,36 @@ impl HttpProbeRequest {
 }
 
 /// Refuses what HTTP/2 has no place for (`checkConnHeaders`).
+///
+/// That `chunked` is an upgrade to be let through is an oddity of Go.
 fn refuse_connection_headers(headers: &Headers) -> Result<(), String> {
-    let allows = |name: &str, allowed: &[&str]| match headers.values(name) {
-        [] => true,
-        [value] => allowed.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes())),
-        _ => false,
+    let is_one_of = |value: &[u8], words: &[&str]| {
+        words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
     };
-    let refuse = |name: &str| {
-        let values: Vec<_> = headers.values(name).iter().map(|value| quote_bytes(value)).collect();
-        Err(format!("invalid {name} request header: [{}]", values.join(" ")))
-    };
-    let chunked = headers.values("Transfer-Encoding");
-    if !headers.first("Upgrade").is_empty() {
-        return refuse("Upgrade");
-    }
-    // Unlike the words of Connection, this one has a case.
-    if !matches!(chunked.iter().map(Vec::as_slice).collect::<Vec<_>>()[..], [] | [b"" | b"chunked"])
-    {
-        return refuse("Transfer-Encoding");
-    }
-    if !allows("Connection", &["", "close", "keep-alive"]) {
-        return refuse("Connection");
+    for (name, is_allowed) in [
+        ("Upgrade", matches!(headers.first("Upgrade"), b"" | b"chunked")),
+        (
+            "Transfer-Encoding",
+            match headers.values("Transfer-Encoding") {
+                [] => true,
+                [value] => matches!(value.as_slice(), b"" | b"chunked"),
+                _ => false,
+            },
+        ),
+        (
+            "Connection",
+            match headers.values("Connection") {
+                [] => true,
+                [value] => is_one_of(value, &["", "close", "keep-alive"]),
+                _ => false,
+            },
+        ),
+    ] {
+        if !is_allowed {
+            let values = headers.values(name).iter().map(|value| quote_bytes(value));
+            let values = values.collect::<Vec<_>>().join(" ");
+            return Err(format!("invalid {name} request header: [{values}]"));
+        }
     }
     Ok(())
 }

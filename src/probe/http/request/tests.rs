@@ -170,13 +170,58 @@ fn http2_has_its_own_headers() {
             vec![header("Transfer-Encoding", "Chunked")],
             "http2: invalid Transfer-Encoding request header: [\"Chunked\"]",
         ),
-        (vec![header("Upgrade", "x")], "http2: invalid Upgrade request header: [\"x\"]"),
+        (
+            vec![header("Upgrade", "x"), header("Upgrade", "y")],
+            "http2: invalid Upgrade request header: [\"x\" \"y\"]",
+        ),
     ] {
         let action = json!({ "scheme": "https", "httpHeaders": headers });
         let prepared = build(action).unwrap().prepare().unwrap();
         assert_eq!(prepared.h2.refused.as_deref(), Some(refused));
     }
+    let allowed = vec![
+        header("Upgrade", "chunked"),
+        header("Transfer-Encoding", "chunked"),
+        header("Connection", "Close"),
+    ];
+    let action = json!({ "scheme": "https", "httpHeaders": allowed });
+    assert_eq!(build(action).unwrap().prepare().unwrap().h2.refused, None);
     let upgrade = vec![header("Connection", "Upgrade"), header("Upgrade", "websocket")];
     let action = json!({ "scheme": "https", "httpHeaders": upgrade });
     assert!(build(action).unwrap().prepare().unwrap().alpn.is_empty());
 }
+
+proptest::proptest! {
+    #[test]
+    fn nobody_puts_lines_of_their_own_into_a_request(
+        path in PIECES,
+        host in PIECES,
+        value in "\\PC*|[ -~\r\n\t]*",
+        locations in proptest::collection::vec(PIECES, 0..4),
+    ) {
+        let header = json!({"name": "X-A", "value": value});
+        let action = json!({"path": path, "host": host, "httpHeaders": [header]});
+        let Ok(mut request) = build(action) else { return Ok(()) };
+        for location in locations {
+            if let Ok(prepared) = request.prepare() {
+                let text = String::from_utf8_lossy(&prepared.bytes).into_owned();
+                let lines: Vec<_> = text.split("\r\n").collect();
+                proptest::prop_assert!(!lines.iter().any(|line| line.contains(['\r', '\n'])));
+                // Beside the request line and the two empty texts at the end: Host, User-Agent, Accept,
+                // X-A, Connection, and at most Authorization and Referer.
+                proptest::prop_assert!((8..=10).contains(&lines.len()), "{:?}", lines);
+            }
+            // What is printed means the same.
+            let url = Url::parse(&request.url.text()).unwrap();
+            proptest::prop_assert_eq!(url.text(), request.url.text());
+            proptest::prop_assert_eq!(url.request_uri(), request.url.request_uri());
+            match request.follow(302, Some(location.as_bytes())) {
+                super::super::Follow::Next(next) => request = *next,
+                super::super::Follow::Final | super::super::Follow::Failed(_) => {}
+            }
+        }
+    }
+}
+
+/// Texts of which URLs are made.
+const PIECES: &str = "(/|//|a|b:|:80|\\.|\\.\\.|%|%2f|%25|%zz|\\?|#|@|\\[|\\]|::1|10.1.2.3|http:|\u{fc}| |\t|\\*|~|<){0,9}";

@@ -1,0 +1,182 @@
+//! What is unwise or surprising in the probes of a pod, with the numbers. What is wise is kq's own
+//! judgement; what follows from a probe is the kubelet's.
+//!
+//! What the API server refuses is not looked at: that is
+//! [`validate_probes`](crate::k8s::validation::validate_probes).
+//!
+//! * `timing`: when something happens, and how soon.
+//! * `handlers`: what is asked, and whom.
+//! * `variables`: what the commands of exec probes name.
+
+mod handlers;
+#[cfg(test)]
+mod tests;
+mod timing;
+mod variables;
+
+use crate::facts::snapshot::API_VERSION;
+use crate::k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
+use crate::k8s::probe_defaults::with_defaults;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Severity {
+    /// Does not do what is expected of it.
+    Warn,
+    /// Is worth knowing.
+    Info,
+}
+
+/// Something that is unwise or surprising.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Which rule found it; it does not change from version to version of kq.
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The pod: `NAMESPACE/NAME`.
+    pub pod: String,
+    /// The container.
+    pub container: String,
+    /// The field: `spec.containers[0].livenessProbe.timeoutSeconds`.
+    pub field: String,
+    /// What happens, with the numbers.
+    pub found: String,
+    /// Why that matters.
+    pub why: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// The findings as a value: what `-o json` and `-o yaml` print.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProbeLint {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `ProbeLint`
+    pub kind: &'static str,
+    /// How many findings there are of each severity.
+    pub summary: BTreeMap<String, usize>,
+    /// The findings; the worst first, else in the order of the pods.
+    pub items: Vec<Finding>,
+}
+
+impl ProbeLint {
+    /// Looks at pods.
+    pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> Self {
+        let mut items: Vec<_> = pods.into_iter().flat_map(findings).collect();
+        items.sort_by_key(|finding| finding.severity);
+        let count = |severity: Severity| {
+            let of_it = items.iter().filter(|finding| finding.severity == severity);
+            (severity.to_string(), of_it.count())
+        };
+        let summary = [Severity::Warn, Severity::Info].map(count).into();
+        Self { api_version: API_VERSION, kind: "ProbeLint", summary, items }
+    }
+
+    /// Tells whether something does not do what is expected of it.
+    pub fn has_warnings(&self) -> bool {
+        self.items.iter().any(|finding| finding.severity == Severity::Warn)
+    }
+}
+
+/// Looks at a pod: at its containers and sidecars, in the order of the spec.
+fn findings(pod: &Pod) -> Vec<Finding> {
+    let spec = &pod.spec;
+    let containers = spec.containers.iter().enumerate().map(|(at, it)| ("containers", at, it));
+    let sidecars = spec.init_containers.iter().enumerate();
+    let sidecars = sidecars.map(|(at, container)| ("initContainers", at, container));
+    let sidecars = sidecars.filter(|(.., container)| container.restarts_always());
+    let mut all = Vec::new();
+    for (list, at, container) in containers.chain(sidecars) {
+        let path = format!("spec.{list}[{at}]");
+        let [startup, readiness, liveness] =
+            ProbeType::ALL.map(|kind| container.probe(kind).map(with_defaults));
+        let probed = Probed { spec, container, path, startup, readiness, liveness };
+        let mut found = timing::findings(&probed);
+        found.extend(handlers::findings(&probed));
+        found.extend(variables::findings(&probed));
+        for finding in &mut found {
+            finding.pod = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
+            finding.container.clone_from(&container.name);
+        }
+        all.extend(found);
+    }
+    all
+}
+
+/// A container with its probes, as the API server fills them in.
+struct Probed<'p> {
+    spec: &'p PodSpec,
+    container: &'p Container,
+    /// `spec.containers[0]`
+    path: String,
+    startup: Option<Probe>,
+    readiness: Option<Probe>,
+    liveness: Option<Probe>,
+}
+
+impl Probed<'_> {
+    /// Returns the probes with the paths of their fields.
+    fn probes(&self) -> impl Iterator<Item = (ProbeType, String, &Probe)> {
+        let probes = [
+            (ProbeType::Startup, &self.startup),
+            (ProbeType::Readiness, &self.readiness),
+            (ProbeType::Liveness, &self.liveness),
+        ];
+        probes.into_iter().filter_map(|(kind, probe)| {
+            Some((kind, format!("{}.{}", self.path, field(kind)), probe.as_ref()?))
+        })
+    }
+}
+
+/// Returns the field that holds a probe.
+fn field(kind: ProbeType) -> &'static str {
+    match kind {
+        ProbeType::Startup => "startupProbe",
+        ProbeType::Readiness => "readinessProbe",
+        ProbeType::Liveness => "livenessProbe",
+    }
+}
+
+impl Finding {
+    fn warn(id: &'static str, field: impl Into<String>, found: impl Into<String>) -> Self {
+        Self {
+            id,
+            severity: Severity::Warn,
+            pod: String::new(),
+            container: String::new(),
+            field: field.into(),
+            found: found.into(),
+            why: String::new(),
+            advice: String::new(),
+        }
+    }
+
+    fn info(id: &'static str, field: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { severity: Severity::Info, ..Self::warn(id, field, found) }
+    }
+
+    fn because(self, why: impl Into<String>) -> Self {
+        Self { why: why.into(), ..self }
+    }
+
+    fn advise(self, advice: impl Into<String>) -> Self {
+        Self { advice: advice.into(), ..self }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Warn => "WARN",
+            Self::Info => "INFO",
+        })
+    }
+}

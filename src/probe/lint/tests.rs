@@ -1,0 +1,320 @@
+use super::*;
+
+/// Returns what is found in a container: severity, rule and the end of the field.
+fn found(spec: &str) -> Vec<String> {
+    let pod = format!(r#"{{"metadata":{{"namespace":"n","name":"p"}},"spec":{spec}}}"#);
+    let pod: Pod = serde_json::from_str(&pod).unwrap();
+    let lint = ProbeLint::of([&pod]);
+    let line = |finding: &Finding| {
+        assert!(!finding.why.is_empty() && !finding.advice.is_empty(), "{}", finding.id);
+        assert_eq!((finding.pod.as_str(), finding.container.as_str()), ("n/p", "c"));
+        let field = finding.field.trim_start_matches("spec.containers[0].");
+        format!("{} {} {field}: {}", finding.severity, finding.id, finding.found)
+    };
+    lint.items.iter().map(line).collect()
+}
+
+fn in_container(fields: &str) -> Vec<String> {
+    found(&format!(r#"{{"containers":[{{"name":"c",{fields}}}]}}"#))
+}
+
+/// Numbers that nothing is said about.
+const FINE: &str = r#""timeoutSeconds":2,"failureThreshold":9"#;
+
+#[test]
+fn times() {
+    let rows: [(&str, &str, &[&str]); 10] = [
+        (
+            "nothing to say",
+            r#""livenessProbe":{"exec":{"command":["a"]},"timeoutSeconds":2,"failureThreshold":9}"#,
+            &[],
+        ),
+        (
+            "defaults",
+            r#""livenessProbe":{"tcpSocket":{"port":1}}"#,
+            &[
+                "INFO no-startup-probe livenessProbe: a container that does not answer is killed 20 s to 31 s after its start (initialDelaySeconds 0, periodSeconds 10, failureThreshold 3, timeoutSeconds 1)",
+            ],
+        ),
+        (
+            "soon",
+            r#""livenessProbe":{"tcpSocket":{"port":1},"periodSeconds":5,"initialDelaySeconds":4}"#,
+            &[
+                "WARN no-startup-probe livenessProbe: a container that does not answer is killed 14 s to 20 s after its start (initialDelaySeconds 4, periodSeconds 5, failureThreshold 3, timeoutSeconds 1)",
+            ],
+        ),
+        (
+            "a startup probe covers it",
+            r#""startupProbe":{"tcpSocket":{"port":1},"failureThreshold":30},"livenessProbe":{"tcpSocket":{"port":1},"initialDelaySeconds":5}"#,
+            &[
+                "INFO delay-beside-startup livenessProbe.initialDelaySeconds: counts 5 s from the start of the container, not from the end of its startup probe",
+            ],
+        ),
+        (
+            "or does not",
+            r#""startupProbe":{"tcpSocket":{"port":1},"periodSeconds":1,"failureThreshold":5}"#,
+            &[
+                "WARN short-startup startupProbe: a container that does not answer is killed 4 s to 6 s after its start (initialDelaySeconds 0, periodSeconds 1, failureThreshold 5, timeoutSeconds 1)",
+            ],
+        ),
+        (
+            "long timeout",
+            r#""readinessProbe":{"tcpSocket":{"port":1},"timeoutSeconds":6,"periodSeconds":5}"#,
+            &[
+                "WARN timeout-above-period readinessProbe.timeoutSeconds: a probe may take 6 s and is due every 5 s",
+            ],
+        ),
+        (
+            "command",
+            r#""readinessProbe":{"exec":{"command":["a"]},"failureThreshold":1}"#,
+            &[
+                "INFO exec-one-second readinessProbe.timeoutSeconds: the command has 1 s, with all that the runtime needs to start it",
+                "INFO single-failure readinessProbe.failureThreshold: one probe that fails takes the pod out of its services",
+            ],
+        ),
+        (
+            "one failure",
+            r#""livenessProbe":{"tcpSocket":{"port":1},"failureThreshold":1,"initialDelaySeconds":60}"#,
+            &[
+                "WARN single-failure livenessProbe.failureThreshold: one probe that fails, or takes longer than 1 s, kills the container",
+            ],
+        ),
+        (
+            "late",
+            r#""readinessProbe":{"tcpSocket":{"port":1},"periodSeconds":300,"successThreshold":3}"#,
+            &[
+                "INFO late-failure readinessProbe: a container that stops answering gets no more requests up to 901 s later (periodSeconds 300, failureThreshold 3)",
+                "INFO late-success readinessProbe.successThreshold: a container is ready 600 s after its first success at the earliest (3 of them, every 300 s)",
+            ],
+        ),
+        (
+            "grace",
+            r#""livenessProbe":{"tcpSocket":{"port":1},"failureThreshold":9,"terminationGracePeriodSeconds":31}"#,
+            &[
+                "INFO longer-grace-period livenessProbe.terminationGracePeriodSeconds: a container that failed this probe has 31 s to stop, any other 30 s",
+            ],
+        ),
+    ];
+    for (name, fields, expected) in rows {
+        assert_eq!(in_container(fields), expected, "{name}");
+    }
+    // The largest numbers overflow nothing.
+    let most = i32::MAX;
+    let numbers = format!(
+        r#""initialDelaySeconds":{most},"timeoutSeconds":{most},"periodSeconds":{most},"failureThreshold":{most},"successThreshold":{most}"#
+    );
+    let probe = format!(r#"{{"tcpSocket":{{"port":1}},{numbers}}}"#);
+    let all = format!(r#""startupProbe":{probe},"readinessProbe":{probe},"livenessProbe":{probe}"#);
+    assert!(!in_container(&all).is_empty());
+    assert!(!in_container(&all.replace(&most.to_string(), &i32::MIN.to_string())).is_empty());
+}
+
+#[test]
+fn handlers() {
+    let get =
+        |fields: &str| in_container(&format!(r#""readinessProbe":{{"httpGet":{{{fields}}}}}"#));
+    let rows: [(&str, &str, &[&str]); 14] = [
+        ("fine", r#""port":80,"path":"healthz?a b""#, &[]),
+        (
+            "name",
+            r#""port":"web""#,
+            &[
+                r#"WARN unknown-port-name readinessProbe.httpGet.port: no port of the container is named web: strconv.Atoi: parsing "web": invalid syntax"#,
+            ],
+        ),
+        (
+            "loopback",
+            r#""port":80,"host":"127.0.0.2""#,
+            &[
+                "WARN host-is-the-node readinessProbe.httpGet.host: 127.0.0.2 is the node, not the pod",
+            ],
+        ),
+        (
+            "loopback of IPv6",
+            r#""port":80,"host":"::1""#,
+            &["WARN host-is-the-node readinessProbe.httpGet.host: ::1 is the node, not the pod"],
+        ),
+        (
+            "other host",
+            r#""port":80,"host":"example.com""#,
+            &[
+                "INFO other-host readinessProbe.httpGet.host: example.com is asked instead of the pod's IP",
+            ],
+        ),
+        (
+            "broken host",
+            r#""port":80,"host":"a b""#,
+            &[
+                r#"WARN no-request readinessProbe.httpGet: no request can be made: parse "http://a%20b:80/": invalid URL escape "%20""#,
+                "INFO other-host readinessProbe.httpGet.host: a b is asked instead of the pod's IP",
+            ],
+        ),
+        (
+            "HTTPS",
+            r#""port":80,"scheme":"HTTPS""#,
+            &[
+                "INFO https-not-verified readinessProbe.httpGet.scheme: the certificate is not checked: neither its name, nor its dates, nor who signed it",
+            ],
+        ),
+        (
+            "headers",
+            r#""port":80,"httpHeaders":[{"name":"accept","value":""},{"name":"Host","value":"a"},{"name":"host","value":"b"},{"name":"Trailer","value":"x"}]"#,
+            &[
+                "WARN header-not-sent readinessProbe.httpGet.httpHeaders[2]: only the first host is sent",
+                "WARN header-not-sent readinessProbe.httpGet.httpHeaders[3]: Trailer is not sent",
+                "INFO no-accept-header readinessProbe.httpGet.httpHeaders[0]: no header Accept is sent, further values neither",
+            ],
+        ),
+        (
+            "header that cannot be sent",
+            r#""port":80,"httpHeaders":[{"name":"X","value":"a\n"}]"#,
+            &[
+                r#"WARN request-refused readinessProbe.httpGet: every probe fails: net/http: invalid header field value for "X""#,
+            ],
+        ),
+        ("withheld header", r#""port":80,"httpHeaders":[{"name":"X","valueWithheld":true}]"#, &[]),
+        (
+            "opaque",
+            r#""port":80,"path":"a:b""#,
+            &[
+                "WARN request-refused readinessProbe.httpGet: every probe fails: http: no Host in request URL",
+            ],
+        ),
+        (
+            "fragment",
+            r#""port":80,"path":"/a#b""#,
+            &["INFO path-rewritten readinessProbe.httpGet.path: /a is asked for"],
+        ),
+        (
+            "no reference",
+            r#""port":80,"path":"/%?a""#,
+            &["INFO path-rewritten readinessProbe.httpGet.path: /%25%3Fa is asked for"],
+        ),
+        (
+            "other host in the path",
+            r#""port":80,"path":"//a/b""#,
+            &["INFO path-rewritten readinessProbe.httpGet.path: /b is asked for"],
+        ),
+    ];
+    for (name, fields, expected) in rows {
+        assert_eq!(get(fields), expected, "{name}");
+    }
+}
+
+#[test]
+fn handlers_beside_others() {
+    let both = |liveness: &str, readiness: &str| {
+        in_container(&format!(
+            r#""livenessProbe":{{"tcpSocket":{{"port":1}},{liveness}}},"readinessProbe":{{"tcpSocket":{{"port":1}},{readiness}}}"#
+        ))
+    };
+    assert_eq!(
+        both(FINE, FINE),
+        [
+            "WARN same-handler livenessProbe: asks the same as the readiness probe; about 90 s of failures kill the container, about 90 s keep requests away"
+        ]
+    );
+    assert_eq!(
+        both(FINE, r#""failureThreshold":3"#),
+        [
+            "INFO same-handler livenessProbe: asks the same as the readiness probe; about 90 s of failures kill the container, about 30 s keep requests away"
+        ]
+    );
+    let ports = r#""ports":[{"name":"web","containerPort":8080}]"#;
+    assert_eq!(
+        in_container(&format!(r#"{ports},"readinessProbe":{{"tcpSocket":{{"port":"web"}}}}"#)),
+        [""; 0]
+    );
+    assert_eq!(
+        in_container(&format!(r#"{ports},"readinessProbe":{{"grpc":{{"port":8081}}}}"#)),
+        [
+            "INFO undeclared-port readinessProbe.grpc.port: the container lists ports, and 8081 is none of them",
+            "INFO grpc-plaintext readinessProbe.grpc: the kubelet speaks gRPC without TLS only",
+        ]
+    );
+    let on_node = |host: &str| {
+        found(&format!(
+            r#"{{"hostNetwork":true,"containers":[{{"name":"c","readinessProbe":{{"tcpSocket":{{"port":1,"host":"{host}"}}}}}}]}}"#
+        ))
+    };
+    assert_eq!(on_node("localhost"), [""; 0]);
+    assert_eq!(
+        on_node(""),
+        [
+            "INFO host-network readinessProbe.tcpSocket: the pod has the node's network: the port is one of the node's"
+        ]
+    );
+}
+
+#[test]
+fn variables() {
+    let command = |text: &str| {
+        in_container(&format!(
+            r#""env":[{{"name":"A","value":"1"}},{{"name":"B","valueFrom":{{"fieldRef":{{}}}}}}],
+               "readinessProbe":{{"timeoutSeconds":2,"exec":{{"command":["x","{text}"]}}}}"#
+        ))
+    };
+    let unknown = |name: &str| {
+        format!(
+            "WARN unknown-variable readinessProbe.exec.command[1]: $({name}) is passed on as it is: the container lists no such variable"
+        )
+    };
+    for (name, text, expected) in [
+        ("known", "$(A)", vec![]),
+        ("escaped", "$$(C)$$", vec![]),
+        ("of a shell", "$C ${C} $", vec![]),
+        ("not closed", "$(C", vec![]),
+        ("unknown", "a$(C)b", vec![unknown("C")]),
+        ("dollar after an escape", "$$$(C)", vec![unknown("C")]),
+        ("nested", "$($(A))", vec![unknown("$(A")]),
+        (
+            "from elsewhere",
+            "$(B)",
+            vec!["WARN variable-from-elsewhere readinessProbe.exec.command[1]: $(B) becomes an empty text: its value comes from elsewhere".to_owned()],
+        ),
+    ] {
+        assert_eq!(command(text), expected, "{name}");
+    }
+}
+
+#[test]
+fn sidecars_are_looked_at_other_init_containers_are_not() {
+    let pod: Pod = serde_json::from_str(
+        r#"{"spec":{"initContainers":[
+            {"livenessProbe":{"tcpSocket":{"port":1}}},
+            {"restartPolicy":"Always","livenessProbe":{"tcpSocket":{"port":1},"periodSeconds":5}}]}}"#,
+    )
+    .unwrap();
+    let lint = ProbeLint::of([&pod, &Pod::default()]);
+    let fields: Vec<_> = lint.items.iter().map(|finding| finding.field.as_str()).collect();
+    assert_eq!(fields, ["spec.initContainers[1].livenessProbe"]);
+    assert!(lint.has_warnings());
+    assert_eq!(lint.summary["WARN"], 1);
+    assert_eq!(lint.summary["INFO"], 0);
+}
+
+#[test]
+fn the_value_has_a_shape_to_count_on() {
+    let pod: Pod = serde_json::from_str(
+        r#"{"metadata":{"namespace":"n","name":"p"},
+            "spec":{"containers":[{"name":"c","readinessProbe":{"grpc":{"port":1}}}]}}"#,
+    )
+    .unwrap();
+    let value = serde_json::to_value(ProbeLint::of([&pod])).unwrap();
+    let expected = serde_json::json!({
+        "apiVersion": "kq/v1",
+        "kind": "ProbeLint",
+        "summary": {"WARN": 0, "INFO": 1},
+        "items": [{
+            "id": "grpc-plaintext",
+            "severity": "INFO",
+            "pod": "n/p",
+            "container": "c",
+            "field": "spec.containers[0].readinessProbe.grpc",
+            "found": "the kubelet speaks gRPC without TLS only",
+            "why": "a server that wants TLS on this port never answers",
+            "advice": "serve the health service on a port without TLS, or use an exec probe",
+        }],
+    });
+    assert_eq!(value, expected);
+}

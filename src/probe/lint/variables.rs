@@ -1,0 +1,58 @@
+//! What the commands of exec probes name: only variables that the container itself lists with a value
+//! (`ExpandContainerCommandOnlyStatic`, `pkg/kubelet/container/helpers.go`).
+
+use super::{Finding, Probed};
+
+pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (_, path, probe) in probed.probes() {
+        let command = probe.exec.iter().flat_map(|exec| &exec.command).enumerate();
+        for (at, name) in command.flat_map(|(at, text)| names(text).map(move |name| (at, name))) {
+            let field = format!("{path}.exec.command[{at}]");
+            // The last of several of a name counts.
+            let variable = probed.container.env.iter().rfind(|variable| variable.name == name);
+            findings.extend(match variable {
+                None => Some(
+                    Finding::warn(
+                        "unknown-variable",
+                        field,
+                        format!("$({name}) is passed on as it is: the container lists no such variable"),
+                    )
+                    .because("the kubelet knows only what stands in env, nothing of envFrom or of the image")
+                    .advise(format!("let a shell in the container read it: sh -c '... \"${name}\"'")),
+                ),
+                Some(variable) if variable.value_from.is_some() => Some(
+                    Finding::warn(
+                        "variable-from-elsewhere",
+                        field,
+                        format!("$({name}) becomes an empty text: its value comes from elsewhere"),
+                    )
+                    .because("for probes, the kubelet does not look up what valueFrom points to")
+                    .advise(format!("let a shell in the container read it: sh -c '... \"${name}\"'")),
+                ),
+                Some(_) => None,
+            });
+        }
+    }
+    findings
+}
+
+/// Returns the names between `$(` and `)`; `$$` stands for a dollar that begins nothing.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let (_, after) = rest.split_once('$')?;
+            match after.strip_prefix('(') {
+                Some(inner) => match inner.split_once(')') {
+                    Some((name, after)) => {
+                        rest = after;
+                        return Some(name);
+                    }
+                    None => rest = inner,
+                },
+                None => rest = after.strip_prefix('$').unwrap_or(after),
+            }
+        }
+    })
+}
