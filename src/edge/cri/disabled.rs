@@ -1,7 +1,8 @@
 //! What is left without the feature `cri`: an error that says so.
 
-use super::{CriError, RuntimeWants};
+use super::{ContainerDetails, CriError, RuntimeWants, SandboxStatus};
 use crate::facts::runtime::{ContainerState, Image, RuntimeFacts};
+use crate::probe::{ExecReply, ExecRequest};
 use std::convert::Infallible;
 use std::path::Path;
 use std::time::Duration;
@@ -79,6 +80,24 @@ impl CriSession {
     /// # Errors
     ///
     /// None.
+    pub fn container_details(&self, _id: &str) -> Result<Option<ContainerDetails>, String> {
+        match self.0 {}
+    }
+
+    /// Cannot be called: there is no such value.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn sandbox_status(&self, _id: &str) -> Result<Option<SandboxStatus>, String> {
+        match self.0 {}
+    }
+
+    /// Cannot be called: there is no such value.
+    ///
+    /// # Errors
+    ///
+    /// None.
     pub fn stop_container(&self, _id: &str, _grace_seconds: u32) -> Result<(), String> {
         match self.0 {}
     }
@@ -107,6 +126,31 @@ impl CriSession {
     ///
     /// None.
     pub fn remove_sandbox(&self, _id: &str) -> Result<(), String> {
+        match self.0 {}
+    }
+}
+
+/// A runtime that runs commands: without the feature there is none.
+#[derive(Clone, Debug)]
+pub struct ExecRuntime(Infallible);
+
+impl ExecRuntime {
+    /// Says that kq was built without it.
+    ///
+    /// # Errors
+    ///
+    /// Always: [`CriError::NotBuilt`].
+    pub async fn connect(endpoint: &str, _host_root: &Path) -> Result<Self, CriError> {
+        Err(CriError::NotBuilt { endpoint: endpoint.to_owned() })
+    }
+
+    /// Cannot be called: there is no such value.
+    pub fn connect_took(&self) -> Duration {
+        match self.0 {}
+    }
+
+    /// Cannot be called: there is no such value.
+    pub async fn exec_sync(&self, _request: &ExecRequest, _runtime_timeout: Duration) -> ExecReply {
         match self.0 {}
     }
 }

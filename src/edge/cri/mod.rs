@@ -1,20 +1,22 @@
 //! The container runtime over the Container Runtime Interface, on its unix socket.
 //!
 //! [`read_runtime`] asks for facts, [`CriSession`] removes what is not needed any more; both block.
-//! `connect` and `v1` are for code that is asynchronous already. With the feature `cri` off, the first
-//! two say that kq was built without.
+//! [`ExecRuntime`], `connect` and `v1` are for code that is asynchronous already. With the feature `cri`
+//! off, the first three say that kq was built without.
 //! What each field of the answers means is in `api.proto` of `k8s.io/cri-api`.
 
+mod details;
 mod error;
 mod wants;
 
+pub use details::{ContainerDetails, SandboxStatus};
 pub use error::CriError;
 pub use wants::{RuntimeWants, StatusWants};
 
 #[cfg(not(feature = "cri"))]
 mod disabled;
 #[cfg(not(feature = "cri"))]
-pub use disabled::{CriSession, read_runtime};
+pub use disabled::{CriSession, ExecRuntime, read_runtime};
 
 #[cfg(feature = "cri")]
 mod beneath;
@@ -24,6 +26,8 @@ mod connect;
 mod convert;
 #[cfg(feature = "cri")]
 mod decode;
+#[cfg(feature = "cri")]
+mod exec;
 #[cfg(feature = "cri")]
 mod info;
 #[cfg(feature = "cri")]
@@ -37,9 +41,13 @@ mod session;
 #[cfg(feature = "cri")]
 mod statuses;
 #[cfg(feature = "cri")]
+mod verbose;
+#[cfg(feature = "cri")]
 pub use connect::{MAX_MESSAGE_BYTES, connect};
 #[cfg(feature = "cri")]
 pub use decode::{Answered, decode_answer};
+#[cfg(feature = "cri")]
+pub use exec::ExecRuntime;
 #[cfg(feature = "cri")]
 pub use read::read_runtime;
 #[cfg(feature = "cri")]

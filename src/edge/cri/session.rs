@@ -3,7 +3,7 @@
 use super::connect::{connect, image_client, runtime_client, socket_path};
 use super::read::{Time, read_runtime};
 use super::reason::{chain, status_reason};
-use super::{CriError, RuntimeWants, convert, v1};
+use super::{ContainerDetails, CriError, RuntimeWants, SandboxStatus, convert, v1, verbose};
 use crate::facts::runtime::{ContainerState, Image, RuntimeFacts};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -102,6 +102,56 @@ impl CriSession {
                 Ok(Some(convert::container_state(status.state)))
             }
             Ok(v1::ContainerStatusResponse { status: None, .. }) => {
+                Err(convert::NO_STATUS.to_owned())
+            }
+            Err(Refused::NotFound) => Ok(None),
+            Err(Refused::Otherwise(reason)) => Err(reason),
+        }
+    }
+
+    /// Returns what a container does now, since when, and in which process; `None`: there is none of that id.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what the runtime answered, or why it did not.
+    pub fn container_details(&self, id: &str) -> Result<Option<ContainerDetails>, String> {
+        let request = v1::ContainerStatusRequest { container_id: id.to_owned(), verbose: true };
+        let said = self.call(Duration::ZERO, async |channel| {
+            runtime_client(&channel).container_status(request).await
+        });
+        match said {
+            Ok(v1::ContainerStatusResponse { status: Some(status), info }) if status.id == id => {
+                Ok(Some(verbose::container(&status, &info)))
+            }
+            Ok(v1::ContainerStatusResponse { status: Some(status), .. }) => {
+                Err(format!("answered the status of another container, {:?}", status.id))
+            }
+            Ok(v1::ContainerStatusResponse { status: None, .. }) => {
+                Err(convert::NO_STATUS.to_owned())
+            }
+            Err(Refused::NotFound) => Ok(None),
+            Err(Refused::Otherwise(reason)) => Err(reason),
+        }
+    }
+
+    /// Returns a sandbox's addresses, process and network; `None`: there is none of that id.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what the runtime answered, or why it did not.
+    pub fn sandbox_status(&self, id: &str) -> Result<Option<SandboxStatus>, String> {
+        let request = v1::PodSandboxStatusRequest { pod_sandbox_id: id.to_owned(), verbose: true };
+        let said = self.call(Duration::ZERO, async |channel| {
+            runtime_client(&channel).pod_sandbox_status(request).await
+        });
+        match said {
+            Ok(v1::PodSandboxStatusResponse { status: Some(status), info }) if status.id == id => {
+                Ok(Some(verbose::sandbox(status, &info)))
+            }
+            Ok(v1::PodSandboxStatusResponse { status: Some(status), .. }) => {
+                Err(format!("answered the status of another sandbox, {:?}", status.id))
+            }
+            Ok(v1::PodSandboxStatusResponse { status: None, .. }) => {
                 Err(convert::NO_STATUS.to_owned())
             }
             Err(Refused::NotFound) => Ok(None),

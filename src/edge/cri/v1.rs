@@ -509,6 +509,51 @@ pub struct ListContainersResponse {
     pub containers: ::prost::alloc::vec::Vec<Container>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PodSandboxStatusRequest {
+    #[prost(string, tag = "1")]
+    pub pod_sandbox_id: ::prost::alloc::string::String,
+    #[prost(bool, tag = "2")]
+    pub verbose: bool,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PodSandboxStatusResponse {
+    #[prost(message, optional, tag = "1")]
+    pub status: ::core::option::Option<PodSandboxStatus>,
+    /// Each runtime has its own keys; the values are JSON. containerd has the process's id and the
+    /// paths of the namespaces there.
+    #[prost(btree_map = "string, string", tag = "2")]
+    pub info: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PodSandboxStatus {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "2")]
+    pub metadata: ::core::option::Option<PodSandboxMetadata>,
+    #[prost(enumeration = "PodSandboxState", tag = "3")]
+    pub state: i32,
+    #[prost(int64, tag = "4")]
+    pub created_at: i64,
+    #[prost(message, optional, tag = "5")]
+    pub network: ::core::option::Option<PodSandboxNetworkStatus>,
+}
+/// Empty for a pod that has the node's network.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PodSandboxNetworkStatus {
+    #[prost(string, tag = "1")]
+    pub ip: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub additional_ips: ::prost::alloc::vec::Vec<PodIp>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PodIp {
+    #[prost(string, tag = "1")]
+    pub ip: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ContainerStatusRequest {
     #[prost(string, tag = "1")]
     pub container_id: ::prost::alloc::string::String,
@@ -1086,6 +1131,32 @@ pub mod runtime_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        pub async fn pod_sandbox_status(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PodSandboxStatusRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PodSandboxStatusResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/runtime.v1.RuntimeService/PodSandboxStatus",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("runtime.v1.RuntimeService", "PodSandboxStatus"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         pub async fn list_pod_sandbox(
             &mut self,
             request: impl tonic::IntoRequest<super::ListPodSandboxRequest>,
@@ -1395,6 +1466,15 @@ pub mod runtime_service_server {
             request: tonic::Request<super::RemovePodSandboxRequest>,
         ) -> std::result::Result<
             tonic::Response<super::RemovePodSandboxResponse>,
+            tonic::Status,
+        > {
+            Err(tonic::Status::unimplemented("Not yet implemented"))
+        }
+        async fn pod_sandbox_status(
+            &self,
+            request: tonic::Request<super::PodSandboxStatusRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::PodSandboxStatusResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -1824,6 +1904,52 @@ pub mod runtime_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RemovePodSandboxSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/runtime.v1.RuntimeService/PodSandboxStatus" => {
+                    #[allow(non_camel_case_types)]
+                    struct PodSandboxStatusSvc<T: RuntimeService>(pub Arc<T>);
+                    impl<
+                        T: RuntimeService,
+                    > tonic::server::UnaryService<super::PodSandboxStatusRequest>
+                    for PodSandboxStatusSvc<T> {
+                        type Response = super::PodSandboxStatusResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::PodSandboxStatusRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as RuntimeService>::pod_sandbox_status(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = PodSandboxStatusSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

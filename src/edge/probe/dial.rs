@@ -16,6 +16,7 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// How long closing a connection waits for the other side (`ProbeDialer`).
@@ -326,10 +327,10 @@ fn scope_of(socket: &TcpSocket, zone: &str) -> u32 {
 }
 
 /// Closes a connection beside the work of the runtime: with the time to linger, the kernel may keep the
-/// thread that closes it until the other side has answered.
+/// thread that closes it until the other side has answered. Where there is no runtime any more, it waits.
 pub fn close(stream: TcpStream) {
-    if let Ok(stream) = stream.into_std() {
-        tokio::task::spawn_blocking(move || drop(stream));
+    if let (Ok(stream), Ok(runtime)) = (stream.into_std(), Handle::try_current()) {
+        runtime.spawn_blocking(move || drop(stream));
     }
 }
 
@@ -390,6 +391,13 @@ mod tests {
                 close(stream);
             });
         }
+    }
+
+    #[test]
+    fn connections_outlive_their_runtime() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().unwrap().to_string();
+        close(run(dial(&address)).expect("somebody listens").stream);
     }
 
     #[test]

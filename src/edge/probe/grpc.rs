@@ -4,7 +4,7 @@
 //! of grpc-go (`clientconn.go`, `internal/backoff`), up to the deadline, which the call shares. A message
 //! is at most 4 MiB and a block of headers 16 MiB, as for grpc-go.
 
-use super::dial::{DialError, dial};
+use super::dial::dial;
 use super::scanned::{Scanned, Seen, seen_now};
 use super::watch::Stopwatch;
 use crate::probe::{
@@ -73,6 +73,26 @@ struct Open {
     seen: Arc<Mutex<Seen>>,
 }
 
+/// Why a try to connect came to nothing.
+struct NotOpen {
+    cause: Cause,
+    /// In the words of grpc-go.
+    problem: String,
+}
+
+impl NotOpen {
+    /// Returns why there is no settings frame, by what was seen instead.
+    fn no_settings(seen: &Mutex<Seen>) -> Self {
+        let seen = seen_now(seen);
+        let problem = match (&seen.end, seen.frames.too_large) {
+            (_, true) => "error reading server preface: http2: frame too large".to_owned(),
+            (Some(end), _) => format!("error reading server preface: {end}"),
+            (None, _) => "initial http2 frame from server is not a settings frame".to_owned(),
+        };
+        Self { cause: Cause::Protocol, problem }
+    }
+}
+
 /// Tries to connect until the deadline; an error is why the last try came to nothing.
 async fn open_until(
     target: &GrpcTarget,
@@ -86,7 +106,7 @@ async fn open_until(
         let until = deadline.min(begin + CONNECT_TIME.max(jittered));
         let cause = match timeout_at(until, open(&target.address, watch)).await {
             Ok(Ok(open)) => return Ok(open),
-            Ok(Err(cause)) => cause,
+            Ok(Err(not_open)) => not_open.cause,
             Err(_) => Cause::Timeout,
         };
         let again = Instant::now() + jittered;
@@ -107,9 +127,12 @@ fn chance() -> f64 {
 }
 
 /// Connects, and waits for the settings of the server.
-async fn open(address: &str, watch: &mut Stopwatch) -> Result<Open, Cause> {
+async fn open(address: &str, watch: &mut Stopwatch) -> Result<Open, NotOpen> {
     watch.enter(Phase::Connect);
-    let dialed = dial(address).await.map_err(|error: DialError| error.cause())?;
+    let dialed = dial(address).await.map_err(|error| NotOpen {
+        cause: error.cause(),
+        problem: format!("transport: Error while dialing: {error}"),
+    })?;
     watch.enter(Phase::Settings);
     let (stream, seen) = Scanned::new(dialed.stream);
     let (sender, mut connection) = Builder::new()
@@ -119,13 +142,14 @@ async fn open(address: &str, watch: &mut Stopwatch) -> Result<Open, Cause> {
         .enable_push(false)
         .handshake(stream)
         .await
-        .map_err(|_| Cause::Protocol)?;
+        .map_err(|_| NotOpen::no_settings(&seen))?;
     poll_fn(|context| {
         let ended = pin!(&mut connection).poll(context).is_ready();
-        match seen_now(&seen).frames.preface {
+        let preface = seen_now(&seen).frames.preface;
+        match preface {
             Preface::Settings => Poll::Ready(Ok(())),
-            Preface::Other => Poll::Ready(Err(Cause::Protocol)),
-            Preface::Awaited if ended => Poll::Ready(Err(Cause::Protocol)),
+            Preface::Other => Poll::Ready(Err(NotOpen::no_settings(&seen))),
+            Preface::Awaited if ended => Poll::Ready(Err(NotOpen::no_settings(&seen))),
             Preface::Awaited => Poll::Pending,
         }
     })
@@ -161,11 +185,9 @@ async fn ask(
             return Err(refused);
         }
         if is_draining {
-            let cause = |cause| {
-                let status = CallFailure::draining().status;
-                CallFailure { status, cause }
-            };
-            open_now = open(&target.address, watch).await.map_err(cause)?;
+            open_now = open(&target.address, watch).await.map_err(|not_open| {
+                CallFailure::not_connected(&not_open.problem, not_open.cause)
+            })?;
         }
     }
 }
@@ -304,8 +326,12 @@ fn ended(error: &h2::Error, stream: u32, seen: &Mutex<Seen>) -> Ended {
     if frames.go_away.as_ref().is_some_and(|said| said.last_stream < stream) {
         return Ended::Refused(CallFailure::draining());
     }
-    let failure = if error.is_library() && error.is_reset() {
-        stream_problem(error, stream, &seen)
+    let failure = if error.is_library() && error.reason() == Some(Reason::FLOW_CONTROL_ERROR) {
+        // grpc-go counts for each stream, and says as well how much came.
+        let text = format!("received data exceeding the limit {WINDOW_BYTES} bytes");
+        CallFailure::own(GrpcCode::Internal, text)
+    } else if error.is_library() && error.is_reset() {
+        stream_problem(stream, &seen)
     } else {
         CallFailure::disconnected(&connection_problem(error, &seen), frames)
     };
@@ -313,11 +339,7 @@ fn ended(error: &h2::Error, stream: u32, seen: &Mutex<Seen>) -> Ended {
 }
 
 /// Returns what grpc-go says of a stream that breaks the rules.
-fn stream_problem(error: &h2::Error, stream: u32, seen: &Seen) -> CallFailure {
-    let code = match error.reason() {
-        Some(Reason::FLOW_CONTROL_ERROR) => GrpcCode::ResourceExhausted,
-        _ => GrpcCode::Internal,
-    };
+fn stream_problem(stream: u32, seen: &Seen) -> CallFailure {
     let text = if seen.frames.headers_again == Some(stream) {
         "a HEADERS frame cannot appear in the middle of a stream"
     } else if seen.frames.header_bytes > u64::from(MAX_HEADER_BYTES) {
@@ -325,7 +347,7 @@ fn stream_problem(error: &h2::Error, stream: u32, seen: &Seen) -> CallFailure {
     } else {
         "received invalid frame"
     };
-    CallFailure::own(code, text)
+    CallFailure::own(GrpcCode::Internal, text)
 }
 
 /// Returns what grpc-go's reader says of a connection that ended.

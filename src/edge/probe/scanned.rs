@@ -24,13 +24,19 @@ pub(super) struct Seen {
 pub(super) struct Scanned {
     /// There until it is dropped.
     stream: Option<TcpStream>,
+    /// Both ends, which the kernel does not tell any more of a connection that was reset.
+    ends: String,
     seen: Arc<Mutex<Seen>>,
 }
 
 impl Scanned {
     pub(super) fn new(stream: TcpStream) -> (Self, Arc<Mutex<Seen>>) {
         let seen = Arc::new(Mutex::new(Seen::default()));
-        (Self { stream: Some(stream), seen: Arc::clone(&seen) }, seen)
+        let ends = match (stream.local_addr(), stream.peer_addr()) {
+            (Ok(local), Ok(peer)) => format!(" {local}->{peer}"),
+            _ => String::new(),
+        };
+        (Self { stream: Some(stream), ends, seen: Arc::clone(&seen) }, seen)
     }
 
     fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
@@ -42,15 +48,6 @@ impl Scanned {
 pub(super) fn seen_now(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
     // Nothing that holds the lock can panic half-way.
     seen.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns an error of reading as Go's `net` shows it.
-fn read_problem(stream: &TcpStream, error: &io::Error) -> String {
-    let problem = errno_text(error);
-    match (stream.local_addr(), stream.peer_addr()) {
-        (Ok(local), Ok(peer)) => format!("read tcp {local}->{peer}: read: {problem}"),
-        _ => format!("read tcp: read: {problem}"),
-    }
 }
 
 impl AsyncRead for Scanned {
@@ -69,7 +66,7 @@ impl AsyncRead for Scanned {
                 _ => seen.end = Some(seen.frames.text_at_end().to_owned()),
             },
             Err(error) => {
-                seen.end = self.stream.as_ref().map(|stream| read_problem(stream, error));
+                seen.end = Some(format!("read tcp{}: read: {}", self.ends, errno_text(error)));
             }
         }
         drop(seen);

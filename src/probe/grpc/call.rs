@@ -66,6 +66,12 @@ impl CallFailure {
         Self::own(GrpcCode::Unavailable, "the connection is draining")
     }
 
+    /// The connection ended before the call began, and there is no other.
+    pub fn not_connected(problem: &str, cause: Cause) -> Self {
+        let text = format!("connection error: desc = {}", quote(problem));
+        Self { status: GrpcStatus::of(GrpcCode::Unavailable, text), cause }
+    }
+
     /// The connection ended before the call did; the text is why.
     pub fn disconnected(problem: &str, seen: &FrameScan) -> Self {
         let problem = format!("error reading from server: {problem}");

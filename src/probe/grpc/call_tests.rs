@@ -5,7 +5,7 @@ type Field = (&'static str, &'static str);
 const GRPC: Field = ("content-type", "application/grpc");
 
 fn fields(fields: &[Field]) -> impl Iterator<Item = (&'static str, &'static [u8])> {
-    fields.to_vec().into_iter().map(|(name, value)| (name, value.as_bytes()))
+    fields.iter().copied().map(|(name, value)| (name, value.as_bytes()))
 }
 
 fn shown(outcome: Option<Outcome>) -> String {
@@ -119,7 +119,8 @@ fn messages_are_judged_as_grpc_go_does() {
     let ok: &[Field] = &[("grpc-status", "0")];
     let serving = [0, 0, 0, 0, 2, 8, 1];
     let twice = [serving, serving].concat();
-    let rows: [(&str, &str, &[u8], &[Field], &str); 14] = [
+    type Row<'r> = (&'static str, &'static str, &'r [u8], &'r [Field], &'static str);
+    let rows: [Row<'_>; 14] = [
         ("serving", "", &serving, ok, "answered 1"),
         ("empty message", "", &[0; 5], ok, "answered 0"),
         ("with an encoding", "gzip", &serving, ok, "answered 1"),
@@ -186,8 +187,8 @@ fn messages_are_judged_as_grpc_go_does() {
     for (name, encoding, data, trailers, expected) in rows {
         for size in [1, 3, 100] {
             let mut call = Call::default();
-            let headers = fields(&[GRPC]).chain([("grpc-encoding", encoding.as_bytes())]);
-            assert_eq!(call.headers(200, headers, false), None, "{name}");
+            let headers = [GRPC, ("grpc-encoding", encoding)];
+            assert_eq!(call.headers(200, fields(&headers), false), None, "{name}");
             let ended = data.chunks(size).find_map(|part| call.data(part));
             let got = ended.unwrap_or_else(|| call.trailers(fields(trailers)));
             assert_eq!(shown(Some(got)), expected, "{name} by {size}");
@@ -233,9 +234,34 @@ fn ends_of_streams_and_connections_are_told_apart() {
             CallFailure::disconnected("EOF", &speaking),
             "Unavailable desc = closing transport due to: connection error: desc = \"error reading from server: EOF\", received prior goaway: code: ENHANCE_YOUR_CALM, debug data: \"h\\\"\"",
         ),
+        (
+            CallFailure::not_connected("transport: x", Cause::Connect),
+            "Unavailable desc = connection error: desc = \"transport: x\"",
+        ),
         (CallFailure::draining(), "Unavailable desc = the connection is draining"),
         (CallFailure::too_late(), "DeadlineExceeded desc = context deadline exceeded"),
     ] {
         assert_eq!(shown(Some(Err(failure))), expected);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_bytes_are_too_odd(parts: Vec<Vec<u8>>, is_preface: bool) {
+        let mut scan = FrameScan::default();
+        if is_preface {
+            scan.read(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+        }
+        let mut call = Call::default();
+        for part in &parts {
+            scan.read(part);
+            let _ = decode_response(part);
+            let _ = decode_message(part);
+            let _ = read_code(part);
+            if call.data(part).is_some() {
+                break;
+            }
+        }
+        let _ = CallFailure::disconnected(scan.text_at_end(), &scan);
     }
 }

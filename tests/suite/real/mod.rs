@@ -30,6 +30,8 @@ mod live;
 mod node;
 /// Pods that run.
 mod pods;
+/// Probes of containers that run.
+mod probes;
 /// The runtime over its socket, one call after the other.
 mod runtime;
 /// The same tests on the unified hierarchy.

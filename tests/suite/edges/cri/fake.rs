@@ -8,14 +8,15 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use kq::edge::cri::v1::image_service_server::{ImageService, ImageServiceServer};
 use kq::edge::cri::v1::runtime_service_server::{RuntimeService, RuntimeServiceServer};
 use kq::edge::cri::v1::{
-    ContainerStatusRequest, ContainerStatusResponse, ImageFsInfoRequest, ImageFsInfoResponse,
-    ImageStatusRequest, ImageStatusResponse, ListContainerStatsRequest, ListContainerStatsResponse,
-    ListContainersRequest, ListContainersResponse, ListImagesRequest, ListImagesResponse,
-    ListPodSandboxRequest, ListPodSandboxResponse, RemoveContainerRequest, RemoveContainerResponse,
-    RemoveImageRequest, RemoveImageResponse, RemovePodSandboxRequest, RemovePodSandboxResponse,
-    RuntimeConfigRequest, RuntimeConfigResponse, StatusRequest, StatusResponse,
-    StopContainerRequest, StopContainerResponse, StopPodSandboxRequest, StopPodSandboxResponse,
-    VersionRequest, VersionResponse,
+    ContainerStatusRequest, ContainerStatusResponse, ExecSyncRequest, ExecSyncResponse,
+    ImageFsInfoRequest, ImageFsInfoResponse, ImageStatusRequest, ImageStatusResponse,
+    ListContainerStatsRequest, ListContainerStatsResponse, ListContainersRequest,
+    ListContainersResponse, ListImagesRequest, ListImagesResponse, ListPodSandboxRequest,
+    ListPodSandboxResponse, RemoveContainerRequest, RemoveContainerResponse, RemoveImageRequest,
+    RemoveImageResponse, RemovePodSandboxRequest, RemovePodSandboxResponse, RuntimeConfigRequest,
+    RuntimeConfigResponse, StatusRequest, StatusResponse, StopContainerRequest,
+    StopContainerResponse, StopPodSandboxRequest, StopPodSandboxResponse, VersionRequest,
+    VersionResponse,
 };
 use std::collections::BTreeMap;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -40,6 +41,8 @@ pub struct Answers {
     pub version: Option<(&'static str, &'static str)>,
     /// By the id of the container; others are not found.
     pub statuses: BTreeMap<String, ContainerStatusResponse>,
+    /// By the id of the container; others are not found.
+    pub execs: BTreeMap<String, ExecSyncResponse>,
     /// What a call is refused with, by method and id: `RemoveImage sha256:a`. A call that is cancelled
     /// is never answered.
     pub refusals: BTreeMap<String, Status>,
@@ -127,6 +130,14 @@ impl RuntimeService for Answers {
         _: Request<ListContainerStatsRequest>,
     ) -> Answer<ListContainerStatsResponse> {
         answer(&self.stats)
+    }
+
+    async fn exec_sync(&self, request: Request<ExecSyncRequest>) -> Answer<ExecSyncResponse> {
+        let request = request.into_inner();
+        let id = request.container_id;
+        self.take(format!("ExecSync {id} {:?} {}", request.cmd, request.timeout)).await?;
+        let known = self.execs.get(&id).cloned();
+        known.map(Response::new).ok_or_else(|| Status::not_found(format!("no container {id:?}")))
     }
 
     async fn container_status(

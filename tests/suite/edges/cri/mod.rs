@@ -6,6 +6,9 @@ mod containerd;
 /// Without the feature there is an error that says so.
 #[cfg(not(feature = "cri"))]
 mod disabled;
+/// Commands of probes: what is asked, what is too large, what never ends.
+#[cfg(feature = "cri")]
+mod exec;
 /// Runtimes that are made up, on real sockets.
 #[cfg(feature = "cri")]
 pub mod fake;

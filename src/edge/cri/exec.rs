@@ -1,0 +1,140 @@
+//! Commands in containers, many at a time over one connection (`ExecSync` of the kubelet's CRI client,
+//! `staging/src/k8s.io/cri-client/pkg/remote_runtime.go`).
+
+use super::connect::connect;
+use super::reason::chain;
+use super::{CriError, v1};
+use crate::probe::{ExecReply, ExecRequest, GrpcCode, GrpcStatus, MAX_RUNTIME_MESSAGE_BYTES};
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+use v1::runtime_service_client::RuntimeServiceClient;
+
+/// A runtime that runs commands; to clone it is to share its connection, which is made again where it
+/// has ended.
+#[derive(Clone, Debug)]
+pub struct ExecRuntime {
+    channel: Channel,
+    connect_took: Duration,
+}
+
+impl ExecRuntime {
+    /// Connects to the socket of a runtime: `unix:///PATH` or `/PATH`, beneath the node's root.
+    ///
+    /// It waits as long as it takes; the caller sets the time.
+    ///
+    /// # Errors
+    ///
+    /// Fails for an endpoint that is no unix socket, and when nobody listens there.
+    pub async fn connect(endpoint: &str, host_root: &Path) -> Result<Self, CriError> {
+        let begin = Instant::now();
+        let channel = connect(endpoint, host_root).await?;
+        Ok(Self { channel, connect_took: begin.elapsed() })
+    }
+
+    /// Returns how long connecting took.
+    pub fn connect_took(&self) -> Duration {
+        self.connect_took
+    }
+
+    /// Runs a command and waits for its end.
+    ///
+    /// The runtime ends it after the timeout of the request, and is itself waited for that much longer
+    /// (`runtimeRequestTimeout`, 2 minutes by default); without a timeout for ever.
+    pub async fn exec_sync(&self, request: &ExecRequest, runtime_timeout: Duration) -> ExecReply {
+        let message = v1::ExecSyncRequest {
+            container_id: request.container_id.clone(),
+            cmd: request.command.clone(),
+            timeout: i64::from(request.timeout_seconds),
+        };
+        let mut client = RuntimeServiceClient::new(self.channel.clone())
+            .max_decoding_message_size(MAX_RUNTIME_MESSAGE_BYTES);
+        let call = client.exec_sync(message);
+        let answer = match own_limit(request.timeout_seconds, runtime_timeout) {
+            None => call.await,
+            Some(limit) => match timeout(limit, call).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let text = "context deadline exceeded";
+                    return ExecReply::Failed(GrpcStatus::of(GrpcCode::DeadlineExceeded, text));
+                }
+            },
+        };
+        match answer {
+            Ok(answer) => {
+                let v1::ExecSyncResponse { stdout, stderr, exit_code } = answer.into_inner();
+                ExecReply::Ended { exit_code, stdout, stderr }
+            }
+            Err(status) => ExecReply::Failed(go_status(&status)),
+        }
+    }
+}
+
+/// Returns how long the runtime is waited for; `None`: as long as it takes.
+fn own_limit(timeout_seconds: i32, runtime_timeout: Duration) -> Option<Duration> {
+    let seconds = Duration::from_secs(u64::from(timeout_seconds.unsigned_abs()));
+    match timeout_seconds {
+        0 => None,
+        1.. => Some(runtime_timeout.saturating_add(seconds)),
+        _ => Some(runtime_timeout.saturating_sub(seconds)),
+    }
+}
+
+/// Returns a status as grpc-go has it: what the client itself found is worded by each in its own way.
+fn go_status(status: &Status) -> GrpcStatus {
+    if let Some(found) = too_large(status) {
+        let limit = MAX_RUNTIME_MESSAGE_BYTES;
+        let text = format!("grpc: received message larger than max ({found} vs. {limit})");
+        return GrpcStatus::of(GrpcCode::ResourceExhausted, text);
+    }
+    match status.source() {
+        Some(source) => {
+            let text = format!("error reading from server: {}", chain(source));
+            GrpcStatus::of(GrpcCode::Unavailable, text)
+        }
+        // Codes of the wire have no sign.
+        None => GrpcStatus::new(i32::from(status.code()).unsigned_abs(), status.message()),
+    }
+}
+
+/// Returns the size of a message that tonic refused: `Error, decoded message length too large: found 5 bytes,
+/// the limit is: 4 bytes`.
+fn too_large(status: &Status) -> Option<&str> {
+    let refused = status.code() == Code::OutOfRange || status.code() == Code::ResourceExhausted;
+    let rest = status.message().strip_prefix("Error, decoded message length too large: found ")?;
+    let (found, _) = rest.split_once(" bytes")?;
+    (refused && found.bytes().all(|byte| byte.is_ascii_digit())).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_gets_more_time_than_the_command() {
+        let minutes = Duration::from_secs(120);
+        for (seconds, expected) in [(0, None), (1, Some(121)), (-1, Some(119)), (-200, Some(0))] {
+            let expected = expected.map(Duration::from_secs);
+            assert_eq!(own_limit(seconds, minutes), expected, "{seconds}");
+        }
+        assert_eq!(own_limit(i32::MAX, Duration::MAX), Some(Duration::MAX));
+    }
+
+    #[test]
+    fn what_the_client_refuses_has_the_words_of_grpc_go() {
+        let refused = "Error, decoded message length too large: found 16777217 bytes, the limit is: 16777216 bytes";
+        for (status, expected) in [
+            (
+                Status::out_of_range(refused),
+                "rpc error: code = ResourceExhausted desc = grpc: received message larger than max (16777217 vs. 16777216)",
+            ),
+            (Status::not_found("no x"), "rpc error: code = NotFound desc = no x"),
+            (Status::unknown(""), "rpc error: code = Unknown desc = "),
+        ] {
+            assert_eq!(go_status(&status).to_string(), expected);
+        }
+    }
+}
