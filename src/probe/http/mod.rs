@@ -28,6 +28,6 @@ pub use buffer::End;
 pub use prepared::{H2Request, Prepared};
 pub use redirect::Follow;
 pub use request::{BuildError, HttpProbeRequest, build_request};
-pub use response::{Head, Progress, ResponseError, ResponseReader};
+pub use response::{Head, Progress, ResponseError, ResponseReader, slurped_bytes};
 pub use url::{AddressError, ParseUrlError, UrlProblem};
 pub use verdict::{body_failed, verdict};

@@ -267,9 +267,18 @@ impl Head {
     pub fn slurped(&self) -> usize {
         match self.framing {
             Framing::None => 0,
-            Framing::Length(length) if length > SLURPED_BYTES as u64 => 0,
-            Framing::Length(_) | Framing::Chunked | Framing::UntilClose => SLURPED_BYTES,
+            Framing::Length(length) => slurped_bytes(Some(length)),
+            Framing::Chunked | Framing::UntilClose => slurped_bytes(None),
         }
+    }
+}
+
+/// Returns how much of the body of a redirect is read before it is followed, by the length that it has or
+/// does not tell.
+pub fn slurped_bytes(length: Option<u64>) -> usize {
+    match length {
+        Some(length) if length > SLURPED_BYTES as u64 => 0,
+        _ => SLURPED_BYTES,
     }
 }
 

@@ -4,7 +4,7 @@
 use super::socket::{Broken, Socket};
 use super::{Hop, Run, Stage};
 use crate::k8s::go_text::quote_bytes;
-use crate::probe::http::{End, H2Request};
+use crate::probe::http::{End, H2Request, slurped_bytes};
 use crate::probe::{Attempt, Cause, FrameScan, MAX_OUTPUT_BYTES, Phase, http2_error_name};
 use bytes::Bytes;
 use h2::client::{Builder, Connection};
@@ -70,15 +70,14 @@ pub(super) async fn exchange(run: &mut Run, stream: TlsStream<Socket>, request: 
         exchange.head = head(&answer).into();
     }
     let location = answer.headers().get(http::header::LOCATION).map(HeaderValue::as_bytes);
-    match run.decide(status, location) {
-        None => {}
-        // Nothing is gained by reading more of it: the connection is not used again.
+    let wanted = match run.decide(status, location) {
+        None => MAX_OUTPUT_BYTES,
+        Some(Hop::Next) => slurped_bytes(content_length(&answer)),
         Some(hop) => return hop,
-    }
-    debug_assert_eq!(run.stage, Stage::Body);
+    };
     let mut stream = answer.into_body();
     let mut body = Vec::new();
-    while body.len() < MAX_OUTPUT_BYTES {
+    while body.len() < wanted {
         match drive(&mut driver, stream.data()).await {
             None => break,
             // Fewer bytes than were announced.
@@ -87,8 +86,8 @@ pub(super) async fn exchange(run: &mut Run, stream: TlsStream<Socket>, request: 
             }
             Some(Err(error)) => return run.failed(Cause::Protocol, &seen.go_text(&error)),
             Some(Ok(bytes)) => {
-                let wanted = MAX_OUTPUT_BYTES - body.len();
-                body.extend_from_slice(bytes.get(..wanted).unwrap_or(&bytes));
+                let missing = wanted - body.len();
+                body.extend_from_slice(bytes.get(..missing).unwrap_or(&bytes));
                 // The window is only closed by a stream that has ended.
                 let _ = stream.flow_control().release_capacity(bytes.len());
             }
@@ -100,7 +99,11 @@ pub(super) async fn exchange(run: &mut Run, stream: TlsStream<Socket>, request: 
     }
     drop(stream);
     say_goodbye(&mut driver).await;
-    run.verdict(status, &body)
+    if run.stage == Stage::Slurp { Hop::Next } else { run.verdict(status, &body) }
+}
+
+fn content_length<T>(answer: &Response<T>) -> Option<u64> {
+    answer.headers().get(http::header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Waits for something while the connection goes on.

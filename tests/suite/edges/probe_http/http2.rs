@@ -17,10 +17,8 @@ fn head(is_complete: bool) -> Vec<u8> {
 
 /// Starts a server that says this once it has got a request, and then that for ever.
 fn say(once: &[u8], again: &[u8]) -> u16 {
-    let mut config = rustls::ServerConfig::clone(&Certified::by_itself("other.example").server());
-    config.alpn_protocols = vec![b"h2".to_vec()];
     let (once, again) = (once.to_owned(), again.to_owned());
-    server(Arc::new(config), move |stream| {
+    server(h2_config(), move |stream| {
         read_headers(stream);
         let _ = stream.write_all(&once);
         let _ = stream.flush();
@@ -30,6 +28,12 @@ fn say(once: &[u8], again: &[u8]) -> u16 {
         let _ = stream.sock.shutdown(std::net::Shutdown::Write);
         while stream.sock.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
     })
+}
+
+fn h2_config() -> Arc<rustls::ServerConfig> {
+    let mut config = rustls::ServerConfig::clone(&Certified::by_itself("other.example").server());
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Arc::new(config)
 }
 
 /// Reads up to the headers of a request.
@@ -124,4 +128,20 @@ fn half_a_body_is_an_error() {
     let port = say(&once, b"");
     let attempt = probe(port, "HTTPS", Duration::from_secs(5));
     assert_eq!(shown(&attempt, port), "failure error: unexpected EOF");
+}
+
+#[test]
+fn the_body_of_a_redirect_may_take_all_the_time() {
+    // 302 to /y, whose names and values are written out.
+    let fields = [b"\x48\x03302\x0f\x1f\x02/y".as_slice()].concat();
+    let start = [0, 0, fields.len() as u8, 1, 4, 0, 0, 0, 1];
+    let config = h2_config();
+    let port = server(config, move |stream| {
+        read_headers(stream);
+        let _ = stream.write_all(&[SETTINGS, &start, &fields].concat());
+        let _ = stream.flush();
+        sleep(Duration::from_secs(3));
+    });
+    let expected = format!("failure: Get \"https://127.0.0.1:PORT/y\": {TOO_LATE}");
+    assert_eq!(shown(&probe(port, "HTTPS", SHORT), port), expected);
 }
