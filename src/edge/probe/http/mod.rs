@@ -13,7 +13,7 @@ use super::watch::Stopwatch;
 use crate::probe::http::{
     End, Follow, HttpProbeRequest, Prepared, ResponseError, ResponseReader, body_failed, verdict,
 };
-use crate::probe::{Attempt, Cause, Exchange, Phase, PhaseTime, ProbeTimeout};
+use crate::probe::{Attempt, Cause, DialHost, Exchange, Phase, PhaseTime, ProbeTimeout};
 use socket::Socket;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -139,9 +139,13 @@ impl Run {
     }
 
     async fn connect(&mut self, address: &str) -> Result<Socket, Hop> {
-        self.watch.enter(Phase::Lookup);
         let found = match read_address(address) {
-            Ok(address) => look_up(&address).await,
+            Ok(address) => {
+                if matches!(address.host, DialHost::Name(_)) {
+                    self.watch.enter(Phase::Lookup);
+                }
+                look_up(&address).await
+            }
             Err(error) => Err(error),
         };
         let connected = match found {
