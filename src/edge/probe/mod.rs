@@ -5,6 +5,7 @@ pub mod dial;
 pub mod errno;
 pub mod exec;
 pub mod grpc;
+pub mod http;
 pub mod netns;
 mod scanned;
 pub mod tcp;

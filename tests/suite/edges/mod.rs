@@ -32,6 +32,8 @@ mod kubelet_api;
 mod own_cgroups;
 /// gRPC probes of servers that do what they should not.
 mod probe_grpc;
+/// HTTP probes: answers that are wrong, endless, slow or hostile, with TLS and without.
+mod probe_http;
 /// TCP probes of hosts that do not answer, and of names.
 mod probe_tcp;
 /// Snapshots in files: whole, broken, replaced.

@@ -5,9 +5,13 @@ use kq::k8s::pod::{ContainerPort, HttpGetAction};
 use kq::probe::http::build_request;
 use serde_json::{Value, json};
 
+mod response;
+mod server;
+
 pub fn answer(case: &Value) -> Value {
     match case["kind"].as_str() {
         Some("request") => request(case),
+        Some("response") => response::answer(case),
         kind => json!({ "error": format!("unknown kind {kind:?}") }),
     }
 }
