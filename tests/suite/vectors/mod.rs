@@ -21,6 +21,11 @@ mod kubelet_cgroup;
 mod node_allocatable;
 mod pod_cgroup;
 mod pod_resources;
+mod probe_grace_period;
+mod probe_input;
+mod probe_pod_status;
+mod probe_retry;
+mod probe_worker;
 mod qos;
 mod qos_cgroup;
 mod quantity;
@@ -42,6 +47,10 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
+    ("probe_grace_period", probe_grace_period::answer),
+    ("probe_pod_status", probe_pod_status::answer),
+    ("probe_retry", probe_retry::answer),
+    ("probe_worker", probe_worker::answer),
     ("qos", qos::answer),
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),
