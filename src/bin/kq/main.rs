@@ -5,6 +5,7 @@ mod cgroup;
 mod cli;
 mod doctor;
 mod exit;
+mod form;
 mod gc;
 mod generate;
 mod interval;

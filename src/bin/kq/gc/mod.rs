@@ -3,7 +3,6 @@
 mod apply;
 mod dry_run;
 mod explain;
-mod form;
 mod images;
 mod lint;
 mod node;
@@ -15,6 +14,7 @@ mod runtime;
 mod watch;
 
 use crate::exit::{Code, Failure};
+use crate::form;
 use clap::Subcommand;
 
 /// Foresee, explain and do the garbage collection of images
