@@ -11,6 +11,8 @@ pub mod pod_status;
 mod port;
 mod results;
 mod retry;
+pub mod simulation;
+pub mod trace;
 pub mod worker;
 
 pub use attempt::{

@@ -11,6 +11,7 @@ mod generate;
 mod interval;
 mod live;
 mod node_args;
+mod probe;
 mod snapshot;
 mod write;
 

@@ -97,6 +97,9 @@ impl fmt::Display for StepReason {
                 f.write_str("the container has not started: the startup probe first")
             }
             Self::NoResult => f.write_str("it would be probed, with a result that is not known"),
+            Self::Error { error } if error.is_empty() => {
+                f.write_str("thrown away: the prober failed")
+            }
             Self::Error { error } => write!(f, "thrown away: {error}"),
             Self::BelowThreshold { result, run, threshold } => {
                 write!(f, "{result} {run} of {threshold}")
