@@ -11,6 +11,7 @@ pub mod pod_status;
 mod port;
 mod results;
 mod retry;
+pub mod schedule;
 pub mod simulation;
 pub mod trace;
 pub mod worker;
