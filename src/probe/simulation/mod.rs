@@ -163,6 +163,13 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
     }
     let origin = trace.origin().unwrap_or_default();
     let mut world = World::new(trace, origin);
+    let first = trace.steps.first().and_then(|step| step.at).map_or(0, |at| at.offset(origin).0);
+    if world.kubelet_start() > origin.plus(first) {
+        notes.push(
+            "the kubelet starts after the first step: its workers would not have been there"
+                .to_owned(),
+        );
+    }
     let pod = Arc::new(pod(trace, timing));
     let name = &trace.container.name;
     let mut worker = Worker::new(pod, name, kind, rules, world.kubelet_start())

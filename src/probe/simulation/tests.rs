@@ -1,6 +1,9 @@
 //! What follows from traces.
 
 use super::*;
+use crate::probe::attempt::Cause;
+use crate::probe::trace::{At, Changes};
+use crate::probe::worker::{ContainerFacts, PodFacts, State};
 
 fn trace(rest: &str) -> Trace {
     let text = format!("apiVersion: kq/v1\nkind: ProbeTrace\n{rest}\n");
@@ -101,6 +104,79 @@ fn a_kubelet_that_restarted_leaves_what_ran() {
     assert_eq!(said(rest, &WhatIf::default()), expected);
     let before = WhatIf { version: Some(KubeletVersion::new(1, 34)), ..WhatIf::default() };
     assert_eq!(said(rest, &before), ["1m10s failure 1 of 3 -> not ready"]);
+}
+
+#[test]
+fn a_live_run_comes_out_the_same() {
+    let second = Timestamp::from_seconds;
+    let status = |id: &str, state, started| PodFacts {
+        phase: "Running".to_owned(),
+        containers: vec![ContainerFacts {
+            name: "web".to_owned(),
+            container_id: id.to_owned(),
+            state,
+            started,
+            ready: false,
+        }],
+        ..PodFacts::default()
+    };
+    let running = |at| State::Running { started_at: Some(second(at)) };
+    let seen = [
+        None,
+        Some(status("", State::Waiting, None)),
+        Some(status("docker://a", running(19), None)),
+        Some(status("docker://a", running(19), Some(true))),
+        Some(status("docker://a", State::Terminated { exit_code: 1 }, Some(false))),
+        Some(status("docker://b", running(49), Some(true))),
+        Some(status("docker://b", running(49), Some(true))),
+        Some(status("docker://b", running(49), Some(true))),
+    ];
+    let pod = r#"{"spec": {"containers": [{"name": "web",
+        "livenessProbe": {"failureThreshold": 2, "initialDelaySeconds": 2}}]}}"#;
+    let pod: Arc<Pod> = Arc::new(serde_json::from_str(pod).expect("a pod"));
+    let (kind, rules) = (ProbeType::Liveness, KubeletRules::default());
+    let mut worker = Worker::new(pod.clone(), "web", kind, rules, second(-9)).expect("a worker");
+    let mut cache = ResultsCache::default();
+    let (mut steps, mut live) = (Vec::new(), Vec::new());
+    for (number, status) in (0..).zip(&seen) {
+        let now = second(10 * number);
+        let facts = StepFacts { status: status.as_ref(), deletion_timestamp_set: false };
+        let mut step = TraceStep { at: Some(At::Time(now)), ..TraceStep::default() };
+        let report = match worker.begin(&mut cache, facts, now) {
+            Begun::Done(report) => *report,
+            Begun::Probe(pending) => {
+                let attempt = Attempt::failure(Cause::Unhealthy, "bad");
+                let conclusion = Conclusion::of_repeating(kind, &[attempt], rules);
+                step = TraceStep::probed(now, &conclusion);
+                worker.finish(&mut cache, pending, conclusion)
+            }
+        };
+        step.changes = Changes::to(status.as_ref(), "web");
+        steps.push(step);
+        live.push((report.reason, report.action, report.calls, report.state));
+    }
+    let container = &pod.spec.containers[0];
+    let trace = Trace::of_steps(kind, &pod, container, &rules, second(0), steps);
+    let mut trace = trace.expect("it has a probe");
+    trace.pod.termination_grace_period_seconds = 2;
+    let stored = serde_json::to_vec(&trace).expect("JSON");
+    let trace = Trace::parse(&stored, &mut Vec::new()).expect("a trace");
+    let simulated = simulate(&trace, &WhatIf::default()).expect("gates that go together");
+    assert_eq!(simulated.steps.len(), live.len());
+    for (step, (reason, action, calls, state)) in simulated.steps.iter().zip(&live) {
+        assert_eq!((&step.reason, &step.calls, &step.worker), (reason, calls, state));
+        let killed = |action: &Option<Action>| matches!(action, Some(Action::Kill { .. }));
+        assert_eq!(killed(&step.action), killed(action), "{reason}");
+    }
+    let last = live.last().map(|(reason, ..)| reason);
+    assert_eq!(last, Some(&StepReason::OnHold), "it went all the way");
+}
+
+#[test]
+fn a_kubelet_that_comes_later_is_told() {
+    let rest = "type: liveness\nkubelet: {startedAt: 5s}\nsteps: [{at: 4s, result: success}]";
+    let simulation = simulate(&trace(rest), &WhatIf::default()).expect("no gates");
+    assert_eq!(simulation.notes.len(), 1, "{:?}", simulation.notes);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What changes around a probe between two steps.
 
 use super::at::At;
+use crate::probe::worker::{PodFacts, State};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
@@ -46,6 +47,33 @@ impl Changes {
     /// Tells whether nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns what makes a trace go by a status, as a kubelet holds it of a pod; `None`: it holds none.
+    /// A step needs it only where the status is another than at the step before.
+    ///
+    /// That a container runs since nobody knows when cannot be written: it runs since the step.
+    pub fn to(status: Option<&PodFacts>, container: &str) -> Self {
+        let Some(status) = status else {
+            return Self { status_unknown: Some(true), ..Self::default() };
+        };
+        let found = status.container(container);
+        let (state, exit_code, started_at) = match found.map(|it| it.state).unwrap_or_default() {
+            State::Waiting => (TraceState::Waiting, None, None),
+            State::Running { started_at } => (TraceState::Running, None, started_at.map(At::Time)),
+            State::Terminated { exit_code } => (TraceState::Terminated, Some(exit_code), None),
+        };
+        Self {
+            container_id: Some(found.map(|it| it.container_id.clone()).unwrap_or_default()),
+            state: Some(state),
+            exit_code,
+            started_at,
+            started: Some(found.is_some_and(|it| it.started == Some(true))),
+            phase: (!status.phase.is_empty()).then(|| status.phase.clone()),
+            status_unknown: Some(false),
+            all_containers_restarting: Some(status.all_containers_restarting),
+            ..Self::default()
+        }
     }
 
     /// Writes what changed.
