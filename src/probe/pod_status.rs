@@ -246,3 +246,121 @@ impl fmt::Display for ReadyReason {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::k8s::version::KubeletVersion;
+    use serde_json::json;
+
+    const RUNNING: State = State::Running { started_at: Some(Timestamp(1)) };
+
+    fn pod() -> Pod {
+        let probe = json!({"exec": {"command": ["true"]}});
+        let pod = json!({"spec": {
+            "containers": [{"name": "app", "startupProbe": probe, "readinessProbe": probe}],
+            "initContainers": [
+                {"name": "once"},
+                {"name": "log", "restartPolicy": "Always", "readinessProbe": probe}]}});
+        serde_json::from_value(pod).expect("a pod")
+    }
+
+    fn status(name: &str, state: State, started: Option<bool>) -> ContainerFacts {
+        let (name, container_id) = (name.to_owned(), format!("containerd://{name}"));
+        ContainerFacts { name, container_id, state, started, ready: false }
+    }
+
+    /// Returns what is said of each container; the kubelet started an hour after they did.
+    fn said(status: &PodFacts, version: u32, readiness: &[(&str, Verdict)]) -> Vec<String> {
+        let pod = pod();
+        let rules = KubeletRules::for_version(KubeletVersion::new(1, version));
+        let readiness = readiness
+            .iter()
+            .map(|(name, result)| (ContainerId::parse(&format!("containerd://{name}")), *result));
+        let answer = started_and_ready(Knowledge {
+            pod: &pod,
+            status,
+            startup: &ResultsCache::default(),
+            readiness: &readiness.collect(),
+            workers: &workers_of(&pod),
+            rules: &rules,
+            kubelet_start: Timestamp::from_seconds(3600),
+        });
+        let all = answer.init_containers.iter().chain(&answer.containers);
+        let mut lines: Vec<String> = all
+            .map(|it| format!("{}: {}, {}", it.name, it.started_because, it.ready_because))
+            .collect();
+        lines.extend(answer.probed_at_once.iter().map(|name| format!("{name} at once")));
+        lines
+    }
+
+    #[test]
+    fn what_ran_before_the_kubelet_is_left_alone_since_1_35() {
+        let containers = vec![status("app", RUNNING, Some(true))];
+        let ready = PodFacts { containers, ready: true, ..PodFacts::default() };
+        let unready = PodFacts { ready: false, ..ready.clone() };
+        let before = "app: it had started before the kubelet did";
+        let at_once = "app at once".to_owned();
+        for (name, status, version, readiness, expected) in [
+            (
+                "left alone",
+                &ready,
+                36,
+                &[][..],
+                format!("{before}, {}", ReadyReason::RanBeforeKubelet),
+            ),
+            (
+                "was not ready",
+                &unready,
+                36,
+                &[],
+                format!("{before}, {}", ReadyReason::PodWasNotReady),
+            ),
+            (
+                "failed since",
+                &ready,
+                36,
+                &[("app", Verdict::Failure)],
+                format!("{before}, {}", ReadyReason::NotReady),
+            ),
+        ] {
+            assert_eq!(said(status, version, readiness), [expected, at_once.clone()], "{name}");
+        }
+        let probed = said(&ready, 36, &[("app", Verdict::Success)]);
+        assert_eq!(probed, [format!("{before}, {}", ReadyReason::Probe)], "nothing at once");
+        let forgotten = "app: its startup probe has not succeeded yet, it has not started";
+        assert_eq!(said(&ready, 34, &[]), [forgotten]);
+    }
+
+    #[test]
+    fn init_containers_go_by_their_place() {
+        let done = status("once", State::Terminated { exit_code: 0 }, None);
+        let failed = status("once", State::Terminated { exit_code: 1 }, None);
+        let sidecar = status("log", RUNNING, None);
+        let of = |init_containers| PodFacts { init_containers, ..PodFacts::default() };
+        let got = said(&of(vec![done, sidecar.clone()]), 34, &[]);
+        let expected = [
+            "once: it does not run, an init container that ended well",
+            "log: it runs, without a startup probe, its readiness probe has not succeeded",
+            "log at once",
+        ];
+        assert_eq!(got, expected);
+        let got = said(&of(vec![sidecar, failed]), 34, &[]);
+        let expected = [
+            "log: it runs, without a startup probe, an init container",
+            "once: it does not run, an init container",
+        ];
+        assert_eq!(got, expected, "out of place, nothing is known of them");
+    }
+
+    #[test]
+    fn workers_are_made_for_containers_and_sidecars() {
+        let workers = workers_of(&pod());
+        let expected = [
+            ("app", ProbeType::Startup),
+            ("app", ProbeType::Readiness),
+            ("log", ProbeType::Readiness),
+        ];
+        assert_eq!(workers, expected.map(|(name, kind)| (name.to_owned(), kind)).into());
+    }
+}

@@ -162,3 +162,89 @@ hint: did you mean ContainerRestartRules?
 
 "#]]);
 }
+
+/// The shape of the answer as programs were promised it: what is new here is new in `docs/json.md`.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Answer {
+    api_version: String,
+    kind: String,
+    r#type: String,
+    container: String,
+    probe: std::collections::BTreeMap<String, i64>,
+    kubelet_version: String,
+    start: Option<String>,
+    steps: Vec<Step>,
+    summary: Summary,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Step {
+    at: String,
+    time: Option<String>,
+    probe: Option<Probe>,
+    new_container: Option<Value>,
+    calls: Vec<Call>,
+    reason: Value,
+    why: String,
+    action: Option<Value>,
+    worker: Worker,
+    continues: bool,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Probe {
+    result: String,
+    error: Option<String>,
+    attempts: u64,
+    event: Option<std::collections::BTreeMap<String, String>>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Call {
+    call: String,
+    container_id: String,
+    result: Option<String>,
+    published: Option<bool>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Worker {
+    container_id: String,
+    last_result: String,
+    run: u64,
+    on_hold: bool,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Summary {
+    steps: u64,
+    probes: u64,
+    without_result: u64,
+    not_asked_for: u64,
+    actions: Vec<Value>,
+    stopped: bool,
+}
+
+#[test]
+fn the_shape_is_what_was_promised() {
+    for trace in
+        [TRACE, &TRACE.replace("type: liveness", "type: startup\nstart: 2026-11-20T12:00:00Z")]
+    {
+        let answer = kq("probe simulate -").stdin(trace).json();
+        let read: Result<Answer, _> = serde_json::from_value(answer);
+        assert!(read.is_ok(), "{read:?}");
+    }
+}
