@@ -34,6 +34,9 @@ _kq() {
             kq,man)
                 cmd="kq__subcmd__man"
                 ;;
+            kq,probe)
+                cmd="kq__subcmd__probe"
+                ;;
             kq,snapshot)
                 cmd="kq__subcmd__snapshot"
                 ;;
@@ -163,6 +166,9 @@ _kq() {
             kq__subcmd__help,man)
                 cmd="kq__subcmd__help__subcmd__man"
                 ;;
+            kq__subcmd__help,probe)
+                cmd="kq__subcmd__help__subcmd__probe"
+                ;;
             kq__subcmd__help,snapshot)
                 cmd="kq__subcmd__help__subcmd__snapshot"
                 ;;
@@ -214,6 +220,21 @@ _kq() {
             kq__subcmd__help__subcmd__gc,watch)
                 cmd="kq__subcmd__help__subcmd__gc__subcmd__watch"
                 ;;
+            kq__subcmd__help__subcmd__probe,simulate)
+                cmd="kq__subcmd__help__subcmd__probe__subcmd__simulate"
+                ;;
+            kq__subcmd__probe,help)
+                cmd="kq__subcmd__probe__subcmd__help"
+                ;;
+            kq__subcmd__probe,simulate)
+                cmd="kq__subcmd__probe__subcmd__simulate"
+                ;;
+            kq__subcmd__probe__subcmd__help,help)
+                cmd="kq__subcmd__probe__subcmd__help__subcmd__help"
+                ;;
+            kq__subcmd__probe__subcmd__help,simulate)
+                cmd="kq__subcmd__probe__subcmd__help__subcmd__simulate"
+                ;;
             *)
                 ;;
         esac
@@ -221,7 +242,7 @@ _kq() {
 
     case "${cmd}" in
         kq)
-            opts="-h -V --help --version cgroup gc doctor snapshot completion man help"
+            opts="-h -V --help --version cgroup gc probe doctor snapshot completion man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2539,7 +2560,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help)
-            opts="cgroup gc doctor snapshot completion man help"
+            opts="cgroup gc probe doctor snapshot completion man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2860,6 +2881,34 @@ _kq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kq__subcmd__help__subcmd__probe)
+            opts="simulate"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__probe__subcmd__simulate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kq__subcmd__help__subcmd__snapshot)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -2881,6 +2930,108 @@ _kq() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__probe)
+            opts="-h -V --help --version simulate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__probe__subcmd__help)
+            opts="simulate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__probe__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__probe__subcmd__help__subcmd__simulate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__probe__subcmd__simulate)
+            opts="-o -h -V --output --initial-delay-seconds --period-seconds --success-threshold --failure-threshold --kubelet-version --feature-gates --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    return 0
+                    ;;
+                --initial-delay-seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period-seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --success-threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --failure-threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --feature-gates)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

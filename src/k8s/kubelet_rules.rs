@@ -3,7 +3,7 @@
 //! Passed to every computation that depends on them. Where versions differ, a method here names the
 //! difference, so that no computation compares versions.
 
-use crate::k8s::feature_gates::FeatureGates;
+use crate::k8s::feature_gates::{FeatureGates, Gate};
 use crate::k8s::version::KubeletVersion;
 
 /// The rules of one kubelet.
@@ -63,6 +63,30 @@ impl KubeletRules {
         self.since(34)
     }
 
+    /// Tells whether an event about the error of a prober names the result that came with it
+    /// (1.36; not in 1.32; assumed since 1.33).
+    pub fn names_state_of_probe_errors(&self) -> bool {
+        self.since(33)
+    }
+
+    /// Tells whether a prober that neither failed nor could tell anything is kept out of the events
+    /// (1.36; 1.32 wrote of a failed probe; assumed since 1.33).
+    pub fn unknown_probes_are_no_event(&self) -> bool {
+        self.since(33)
+    }
+
+    /// Tells whether the worker of a probe waits for its sidecar to start again where the pod's
+    /// policy is `Never` (1.36; not in 1.32; assumed since 1.33).
+    pub fn workers_wait_for_sidecars(&self) -> bool {
+        self.since(33)
+    }
+
+    /// Tells whether a kubelet that starts forgets what it knew of containers that run: that they had
+    /// started, and were ready. All did so before 1.35, which brought the gate to ask for it.
+    pub fn forgets_status_on_restart(&self) -> bool {
+        !self.since(35) || self.gates.enabled(Gate::ChangeContainerStatusOnKubeletRestart)
+    }
+
     fn since(&self, minor: u32) -> bool {
         self.gates.version().known().used().at_least(minor)
     }
@@ -78,7 +102,23 @@ impl Default for KubeletRules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k8s::feature_gates::Gate;
+
+    #[test]
+    fn a_kubelet_that_starts_forgets_by_version_and_gate() {
+        let gate = Gate::ChangeContainerStatusOnKubeletRestart;
+        for (version, on, expected) in [
+            ("1.32", false, true),
+            ("1.34", false, true),
+            ("1.35", false, false),
+            ("1.35", true, true),
+            ("1.36", false, false),
+            ("1.36", true, true),
+        ] {
+            let rules = KubeletRules::for_version(version.parse().expect("a version"));
+            let rules = KubeletRules { gates: rules.gates.with(gate, on) };
+            assert_eq!(rules.forgets_status_on_restart(), expected, "{version} {on}");
+        }
+    }
 
     #[test]
     fn rules_follow_the_version() {

@@ -7,16 +7,26 @@ pub mod ad_hoc;
 mod address;
 mod attempt;
 pub mod compare;
+mod container_id;
+mod events;
 mod exec;
+pub mod grace_period;
 mod grpc;
 pub mod http;
 pub mod lint;
 pub mod lint_view;
 pub mod percentiles;
+pub mod pod_status;
 mod port;
+mod results;
+mod retry;
+pub mod schedule;
+pub mod simulation;
 pub mod subject;
 mod tcp;
 mod timeout;
+pub mod trace;
+pub mod worker;
 
 pub use address::{
     AddressError, DialAddress, DialHost, Remote, Zone, is_domain_name, join_host_port,
@@ -25,6 +35,8 @@ pub use address::{
 pub use attempt::{
     Attempt, Cause, Exchange, MAX_OUTPUT_BYTES, Output, Phase, PhaseTime, ProbeResult,
 };
+pub use container_id::ContainerId;
+pub use events::ProbeEvent;
 pub use exec::{
     ExecReply, ExecRequest, Expanded, ExpansionNote, MAX_RUNTIME_MESSAGE_BYTES, exec_attempt,
     expand,
@@ -35,5 +47,7 @@ pub use grpc::{
     grpc_attempt, grpc_connect_timeout, grpc_target, grpc_timeout, http2_error_name,
 };
 pub use port::{PortError, resolve_port};
+pub use results::{ResultsCache, Verdict};
+pub use retry::{Conclusion, MAX_ATTEMPTS, Next, Retry, unusable};
 pub use tcp::{TcpTarget, tcp_target};
 pub use timeout::{ProbeTimeout, go_seconds};

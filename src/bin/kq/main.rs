@@ -12,6 +12,7 @@ mod interval;
 mod kubelet_node;
 mod live;
 mod node_args;
+mod probe;
 mod snapshot;
 mod subjects;
 mod write;

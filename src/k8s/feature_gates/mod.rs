@@ -31,11 +31,15 @@ pub enum Gate {
     KubeletSeparateDiskGc,
     RuntimeClassInImageCriApi,
     ImageMaximumGcAge,
+    ContainerRestartRules,
+    RestartAllContainersOnContainerExits,
+    ChangeContainerStatusOnKubeletRestart,
+    ExecProbeTimeout,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -51,6 +55,10 @@ impl Gate {
         Self::KubeletSeparateDiskGc,
         Self::RuntimeClassInImageCriApi,
         Self::ImageMaximumGcAge,
+        Self::ContainerRestartRules,
+        Self::RestartAllContainersOnContainerExits,
+        Self::ChangeContainerStatusOnKubeletRestart,
+        Self::ExecProbeTimeout,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -73,6 +81,10 @@ impl Gate {
             Self::KubeletSeparateDiskGc => "KubeletSeparateDiskGC",
             Self::RuntimeClassInImageCriApi => "RuntimeClassInImageCriApi",
             Self::ImageMaximumGcAge => "ImageMaximumGCAge",
+            Self::ContainerRestartRules => "ContainerRestartRules",
+            Self::RestartAllContainersOnContainerExits => "RestartAllContainersOnContainerExits",
+            Self::ChangeContainerStatusOnKubeletRestart => "ChangeContainerStatusOnKubeletRestart",
+            Self::ExecProbeTimeout => "ExecProbeTimeout",
         }
     }
 

@@ -235,6 +235,7 @@ Usage: kq <COMMAND>
 Commands:
   cgroup      Plan, explain and check cgroup values
   gc          Foresee, explain and do the garbage collection of images
+  probe       Run probes as the kubelet does, and foresee what follows
   doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
   completion  Print the completions for a shell
@@ -267,6 +268,7 @@ Usage: kq <COMMAND>
 Commands:
   cgroup      Plan, explain and check cgroup values
   gc          Foresee, explain and do the garbage collection of images
+  probe       Run probes as the kubelet does, and foresee what follows
   doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
   completion  Print the completions for a shell

@@ -53,6 +53,8 @@ mod made_up_node;
 mod node_args;
 /// `kq cgroup plan`: what pods get.
 mod plan;
+/// `kq probe simulate`
+mod probe_simulate;
 /// The README's sessions.
 mod readme;
 /// `kq cgroup shares`

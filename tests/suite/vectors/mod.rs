@@ -28,10 +28,15 @@ mod pod_cgroup;
 mod pod_resources;
 mod probe_defaults;
 mod probe_exec;
+mod probe_grace_period;
 mod probe_grpc;
 mod probe_http;
+mod probe_input;
+mod probe_pod_status;
+mod probe_retry;
 mod probe_server;
 mod probe_tcp;
+mod probe_worker;
 mod qos;
 mod qos_cgroup;
 mod quantity;
@@ -53,6 +58,10 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
+    ("probe_grace_period", probe_grace_period::answer),
+    ("probe_pod_status", probe_pod_status::answer),
+    ("probe_retry", probe_retry::answer),
+    ("probe_worker", probe_worker::answer),
     ("probe_defaults", probe_defaults::answer),
     ("probe_http", probe_http::answer),
     ("probe_exec", probe_exec::answer),

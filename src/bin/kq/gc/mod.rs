@@ -14,6 +14,7 @@ mod runtime;
 mod watch;
 
 use crate::exit::{Code, Failure};
+use crate::form;
 use clap::Subcommand;
 
 /// Foresee, explain and do the garbage collection of images

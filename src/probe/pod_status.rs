@@ -1,0 +1,366 @@
+//! Which containers have started and are ready: what the results of probes make of a pod's status.
+//!
+//! `UpdatePodStatus` and `isContainerStarted`, `pkg/kubelet/prober/prober_manager.go`, pinned by the
+//! vectors `probe_pod_status`.
+
+use super::container_id::ContainerId;
+use super::results::{ResultsCache, Verdict};
+use super::worker::{ContainerFacts, PodFacts, State, started_before_kubelet};
+use crate::facts::timestamp::Timestamp;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::{Pod, ProbeType};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What a kubelet knows when it writes a pod's status.
+#[derive(Clone, Copy, Debug)]
+pub struct Knowledge<'a> {
+    /// The pod.
+    pub pod: &'a Pod,
+    /// The status before.
+    pub status: &'a PodFacts,
+    /// The results of startup probes.
+    pub startup: &'a ResultsCache,
+    /// The results of readiness probes.
+    pub readiness: &'a ResultsCache,
+    /// The workers that there are, by container and type.
+    pub workers: &'a BTreeSet<(String, ProbeType)>,
+    /// By which rules the kubelet goes.
+    pub rules: &'a KubeletRules,
+    /// When it started.
+    pub kubelet_start: Timestamp,
+}
+
+/// What follows of a pod's containers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedAndReady {
+    /// The regular containers.
+    pub containers: Vec<ContainerReadiness>,
+    /// Init containers and sidecars.
+    pub init_containers: Vec<ContainerReadiness>,
+    /// The containers whose readiness is probed at once, in order.
+    pub probed_at_once: Vec<String>,
+}
+
+/// What follows of one container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerReadiness {
+    /// Its name.
+    pub name: String,
+    /// It runs, and its startup probe has succeeded.
+    pub started: bool,
+    /// Why, or why not.
+    pub started_because: StartedReason,
+    /// It may get requests.
+    pub ready: bool,
+    /// Why, or why not.
+    pub ready_because: ReadyReason,
+}
+
+/// Why a container has started, or has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartedReason {
+    /// It does not run.
+    NotRunning,
+    /// Its startup probe said so.
+    StartupProbe(Verdict),
+    /// It had before the kubelet started.
+    StartedBefore,
+    /// Its startup probe has not said anything yet.
+    NotProbed,
+    /// It runs, and has no startup probe.
+    NoProbe,
+}
+
+/// Why a container is ready, or is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadyReason {
+    /// It has not started, and stays what it was.
+    NotStarted,
+    /// It is an init container that ended well.
+    InitContainerDone,
+    /// It is an init container that has not, and stays what it was.
+    InitContainer,
+    /// Its readiness probe succeeded.
+    Probe,
+    /// It has no readiness probe.
+    NoProbe,
+    /// Its readiness probe has not succeeded; it is probed at once.
+    NotReady,
+    /// It ran before the kubelet started, and its readiness is not known yet: it is left alone.
+    RanBeforeKubelet,
+    /// It ran before the kubelet started, when its pod was not ready.
+    PodWasNotReady,
+}
+
+/// Returns the workers that a kubelet makes for a pod, when it sees it first.
+pub fn workers_of(pod: &Pod) -> BTreeSet<(String, ProbeType)> {
+    let sidecars = pod.spec.init_containers.iter().filter(|container| container.restarts_always());
+    let containers = pod.spec.containers.iter().chain(sidecars);
+    containers
+        .flat_map(|container| container.probes().map(|(kind, _)| (container.name.clone(), kind)))
+        .collect()
+}
+
+/// Computes which containers have started and are ready.
+pub fn started_and_ready(known: Knowledge<'_>) -> StartedAndReady {
+    let mut answer = StartedAndReady::default();
+    for status in &known.status.containers {
+        let (started, started_because) = known.started(status);
+        let (ready, ready_because) = if started {
+            known.ready(status, &mut answer.probed_at_once, || {
+                let mut containers = known.pod.spec.containers.iter();
+                containers.find(|container| container.name == status.name)
+            })
+        } else {
+            (status.ready, ReadyReason::NotStarted)
+        };
+        let name = status.name.clone();
+        answer.containers.push(ContainerReadiness {
+            name,
+            started,
+            started_because,
+            ready,
+            ready_because,
+        });
+    }
+    for (index, status) in known.status.init_containers.iter().enumerate() {
+        let (started, started_because) = known.started(status);
+        // The kubelet goes by the place in the list, and by the name at that place.
+        let spec = known.pod.spec.init_containers.get(index);
+        let spec = spec.filter(|container| container.name == status.name);
+        let (ready, ready_because) = match spec {
+            Some(sidecar) if sidecar.restarts_always() && started => {
+                known.ready(status, &mut answer.probed_at_once, || Some(sidecar))
+            }
+            Some(sidecar) if sidecar.restarts_always() => (status.ready, ReadyReason::NotStarted),
+            Some(_) if status.state == (State::Terminated { exit_code: 0 }) => {
+                (true, ReadyReason::InitContainerDone)
+            }
+            _ => (status.ready, ReadyReason::InitContainer),
+        };
+        let name = status.name.clone();
+        answer.init_containers.push(ContainerReadiness {
+            name,
+            started,
+            started_because,
+            ready,
+            ready_because,
+        });
+    }
+    answer
+}
+
+impl Knowledge<'_> {
+    fn started(&self, status: &ContainerFacts) -> (bool, StartedReason) {
+        if !matches!(status.state, State::Running { .. }) {
+            return (false, StartedReason::NotRunning);
+        }
+        if let Some(result) = self.startup.get(&ContainerId::parse(&status.container_id)) {
+            return (result == Verdict::Success, StartedReason::StartupProbe(result));
+        }
+        if !self.rules.forgets_status_on_restart() && status.started == Some(true) {
+            return (true, StartedReason::StartedBefore);
+        }
+        if self.has_worker(&status.name, ProbeType::Startup) {
+            (false, StartedReason::NotProbed)
+        } else {
+            (true, StartedReason::NoProbe)
+        }
+    }
+
+    /// Decides about a container that has started.
+    ///
+    /// ```text
+    ///                                     ready
+    /// the probe succeeded                 yes
+    /// there is no worker                  yes
+    /// there is one                        no, and it is probed at once
+    /// with the rules of 1.35, where the container ran before the kubelet did:
+    ///   nothing is cached                 yes
+    ///   ... but the pod was not ready     no
+    /// ```
+    fn ready<'s>(
+        &self,
+        status: &ContainerFacts,
+        probed_at_once: &mut Vec<String>,
+        spec: impl FnOnce() -> Option<&'s crate::k8s::pod::Container>,
+    ) -> (bool, ReadyReason) {
+        let cached = self.readiness.get(&ContainerId::parse(&status.container_id));
+        if cached == Some(Verdict::Success) {
+            return (true, ReadyReason::Probe);
+        }
+        let mut answer = if self.has_worker(&status.name, ProbeType::Readiness) {
+            probed_at_once.push(status.name.clone());
+            (false, ReadyReason::NotReady)
+        } else {
+            (true, ReadyReason::NoProbe)
+        };
+        if !self.rules.forgets_status_on_restart()
+            && started_before_kubelet(status.state, self.kubelet_start)
+            && let Some(spec) = spec()
+        {
+            if !answer.0 && cached.is_none() {
+                answer = (true, ReadyReason::RanBeforeKubelet);
+            }
+            if answer.0 && spec.readiness_probe.is_some() && !self.status.ready {
+                answer = (false, ReadyReason::PodWasNotReady);
+            }
+        }
+        answer
+    }
+
+    fn has_worker(&self, container: &str, kind: ProbeType) -> bool {
+        self.workers.contains(&(container.to_owned(), kind))
+    }
+}
+
+impl fmt::Display for StartedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRunning => f.write_str("it does not run"),
+            Self::StartupProbe(result) => write!(f, "its startup probe: {result}"),
+            Self::StartedBefore => f.write_str("it had started before the kubelet did"),
+            Self::NotProbed => f.write_str("its startup probe has not succeeded yet"),
+            Self::NoProbe => f.write_str("it runs, without a startup probe"),
+        }
+    }
+}
+
+impl fmt::Display for ReadyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotStarted => "it has not started",
+            Self::InitContainerDone => "an init container that ended well",
+            Self::InitContainer => "an init container",
+            Self::Probe => "its readiness probe succeeded",
+            Self::NoProbe => "it has no readiness probe",
+            Self::NotReady => "its readiness probe has not succeeded",
+            Self::RanBeforeKubelet => "it ran before the kubelet started and is left alone",
+            Self::PodWasNotReady => "the pod was not ready when the kubelet started",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::k8s::version::KubeletVersion;
+    use serde_json::json;
+
+    const RUNNING: State = State::Running { started_at: Some(Timestamp(1)) };
+
+    fn pod() -> Pod {
+        let probe = json!({"exec": {"command": ["true"]}});
+        let pod = json!({"spec": {
+            "containers": [{"name": "app", "startupProbe": probe, "readinessProbe": probe}],
+            "initContainers": [
+                {"name": "once"},
+                {"name": "log", "restartPolicy": "Always", "readinessProbe": probe}]}});
+        serde_json::from_value(pod).expect("a pod")
+    }
+
+    fn status(name: &str, state: State, started: Option<bool>) -> ContainerFacts {
+        let (name, container_id) = (name.to_owned(), format!("containerd://{name}"));
+        ContainerFacts { name, container_id, state, started, ready: false }
+    }
+
+    /// Returns what is said of each container; the kubelet started an hour after they did.
+    fn said(status: &PodFacts, version: u32, readiness: &[(&str, Verdict)]) -> Vec<String> {
+        let pod = pod();
+        let rules = KubeletRules::for_version(KubeletVersion::new(1, version));
+        let readiness = readiness
+            .iter()
+            .map(|(name, result)| (ContainerId::parse(&format!("containerd://{name}")), *result));
+        let answer = started_and_ready(Knowledge {
+            pod: &pod,
+            status,
+            startup: &ResultsCache::default(),
+            readiness: &readiness.collect(),
+            workers: &workers_of(&pod),
+            rules: &rules,
+            kubelet_start: Timestamp::from_seconds(3600),
+        });
+        let all = answer.init_containers.iter().chain(&answer.containers);
+        let mut lines: Vec<String> = all
+            .map(|it| format!("{}: {}, {}", it.name, it.started_because, it.ready_because))
+            .collect();
+        lines.extend(answer.probed_at_once.iter().map(|name| format!("{name} at once")));
+        lines
+    }
+
+    #[test]
+    fn what_ran_before_the_kubelet_is_left_alone_since_1_35() {
+        let containers = vec![status("app", RUNNING, Some(true))];
+        let ready = PodFacts { containers, ready: true, ..PodFacts::default() };
+        let unready = PodFacts { ready: false, ..ready.clone() };
+        let before = "app: it had started before the kubelet did";
+        let at_once = "app at once".to_owned();
+        for (name, status, version, readiness, expected) in [
+            (
+                "left alone",
+                &ready,
+                36,
+                &[][..],
+                format!("{before}, {}", ReadyReason::RanBeforeKubelet),
+            ),
+            (
+                "was not ready",
+                &unready,
+                36,
+                &[],
+                format!("{before}, {}", ReadyReason::PodWasNotReady),
+            ),
+            (
+                "failed since",
+                &ready,
+                36,
+                &[("app", Verdict::Failure)],
+                format!("{before}, {}", ReadyReason::NotReady),
+            ),
+        ] {
+            assert_eq!(said(status, version, readiness), [expected, at_once.clone()], "{name}");
+        }
+        let probed = said(&ready, 36, &[("app", Verdict::Success)]);
+        assert_eq!(probed, [format!("{before}, {}", ReadyReason::Probe)], "nothing at once");
+        let forgotten = "app: its startup probe has not succeeded yet, it has not started";
+        assert_eq!(said(&ready, 34, &[]), [forgotten]);
+    }
+
+    #[test]
+    fn init_containers_go_by_their_place() {
+        let done = status("once", State::Terminated { exit_code: 0 }, None);
+        let failed = status("once", State::Terminated { exit_code: 1 }, None);
+        let sidecar = status("log", RUNNING, None);
+        let of = |init_containers| PodFacts { init_containers, ..PodFacts::default() };
+        let got = said(&of(vec![done, sidecar.clone()]), 34, &[]);
+        let expected = [
+            "once: it does not run, an init container that ended well",
+            "log: it runs, without a startup probe, its readiness probe has not succeeded",
+            "log at once",
+        ];
+        assert_eq!(got, expected);
+        let got = said(&of(vec![sidecar, failed]), 34, &[]);
+        let expected = [
+            "log: it runs, without a startup probe, an init container",
+            "once: it does not run, an init container",
+        ];
+        assert_eq!(got, expected, "out of place, nothing is known of them");
+    }
+
+    #[test]
+    fn workers_are_made_for_containers_and_sidecars() {
+        let workers = workers_of(&pod());
+        let expected = [
+            ("app", ProbeType::Startup),
+            ("app", ProbeType::Readiness),
+            ("log", ProbeType::Readiness),
+        ];
+        assert_eq!(workers, expected.map(|(name, kind)| (name.to_owned(), kind)).into());
+    }
+}

@@ -1,0 +1,99 @@
+//! What changes around a probe between two steps.
+
+use super::at::At;
+use crate::probe::worker::{PodFacts, State};
+use serde::Serialize;
+use serde::ser::SerializeMap;
+
+/// What changed; what is not named stays as it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The container was started again: it has another id, runs since this step and has not started
+    /// unless it never had to.
+    pub restarted: bool,
+    /// Its id.
+    pub container_id: Option<String>,
+    /// What it does.
+    pub state: Option<TraceState>,
+    /// How it ended.
+    pub exit_code: Option<i32>,
+    /// Since when it runs.
+    pub started_at: Option<At>,
+    /// It has started, as its status says.
+    pub started: Option<bool>,
+    /// The phase of the pod.
+    pub phase: Option<String>,
+    /// The pod is being deleted.
+    pub deleted: Option<bool>,
+    /// The kubelet has no status of the pod.
+    pub status_unknown: Option<bool>,
+    /// The condition `AllContainersRestarting` is true.
+    pub all_containers_restarting: Option<bool>,
+}
+
+/// What a container does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TraceState {
+    /// It does not run yet, or not again.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It ended.
+    Terminated,
+}
+
+impl Changes {
+    /// Tells whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns what makes a trace go by a status, as a kubelet holds it of a pod; `None`: it holds none.
+    /// A step needs it only where the status is another than at the step before.
+    ///
+    /// That a container runs since nobody knows when cannot be written: it runs since the step.
+    pub fn to(status: Option<&PodFacts>, container: &str) -> Self {
+        let Some(status) = status else {
+            return Self { status_unknown: Some(true), ..Self::default() };
+        };
+        let found = status.container(container);
+        let (state, exit_code, started_at) = match found.map(|it| it.state).unwrap_or_default() {
+            State::Waiting => (TraceState::Waiting, None, None),
+            State::Running { started_at } => (TraceState::Running, None, started_at.map(At::Time)),
+            State::Terminated { exit_code } => (TraceState::Terminated, Some(exit_code), None),
+        };
+        Self {
+            container_id: Some(found.map(|it| it.container_id.clone()).unwrap_or_default()),
+            state: Some(state),
+            exit_code,
+            started_at,
+            started: Some(found.is_some_and(|it| it.started == Some(true))),
+            phase: (!status.phase.is_empty()).then(|| status.phase.clone()),
+            status_unknown: Some(false),
+            all_containers_restarting: Some(status.all_containers_restarting),
+            ..Self::default()
+        }
+    }
+
+    /// Writes what changed.
+    pub(super) fn serialize_fields<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        fn entry<M: SerializeMap, T: Serialize>(
+            map: &mut M,
+            name: &str,
+            value: Option<&T>,
+        ) -> Result<(), M::Error> {
+            value.map_or(Ok(()), |value| map.serialize_entry(name, value))
+        }
+        entry(map, "restarted", self.restarted.then_some(&true))?;
+        entry(map, "containerID", self.container_id.as_ref())?;
+        entry(map, "state", self.state.as_ref())?;
+        entry(map, "exitCode", self.exit_code.as_ref())?;
+        entry(map, "startedAt", self.started_at.as_ref())?;
+        entry(map, "started", self.started.as_ref())?;
+        entry(map, "phase", self.phase.as_ref())?;
+        entry(map, "deleted", self.deleted.as_ref())?;
+        entry(map, "statusUnknown", self.status_unknown.as_ref())?;
+        entry(map, "allContainersRestarting", self.all_containers_restarting.as_ref())
+    }
+}

@@ -1,0 +1,109 @@
+//! What is wrong with a trace.
+
+use super::KIND;
+use crate::facts::snapshot::API_VERSION;
+use crate::k8s::duration::GoDuration;
+
+/// Why a text is no trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// It is not text.
+    #[error("not text in UTF-8, which a YAML or JSON file is")]
+    NotText,
+    /// It is neither YAML nor JSON.
+    #[error("{0}")]
+    Syntax(String),
+    /// It does not hold one object.
+    #[error("holds {0} documents, expected one")]
+    Documents(usize),
+    /// It is something else.
+    #[error("{field} is {found}, expected {expected}")]
+    Kind {
+        /// `apiVersion` or `kind`.
+        field: &'static str,
+        /// What it says.
+        found: String,
+        /// Its only value.
+        expected: &'static str,
+    },
+    /// A field that a trace does not have.
+    #[error("unknown field {path}")]
+    UnknownField {
+        /// The path.
+        path: String,
+        /// What was probably meant, or what there is.
+        hint: String,
+    },
+    /// A field that has to be there.
+    #[error("{path} is missing, expected {expected}")]
+    Missing {
+        /// The path.
+        path: String,
+        /// What it should be.
+        expected: String,
+    },
+    /// A value that it cannot have.
+    #[error("{path} is {value}, expected {expected}")]
+    Value {
+        /// The path.
+        path: String,
+        /// The value.
+        value: String,
+        /// What it should be.
+        expected: String,
+        /// What was probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// Two fields that do not go together.
+    #[error("{path} goes with {with} only")]
+    Alone {
+        /// The path.
+        path: String,
+        /// What has to be there as well.
+        with: &'static str,
+    },
+    /// Two fields that say the same.
+    #[error("{path} and {other} are both there, expected one of them")]
+    Both {
+        /// The path.
+        path: String,
+        /// The other field.
+        other: &'static str,
+    },
+    /// A step before the one before.
+    #[error("{path} is {at}, before the step that comes before it, at {before}")]
+    Order {
+        /// The path.
+        path: String,
+        /// When it is.
+        at: GoDuration,
+        /// When the step before is.
+        before: GoDuration,
+    },
+    /// A time where all others are durations.
+    #[error("{path} is a time, and nothing says which time 0s is")]
+    NoOrigin {
+        /// The path.
+        path: String,
+    },
+}
+
+impl TraceError {
+    /// Returns the way out.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownField { hint, .. } => Some(hint.clone()),
+            Self::Value { nearest: Some(nearest), .. } => Some(format!("did you mean {nearest}?")),
+            Self::Kind { .. } => {
+                Some(format!("a trace begins with apiVersion: {API_VERSION} and kind: {KIND}"))
+            }
+            Self::Order { .. } => {
+                Some("steps are in the order of time; one without at is a period later".to_owned())
+            }
+            Self::NoOrigin { .. } => {
+                Some("add start: 2026-11-20T12:00:00Z, or give the first step a time".to_owned())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The worker of a probe: what the kubelet does with one container, step by step.
+//!
+//! A worker belongs to one probe of one container. Every step either needs no probe, or asks for one
+//! and goes on with what it came to; so the same steps run in a loop on a node and over a recorded
+//! trace. The rules are those of `doProbe` and `run`, `pkg/kubelet/prober/worker.go`, pinned by the
+//! vectors `probe_worker`.
+
+mod action;
+mod facts;
+mod machine;
+mod reason;
+mod report;
+mod restart;
+mod timing;
+
+#[cfg(test)]
+mod tests;
+
+pub use action::Action;
+pub use facts::{ContainerFacts, PodFacts, State};
+pub use machine::{Begun, Pending, StepFacts, Worker};
+pub use reason::StepReason;
+pub use report::{Call, NewContainer, StepReport, WorkerState};
+pub use restart::{RestartCause, RestartDecision};
+pub use timing::ProbeTiming;
+
+pub(in crate::probe) use facts::started_before_kubelet;

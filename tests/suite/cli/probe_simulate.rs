@@ -1,0 +1,250 @@
+//! `kq probe simulate`
+
+use super::{folder_with, kq};
+use serde_json::{Value, json};
+use snapbox::str;
+
+const TRACE: &str = "apiVersion: kq/v1
+kind: ProbeTrace
+type: liveness
+probe: {failureThreshold: 2}
+steps: [success, failure, {result: error, message: lost}, failure, failure, {restarted: true}]
+";
+
+#[test]
+fn a_trace_is_simulated_step_by_step() {
+    kq("probe simulate -").stdin(TRACE).shows(str![[r#"
+TIME   PROBE RESULT         RUN       ON HOLD   ACTION                                                         WHY
+0s     success              1/1       no        -                                                              success 1 of 1: threshold reached; new container, success until probed
+10s    failure              1/2       no        -                                                              failure 1 of 2
+20s    error (3 attempts)   1 stays   no        -                                                              thrown away: lost
+30s    failure              2/2       yes       kill: Container app failed liveness probe, will be restarted   failure 2 of 2: threshold reached
+40s    -                    -         yes       -                                                              on hold until the container id changes
+50s    -                    -         no        -                                                              it would be probed, with a result that is not known; new container, success until probed
+
+Liveness probe of app: 6 steps, 4 probed; kill: Container app failed liveness probe, will be restarted at 30s
+--- stderr
+note: at 1 step it would be probed, with a result that the trace does not have: nothing is counted, and what follows can be otherwise
+--- exit 0
+
+"#]]);
+}
+
+#[test]
+fn other_settings_make_something_else_of_it() {
+    kq("probe simulate - --failure-threshold 3 --period-seconds 5 --initial-delay-seconds 6")
+        .stdin(TRACE)
+        .shows(str![[r#"
+TIME   PROBE RESULT         RUN       ON HOLD   ACTION   WHY
+0s     -                    -         no        -        initial delay: 0 s of 6 s; new container, success until probed
+5s     -                    -         no        -        initial delay: 5 s of 6 s
+10s    error (3 attempts)   0 stays   no        -        thrown away: lost
+15s    failure              1/3       no        -        failure 1 of 3
+20s    failure              2/3       no        -        failure 2 of 3
+25s    -                    -         no        -        initial delay: 0 s of 6 s; new container, success until probed
+
+Liveness probe of app: 6 steps, 3 probed; nothing follows from it
+--- exit 0
+
+"#]]);
+}
+
+#[test]
+fn everything_is_shown_wide() {
+    let trace = "apiVersion: kq/v1
+kind: ProbeTrace
+type: readiness
+container: {name: web}
+start: 2026-11-20T12:00:00Z
+steps: [success, {result: warning, message: moved}, {attempts: [error, failure]}]
+";
+    kq("probe simulate - -o wide").stdin(trace).shows(str![[r#"
+TIME   PROBE RESULT           RUN   ON HOLD   ACTION   WHY                                                                      CLOCK                  CONTAINER        RESULTS KEPT         EVENT
+0s     success                1/1   no        ready    success 1 of 1: threshold reached; new container, failure until probed   2026-11-20T12:00:00Z   containerd://1   failure!, success!   -
+10s    success                2/1   no        -        success 2 times in a row                                                 2026-11-20T12:00:10Z   containerd://1   success              Warning ProbeWarning: Readiness probe warning: moved
+20s    failure (2 attempts)   1/3   no        -        failure 1 of 3                                                           2026-11-20T12:00:20Z   containerd://1   -                    Warning Unhealthy: Readiness probe failed: 
+
+Readiness probe of web: 3 steps, 3 probed; ready at 0s
+--- exit 0
+
+"#]]);
+}
+
+#[test]
+fn programs_get_everything() {
+    let answer = kq("probe simulate -").stdin(TRACE).json();
+    assert_eq!(answer["apiVersion"], "kq/v1");
+    assert_eq!(answer["kind"], "ProbeSimulation");
+    assert_eq!(answer["type"], "liveness");
+    assert_eq!(answer["probe"]["failureThreshold"], 2);
+    assert_eq!(answer["steps"].as_array().map(Vec::len), Some(6));
+    let kill = json!({
+        "do": "kill",
+        "message": "Container app failed liveness probe, will be restarted",
+        "restarts": true,
+        "gracePeriod": {"seconds": 30, "from": "pod"},
+    });
+    assert_eq!(answer["steps"][3]["action"], kill);
+    assert_eq!(
+        answer["steps"][3]["reason"],
+        json!({"code": "threshold-reached", "result": "failure", "run": 2, "threshold": 2})
+    );
+    assert_eq!(answer["steps"][3]["worker"]["onHold"], true);
+    let events = answer["steps"][2]["probe"]["event"]["message"].as_str();
+    assert_eq!(events, Some("Liveness probe errored and resulted in unknown state: lost"));
+    assert_eq!(answer["summary"]["probes"], 4);
+    assert_eq!(answer["summary"]["withoutResult"], 1);
+    assert_eq!(answer["notes"].as_array().map(Vec::len), Some(1));
+    let old = kq("probe simulate - --kubelet-version 1.32").stdin(TRACE).json();
+    let event = &old["steps"][2]["probe"]["event"]["message"];
+    assert_eq!(*event, Value::from("Liveness probe errored: lost"));
+}
+
+#[test]
+fn mistakes_are_named_with_their_file() {
+    let files = [
+        ("result.yaml", TRACE.replace("failure, failure", "failure, fail")),
+        ("field.yaml", TRACE.replace("failureThreshold", "failuretreshold")),
+        ("pod.yaml", "apiVersion: v1\nkind: Pod\n".to_owned()),
+    ];
+    let folder = folder_with(&files);
+    let run = |line: &str| kq(&format!("probe simulate {line}")).within(&folder).run().text();
+    let lines = [
+        "result.yaml",
+        "field.yaml",
+        "pod.yaml",
+        "none.yaml",
+        "pod.yaml --feature-gates X",
+        "- --failure-threshold 0",
+    ];
+    let said: Vec<String> = lines.iter().map(|line| format!("$ {line}\n{}", run(line))).collect();
+    super::matches(
+        said.concat(),
+        str![[r#"
+$ result.yaml
+--- stderr
+kq: result.yaml: steps[4] is "fail", expected success, warning, failure, error or unknown
+--- exit 2
+$ field.yaml
+--- stderr
+kq: field.yaml: unknown field probe.failuretreshold
+hint: did you mean failureThreshold?
+--- exit 2
+$ pod.yaml
+--- stderr
+kq: pod.yaml: apiVersion is "v1", expected kq/v1
+hint: a trace begins with apiVersion: kq/v1 and kind: ProbeTrace
+--- exit 2
+$ none.yaml
+--- stderr
+kq: cannot read none.yaml: no such file or directory
+--- exit 3
+$ pod.yaml --feature-gates X
+--- stderr
+kq: pod.yaml: apiVersion is "v1", expected kq/v1
+hint: a trace begins with apiVersion: kq/v1 and kind: ProbeTrace
+--- exit 2
+$ - --failure-threshold 0
+--- stderr
+error: invalid value '0' for '--failure-threshold <N>': 0 is not in 1..=2147483647
+
+For more information, try '--help'.
+--- exit 2
+
+"#]],
+    );
+    let gates = kq("probe simulate - --feature-gates ContainerRestartRule=true").stdin(TRACE);
+    gates.shows(str![[r#"
+--- stderr
+kq: unrecognized feature gate: ContainerRestartRule
+hint: did you mean ContainerRestartRules?
+--- exit 2
+
+"#]]);
+}
+
+/// The shape of the answer as programs were promised it: what is new here is new in `docs/json.md`.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Answer {
+    api_version: String,
+    kind: String,
+    r#type: String,
+    container: String,
+    probe: std::collections::BTreeMap<String, i64>,
+    kubelet_version: String,
+    start: Option<String>,
+    steps: Vec<Step>,
+    summary: Summary,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Step {
+    at: String,
+    time: Option<String>,
+    probe: Option<Probe>,
+    new_container: Option<Value>,
+    calls: Vec<Call>,
+    reason: Value,
+    why: String,
+    action: Option<Value>,
+    worker: Worker,
+    continues: bool,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Probe {
+    result: String,
+    error: Option<String>,
+    attempts: u64,
+    event: Option<std::collections::BTreeMap<String, String>>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Call {
+    call: String,
+    container_id: String,
+    result: Option<String>,
+    published: Option<bool>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Worker {
+    container_id: String,
+    last_result: String,
+    run: u64,
+    on_hold: bool,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[expect(dead_code, reason = "what matters is that it can be read")]
+struct Summary {
+    steps: u64,
+    probes: u64,
+    without_result: u64,
+    not_asked_for: u64,
+    actions: Vec<Value>,
+    stopped: bool,
+}
+
+#[test]
+fn the_shape_is_what_was_promised() {
+    for trace in
+        [TRACE, &TRACE.replace("type: liveness", "type: startup\nstart: 2026-11-20T12:00:00Z")]
+    {
+        let answer = kq("probe simulate -").stdin(trace).json();
+        let read: Result<Answer, _> = serde_json::from_value(answer);
+        assert!(read.is_ok(), "{read:?}");
+    }
+}

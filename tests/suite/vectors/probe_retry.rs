@@ -1,0 +1,56 @@
+//! Attempts, what they come to, and the event about it.
+
+use super::probe_input::{attempts, probe_type, rules};
+use kq::k8s::pod::{Container, ObjectMeta, Probe};
+use kq::probe::{Conclusion, Verdict, unusable};
+use serde_json::{Value, json};
+
+pub fn answer(case: &Value) -> Value {
+    let kind = probe_type(&case["probe_type"]);
+    let given = attempts(&case["attempts"]);
+    let made_up = case.get("attempts").is_none();
+    let conclusion = if made_up {
+        let probe: Option<Probe> =
+            serde_json::from_value(case["probe"].clone()).expect("a probe, or null");
+        match probe {
+            None => Conclusion::without_probe(),
+            Some(probe) => {
+                let attempt = unusable(&probe, &pod(), &container()).expect("no usable handler");
+                Conclusion::of_repeating(kind, &[attempt], rules(case))
+            }
+        }
+    } else {
+        Conclusion::of_repeating(kind, &given, rules(case))
+    };
+    let event = conclusion.event.as_ref().map(|event| {
+        json!({
+            "type": event.event_type,
+            "reason": event.reason,
+            "message": event.message,
+        })
+    });
+    let mut out = json!({
+        "result": if conclusion.result == Verdict::Success { "Success" } else { "Failure" },
+        "error": conclusion.error,
+        "result_is_used_by_worker": conclusion.is_used_by_worker(),
+        "events": event.into_iter().collect::<Vec<_>>(),
+    });
+    if !made_up {
+        out["attempts_made"] = conclusion.attempts.len().into();
+    }
+    out
+}
+
+/// The pod of the cases that have none.
+fn pod() -> ObjectMeta {
+    ObjectMeta {
+        name: "web".to_owned(),
+        namespace: "default".to_owned(),
+        uid: "1234".to_owned(),
+        ..ObjectMeta::default()
+    }
+}
+
+fn container() -> Container {
+    Container { name: "c".to_owned(), ..Container::default() }
+}
