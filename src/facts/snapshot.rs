@@ -123,6 +123,9 @@ pub struct RecordedPods {
     /// The pods; values that may be secret are not written.
     #[serde(serialize_with = "without_secrets")]
     pub pods: Vec<LoadedPod>,
+    /// They have their probes; snapshots of earlier versions of kq have none.
+    #[serde(default)]
+    pub with_probes: bool,
     /// Pods that could not be read, and why.
     pub left_out: Vec<String>,
     /// What was odd.

@@ -43,10 +43,11 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// Leaves out the values that may be secret: of variables and of the headers of probes.
+    /// Leaves out what may be secret: variables, and of probes the commands, queries and most headers.
     pub fn withhold(&mut self) {
         let spec = &mut self.spec;
-        let kinds = [&mut spec.containers, &mut spec.init_containers];
+        let kinds =
+            [&mut spec.containers, &mut spec.init_containers, &mut spec.ephemeral_containers];
         kinds.into_iter().flatten().for_each(Container::withhold);
     }
 }
@@ -289,6 +290,9 @@ pub struct ContainerStatus {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerState {
+    /// Present while it waits.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Details>,
     /// Present while it runs.
     #[serde(deserialize_with = "optional_object")]
     pub running: Option<RunningState>,

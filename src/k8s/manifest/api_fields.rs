@@ -246,7 +246,12 @@ static CONTAINER: Fields = Fields {
         "volumeMounts",
         "workingDir",
     ],
-    below: &[("resources", &RESOURCES)],
+    below: &[
+        ("livenessProbe", &PROBE),
+        ("readinessProbe", &PROBE),
+        ("resources", &RESOURCES),
+        ("startupProbe", &PROBE),
+    ],
 };
 
 /// What a container has, and `targetContainerName`.
@@ -279,7 +284,38 @@ static EPHEMERAL_CONTAINER: Fields = Fields {
         "volumeMounts",
         "workingDir",
     ],
-    below: &[("resources", &RESOURCES)],
+    below: &[
+        ("livenessProbe", &PROBE),
+        ("readinessProbe", &PROBE),
+        ("resources", &RESOURCES),
+        ("startupProbe", &PROBE),
+    ],
+};
+
+static PROBE: Fields = Fields {
+    names: &[
+        "exec",
+        "failureThreshold",
+        "grpc",
+        "httpGet",
+        "initialDelaySeconds",
+        "periodSeconds",
+        "successThreshold",
+        "tcpSocket",
+        "terminationGracePeriodSeconds",
+        "timeoutSeconds",
+    ],
+    below: &[
+        ("exec", &Fields { names: &["command"], below: &[] }),
+        ("grpc", &Fields { names: &["port", "service"], below: &[] }),
+        ("httpGet", &HTTP_GET),
+        ("tcpSocket", &Fields { names: &["host", "port"], below: &[] }),
+    ],
+};
+
+static HTTP_GET: Fields = Fields {
+    names: &["host", "httpHeaders", "path", "port", "scheme"],
+    below: &[("httpHeaders", &Fields { names: &["name", "value"], below: &[] })],
 };
 
 static RESOURCES: Fields = Fields { names: &["claims", "limits", "requests"], below: &[] };

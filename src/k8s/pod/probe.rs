@@ -1,7 +1,7 @@
 //! The probes of a container, as they are written in its pod.
 //!
-//! Values of HTTP headers and of environment variables may be secret: [`withhold`](HttpHeader::withhold)
-//! leaves their names.
+//! Commands, queries, HTTP headers and environment variables may hold secrets: `Pod::withhold` leaves out their
+//! values, and says so.
 
 use super::read::{null_as_default, objects, optional_object};
 use super::{Container, Details};
@@ -53,6 +53,9 @@ pub struct ExecAction {
     /// The program and its arguments; `$(NAME)` stands for a variable of the container.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// The command is not kept: it may hold a secret.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub command_withheld: bool,
 }
 
 /// A URL to get; the status code decides.
@@ -62,6 +65,9 @@ pub struct HttpGetAction {
     /// Path and query.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub path: String,
+    /// What follows the path is not kept: it may hold a secret.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub query_withheld: bool,
     /// The port, or the name of one of the container's.
     #[serde(deserialize_with = "null_as_default")]
     pub port: IntOrString,
@@ -139,9 +145,6 @@ pub struct EnvVar {
     /// The value comes from elsewhere.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub value_from: Option<Details>,
-    /// The value is not kept: it may be a secret.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub value_withheld: bool,
 }
 
 /// When a container that ended starts again, whatever the policy of its pod.
@@ -198,6 +201,25 @@ impl Probe {
         let tcp = self.tcp_socket.as_ref().map(Handler::TcpSocket);
         exec.or(http).or(tcp).or(self.grpc.as_ref().map(Handler::Grpc))
     }
+
+    /// Leaves out what may be secret: commands, what follows a path, most headers.
+    fn withhold(&mut self) {
+        if let Some(exec) = &mut self.exec {
+            exec.command_withheld |= !exec.command.is_empty();
+            exec.command.clear();
+        }
+        if let Some(get) = &mut self.http_get {
+            get.http_headers.iter_mut().for_each(HttpHeader::withhold);
+            // An absolute URL may name a user.
+            let kept = if get.path.starts_with('/') && !get.path.starts_with("//") {
+                get.path.find(['?', '#']).unwrap_or(get.path.len())
+            } else {
+                0
+            };
+            get.query_withheld |= kept < get.path.len();
+            get.path.truncate(kept);
+        }
+    }
 }
 
 /// The way to probe.
@@ -239,16 +261,12 @@ impl Container {
         self.env = env;
     }
 
-    /// Leaves out the values that may be secret.
+    /// Leaves out what may be secret.
     pub fn withhold(&mut self) {
         let probes = [&mut self.startup_probe, &mut self.readiness_probe, &mut self.liveness_probe];
-        let gets = probes.into_iter().flatten().filter_map(|probe| probe.http_get.as_mut());
-        gets.flat_map(|get| &mut get.http_headers).for_each(HttpHeader::withhold);
-        for variable in &mut self.env {
-            // Nothing is lost of a value that is not there.
-            variable.value_withheld |= !variable.value.is_empty();
-            variable.value.clear();
-        }
+        probes.into_iter().flatten().for_each(|probe| probe.withhold());
+        // They serve the commands, which are gone.
+        self.env.clear();
     }
 }
 

@@ -285,7 +285,7 @@ mod tests {
             "env":[{"name":"PASSWORD","value":"p"},{"name":"USER","value":"u"},
                    {"name":"HOST","valueFrom":{"fieldRef":{"fieldPath":"status.hostIP"}}}],
             "livenessProbe":{"exec":{"command":["check","$(USER)@$(HOST)"]}},
-            "readinessProbe":{"httpGet":{"port":"http","httpHeaders":[
+            "readinessProbe":{"httpGet":{"path":"/ready?key=k3y","port":"http","httpHeaders":[
                 {"name":"Host","value":"shop"},{"name":"Authorization","value":"Bearer x"}]}}}]}}"#;
         let mut pod: Pod = serde_json::from_str(text).unwrap();
         let names: Vec<&str> =
@@ -293,9 +293,13 @@ mod tests {
         assert_eq!(names, ["USER", "HOST"]);
         pod.withhold();
         let stored = serde_json::to_string(&pod).unwrap();
-        assert!(!stored.contains("Bearer") && !stored.contains(r#""u""#), "{stored}");
+        for secret in ["Bearer", r#""u""#, "k3y", "check"] {
+            assert!(!stored.contains(secret), "{stored}");
+        }
+        assert!(stored.contains(r#""path":"/ready","queryWithheld":true"#), "{stored}");
         assert!(stored.contains(r#"{"name":"Host","value":"shop"}"#), "{stored}");
         assert!(stored.contains(r#""value":"","valueWithheld":true"#), "{stored}");
+        assert!(stored.contains(r#""exec":{"commandWithheld":true}"#), "{stored}");
         assert_eq!(serde_json::from_str::<Pod>(&stored).unwrap(), pod);
     }
 }

@@ -89,6 +89,7 @@ fn validate_handler(probe: &Probe, path: &Path<'_>, errors: &mut Vec<FieldError>
     if let Some(exec) = &probe.exec
         && is_first("exec", errors)
         && exec.command.is_empty()
+        && !exec.command_withheld
     {
         errors.push(path.child("exec").child("command").required(""));
     }

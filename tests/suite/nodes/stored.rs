@@ -191,7 +191,12 @@ fn told(folder: &Path, flag: &str, start: &str) -> String {
 fn pods(folder: &Path) -> RecordedPods {
     let loaded = load("the API server", text(folder, "pods.json").as_bytes());
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
-    RecordedPods { source: PodSource::ApiServer, pods: loaded.pods, ..RecordedPods::default() }
+    RecordedPods {
+        source: PodSource::ApiServer,
+        pods: loaded.pods,
+        with_probes: true,
+        ..RecordedPods::default()
+    }
 }
 
 /// Returns what the runtime would have told: what the kubelet asked it for, and what came of it.
