@@ -10,6 +10,9 @@ pub enum AdHocError {
     /// A URL of another kind.
     #[error("{0:?} is not a URL that a probe can get")]
     Url(String),
+    /// No scheme.
+    #[error("{0:?} has no scheme")]
+    NoScheme(String),
     /// No port that can be connected to.
     #[error("{text:?} has no port between 1 and 65535")]
     Port {
@@ -28,6 +31,7 @@ impl AdHocError {
             Self::Url(_) => {
                 "such as http://10.0.0.7:8080/healthz or https://[fd00::7]/ready?full=1"
             }
+            Self::NoScheme(_) => "put http:// or https:// before it",
             Self::Port { .. } => "such as 10.0.0.7:8080 or [fd00::7]:8080",
             Self::Header(_) => "such as 'Host: shop.example.org'",
         }
@@ -42,7 +46,8 @@ impl AdHocError {
 /// Fails for another scheme than `http` and `https`, for user information and for a bad port.
 pub fn http_get(url: &str, headers: &[String]) -> Result<Probe, AdHocError> {
     let refused = || AdHocError::Url(url.to_owned());
-    let (scheme, rest) = url.split_once("://").ok_or_else(refused)?;
+    let no_scheme = || AdHocError::NoScheme(url.to_owned());
+    let (scheme, rest) = url.split_once("://").ok_or_else(no_scheme)?;
     let (scheme, default) = match scheme.to_ascii_lowercase().as_str() {
         "http" => ("HTTP", "80"),
         "https" => ("HTTPS", "443"),
@@ -67,6 +72,7 @@ pub fn http_get(url: &str, headers: &[String]) -> Result<Probe, AdHocError> {
     let http_headers = headers.iter().map(|text| header(text)).collect::<Result<_, _>>()?;
     let http_get = HttpGetAction {
         path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
+        query_withheld: false,
         port: IntOrString::Int(port),
         // As it is written into a URL; a probe has it bare.
         host: host.replacen("%25", "%", 1),
@@ -100,7 +106,8 @@ pub fn grpc(address: &str, service: Option<String>) -> Result<(String, Probe), A
 
 /// Returns the probe that runs a command.
 pub fn exec(command: Vec<String>) -> Probe {
-    Probe { exec: Some(ExecAction { command }), ..Probe::default() }
+    let exec = ExecAction { command, command_withheld: false };
+    Probe { exec: Some(exec), ..Probe::default() }
 }
 
 fn host_and_port(address: &str) -> Result<(String, i32), AdHocError> {

@@ -1,5 +1,6 @@
 //! What one attempt of a probe gave, of whatever kind.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -144,6 +145,12 @@ impl Output {
     /// Returns the text; bytes that are no UTF-8 become U+FFFD, as they do in an event.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
+    }
+
+    /// Returns the bytes in Base64 where the text would not be the same; `None`: it is.
+    pub fn base64(&self) -> Option<String> {
+        let is_text = std::str::from_utf8(&self.0).is_ok();
+        (!is_text).then(|| BASE64_STANDARD.encode(&self.0))
     }
 }
 

@@ -42,12 +42,9 @@ pub struct Trial {
     /// Why it is not a success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The status code of the first answer, where HTTP was spoken.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-    /// How many redirects were followed.
-    #[serde(skip_serializing_if = "is_none_followed")]
-    pub redirects: usize,
+    /// The status codes of the answers, where HTTP was spoken; all but the last were redirects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub statuses: Vec<u16>,
     /// How long it took, in microseconds.
     pub took_us: u64,
     /// A connection came about.
@@ -64,18 +61,19 @@ impl Trial {
             Some(error) => error.clone(),
             None => attempt.output.text().into_owned(),
         };
-        let spoke = |phase: &Phase| matches!(phase, Phase::FirstByte | Phase::Body);
+        let heads = attempt.exchanges.iter().map(|exchange| status_code(&exchange.head.0));
+        let beyond = |phase: &Phase| {
+            matches!(phase, Phase::Tls | Phase::Settings | Phase::FirstByte | Phase::Body)
+        };
         Self {
             way,
             result: attempt.result,
             message,
             cause: attempt.cause,
-            status: attempt.exchanges.first().and_then(|exchange| status_code(&exchange.head.0)),
-            redirects: attempt.exchanges.len().saturating_sub(1),
+            statuses: heads.flatten().collect(),
             took_us,
-            connected: !matches!(attempt.cause, Some(Cause::Lookup | Cause::Connect))
-                && (attempt.result == ProbeResult::Success
-                    || attempt.phases.iter().any(|time| spoke(&time.phase))),
+            connected: attempt.result == ProbeResult::Success
+                || attempt.phases.iter().any(|time| beyond(&time.phase)),
             limit_us,
         }
     }
@@ -84,6 +82,22 @@ impl Trial {
     fn is_good(&self) -> bool {
         matches!(self.result, ProbeResult::Success | ProbeResult::Warning)
     }
+
+    /// Returns the status code that counts.
+    fn status(&self) -> Option<u16> {
+        self.statuses.last().copied()
+    }
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// The probe names a host that is the node itself.
+    pub host_is_node: bool,
+    /// The pod has the node's network.
+    pub host_network: bool,
+    /// It goes through TLS.
+    pub is_tls: bool,
 }
 
 /// Returns the status code of an answer.
@@ -94,67 +108,89 @@ pub fn status_code(head: &[u8]) -> Option<u16> {
 }
 
 /// Names what the differences between the ways tell, the kubelet's being the one that counts.
-pub fn differences(trials: &[Trial]) -> Vec<String> {
+pub fn differences(trials: &[Trial], compared: Compared) -> Vec<String> {
     let of = |way: Way| trials.iter().find(|trial| trial.way == way);
-    let Some(kubelet) = of(Way::Kubelet) else { return Vec::new() };
+    let Some(kubelet) = of(Way::Kubelet) else {
+        return vec!["nothing can be sent, in no way".to_owned()];
+    };
+    let (pod, loopback) = (of(Way::InPod), of(Way::InPodLoopback));
     let mut said = Vec::new();
-    if let Some(text) = place(kubelet, of(Way::InPod), of(Way::InPodLoopback)) {
-        said.push(text);
+    if compared.host_is_node {
+        said.push(
+            "the probe names a host that is the node itself: the kubelet asks the node, not the pod; \
+             leave host out"
+                .to_owned(),
+        );
+    } else if !kubelet.connected && matches!(kubelet.cause, Some(Cause::Connect | Cause::Timeout)) {
+        said.extend(place(pod, loopback, compared.host_network));
     }
     if let Some(text) = of(Way::Patient).and_then(|patient| time(kubelet, patient)) {
         said.push(text);
     }
     if let Some(curl) = of(Way::Curl) {
         said.extend(request(kubelet, curl, of(Way::CurlUserAgent), of(Way::WithoutHeaders)));
+        if compared.is_tls {
+            said.push(
+                "curl verifies the certificate unless it is told -k, which was taken for granted here; \
+                 the kubelet never does"
+                    .to_owned(),
+            );
+        }
     }
     if let Some(node) = of(Way::NodeLoopback).filter(|node| node.connected && !kubelet.connected) {
+        let says = node.message.lines().next().unwrap_or_default();
         said.push(format!(
-            "127.0.0.1 on the node answers ({}), but that is the node's own network, not the pod's",
-            node.message.lines().next().unwrap_or_default()
+            "127.0.0.1 on the node answers ({says}), but that is the node's own network, not the pod's"
         ));
     }
     if said.is_empty() {
-        let all_good = trials.iter().all(Trial::is_good);
-        let same = trials
-            .iter()
-            .all(|trial| trial.is_good() == kubelet.is_good() && trial.status == kubelet.status);
-        said.push(match (same, all_good) {
-            (true, true) => "no difference: every way ends well".to_owned(),
-            (true, false) => {
-                "no difference: every way fails alike, so the cause is in the container, \
-                              not in how it is asked"
-                    .to_owned()
-            }
-            (false, _) => "the ways differ, but not in a way that kq can name".to_owned(),
-        });
+        said.push(alike(trials, kubelet, pod.is_some()));
     }
     said
 }
 
-/// Says what the place tells: the node, the pod's network, its loopback.
-fn place(kubelet: &Trial, pod: Option<&Trial>, loopback: Option<&Trial>) -> Option<String> {
-    if kubelet.connected {
-        return None;
+/// Says what it tells that there is nothing to name.
+fn alike(trials: &[Trial], kubelet: &Trial, from_inside: bool) -> String {
+    let same =
+        |trial: &Trial| trial.is_good() == kubelet.is_good() && trial.status() == kubelet.status();
+    match (trials, trials.iter().all(same), kubelet.is_good(), from_inside) {
+        ([_], ..) => "there is no other way to try it from here".to_owned(),
+        (_, false, ..) => "the ways differ, but not in a way that kq can name".to_owned(),
+        (_, true, true, _) => "no difference: every way ends well".to_owned(),
+        (_, true, false, true) => {
+            "no difference: every way fails alike, from inside the pod too; the \
+                                   cause is in the container, not in how it is asked"
+                .to_owned()
+        }
+        (_, true, false, false) => {
+            "no difference: every way fails alike; from inside the pod it was not \
+                                    tried"
+                .to_owned()
+        }
     }
-    let pod_works = pod.is_some_and(|pod| pod.connected);
-    let loopback_works = loopback.is_some_and(|loopback| loopback.connected);
-    match (pod_works, loopback_works) {
-        (true, _) => Some(
+}
+
+/// Says what the place tells: the node, the pod's network, its loopback.
+fn place(pod: Option<&Trial>, loopback: Option<&Trial>, host_network: bool) -> Option<String> {
+    let works = |trial: Option<&Trial>| trial.is_some_and(|trial| trial.connected);
+    if works(pod) {
+        return Some(
             "the server answers inside the pod but not from the node: something between them (a \
              network policy, a firewall, the routes of the network plugin) stops the kubelet"
                 .to_owned(),
-        ),
-        (false, true) => Some(
-            "the server listens on 127.0.0.1 inside the pod only, and the kubelet connects to the \
-             pod's IP: let it listen on 0.0.0.0 or [::]"
-                .to_owned(),
-        ),
-        (false, false) if pod.is_some() => Some(
-            "nobody answers inside the pod either: the server does not listen on that port, or hangs"
-                .to_owned(),
-        ),
-        (false, false) => None,
+        );
     }
+    if works(loopback) {
+        let place = if host_network { "of the node" } else { "inside the pod" };
+        return Some(format!(
+            "the server listens on 127.0.0.1 {place} only, and the kubelet connects to the pod's IP: let \
+             it listen on 0.0.0.0 or [::]"
+        ));
+    }
+    pod.map(|_| {
+        "nobody answers inside the pod either: the server does not listen on that port, or hangs"
+            .to_owned()
+    })
 }
 
 /// Says what the time limit tells.
@@ -176,25 +212,27 @@ fn request(
     bare: Option<&Trial>,
 ) -> Vec<String> {
     let mut said = Vec::new();
-    if kubelet.redirects > 0 {
+    let followed = kubelet.statuses.len().saturating_sub(1);
+    if followed > 0 {
         said.push(format!(
             "curl stops at status {} unless it is told -L; the kubelet follows redirects as long as the \
-             host name stays the same, {} here",
-            curl.status.unwrap_or_default(),
-            kubelet.redirects
+             host name stays the same, {followed} here, and ends at status {}",
+            curl.status().unwrap_or_default(),
+            kubelet.status().unwrap_or_default(),
         ));
-    } else if kubelet.result == ProbeResult::Warning {
+    } else if kubelet.cause == Some(Cause::Redirect) {
         said.push(
             "the redirect leads to another host: the kubelet does not follow it and counts it as \
              success, whatever is there"
                 .to_owned(),
         );
     }
-    let (Some(theirs), Some(ours)) = (curl.status, kubelet.status) else { return said };
+    let first = kubelet.statuses.first().copied();
+    let (Some(theirs), Some(ours)) = (curl.status(), first) else { return said };
     if theirs == ours {
         return said;
     }
-    let like_curl = |trial: &&Trial| trial.status == Some(theirs);
+    let like_curl = |trial: &&Trial| trial.statuses.first() == Some(&theirs);
     said.push(match (agent.filter(like_curl), bare.filter(like_curl)) {
         (Some(_), _) => format!(
             "the server looks at User-Agent: it answers {ours} to the kubelet's and {theirs} to curl's"
@@ -208,11 +246,6 @@ fn request(
         ),
     });
     said
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none_followed(redirects: &usize) -> bool {
-    *redirects == 0
 }
 
 impl fmt::Display for Way {
@@ -243,8 +276,7 @@ mod tests {
             },
             message: String::new(),
             cause,
-            status,
-            redirects: 0,
+            statuses: status.into_iter().collect(),
             took_us: 2_000_000,
             connected: !matches!(cause, Some(Cause::Connect)),
             limit_us: Some(1_000_000),
@@ -321,11 +353,32 @@ mod tests {
                     trial(Way::Kubelet, Some(500), unhealthy),
                     trial(Way::Curl, Some(500), unhealthy),
                 ],
-                "every way fails alike",
+                "every way fails alike; from inside the pod it was not tried",
             ),
+            ("alone", vec![trial(Way::Kubelet, None, refused)], "no other way to try it"),
+            ("nothing to send", vec![], "nothing can be sent"),
         ];
         for (name, trials, expected) in rows {
-            let said = differences(&trials).join("; ");
+            let said = differences(&trials, Compared::default()).join("; ");
+            assert!(said.contains(expected), "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_is_compared_matters() {
+        let refused = Some(Cause::Connect);
+        let node = Compared { host_is_node: true, ..Compared::default() };
+        let shared = Compared { host_network: true, ..Compared::default() };
+        let tls = Compared { is_tls: true, ..Compared::default() };
+        let at_loopback =
+            vec![trial(Way::Kubelet, None, refused), trial(Way::InPodLoopback, Some(200), None)];
+        let fine = vec![trial(Way::Kubelet, Some(200), None), trial(Way::Curl, Some(200), None)];
+        for (name, trials, compared, expected) in [
+            ("host", at_loopback.clone(), node, "the kubelet asks the node, not the pod"),
+            ("shared network", at_loopback, shared, "on 127.0.0.1 of the node only"),
+            ("certificates", fine, tls, "curl verifies the certificate unless it is told -k"),
+        ] {
+            let said = differences(&trials, compared).join("; ");
             assert!(said.contains(expected), "{name}: {said}");
         }
     }

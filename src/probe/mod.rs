@@ -7,25 +7,33 @@ pub mod ad_hoc;
 mod address;
 mod attempt;
 pub mod compare;
+mod consequence;
 mod container_id;
 mod events;
 mod exec;
 pub mod grace_period;
 mod grpc;
 pub mod http;
+mod job;
 pub mod lint;
 pub mod lint_view;
+mod outlook;
 pub mod percentiles;
+pub mod plan;
 pub mod pod_status;
 mod port;
+pub mod report;
 mod results;
 mod retry;
 pub mod schedule;
 pub mod simulation;
 pub mod subject;
+mod target;
 mod tcp;
 mod timeout;
 pub mod trace;
+mod user_agent;
+pub mod view;
 pub mod worker;
 
 pub use address::{
@@ -46,8 +54,12 @@ pub use grpc::{
     MAX_MESSAGE_BYTES, Outcome, Preface, REFUSED_STREAM, decode_response, encode_request,
     grpc_attempt, grpc_connect_timeout, grpc_target, grpc_timeout, http2_error_name,
 };
+pub use job::{Job, JobFacts, Unsendable};
+pub use outlook::{Outlook, outlook};
 pub use port::{PortError, resolve_port};
 pub use results::{ResultsCache, Verdict};
 pub use retry::{Conclusion, MAX_ATTEMPTS, Next, Retry, unusable};
+pub use target::{Status, Target, host_of, is_loopback};
 pub use tcp::{TcpTarget, tcp_target};
 pub use timeout::{ProbeTimeout, go_seconds};
+pub use user_agent::{grpc_user_agent, user_agent};

@@ -2,7 +2,7 @@
 
 use super::dial::{DialError, close, connect, look_up, read_address};
 use super::watch::Stopwatch;
-use crate::probe::{Attempt, DialAddress, DialHost, Phase, ProbeTimeout, Remote, TcpTarget};
+use crate::probe::{Attempt, Cause, DialAddress, DialHost, Phase, ProbeTimeout, Remote, TcpTarget};
 use tokio::time::{Instant, timeout_at};
 
 /// Opens a connection and closes it at once.
@@ -16,6 +16,9 @@ pub async fn probe_tcp(target: &TcpTarget, timeout: ProbeTimeout) -> Attempt {
         Ok(()) => Attempt::success(""),
         Err(error) => Attempt::failure(error.cause(), error.to_string()),
     };
+    if attempt.cause != Some(Cause::Timeout) {
+        watch.finish();
+    }
     Attempt { phases: watch.phases(), ..attempt }
 }
 

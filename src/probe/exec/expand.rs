@@ -25,23 +25,9 @@ pub enum ExpansionNote {
     ValueFrom(String),
     /// The container's spec has no such variable: the text stays as it is, whatever `envFrom` brings.
     Unknown(String),
-    /// Its value is not known here: what the kubelet runs cannot be told.
-    Withheld(String),
-}
-
-impl Expanded {
-    /// Returns the variables without whose values it is not known what the kubelet runs.
-    pub fn withheld(&self) -> impl Iterator<Item = &str> {
-        self.notes.iter().filter_map(|note| match note {
-            ExpansionNote::Withheld(name) => Some(name.as_str()),
-            ExpansionNote::ValueFrom(_) | ExpansionNote::Unknown(_) => None,
-        })
-    }
 }
 
 /// Returns a command with the values of the container's own variables; of several with a name, the last.
-///
-/// The value of one that is withheld is left as it is written, with a note.
 pub fn expand(command: &[String], env: &[EnvVar]) -> Expanded {
     let variables: BTreeMap<&str, &EnvVar> =
         env.iter().map(|variable| (variable.name.as_str(), variable)).collect();
@@ -89,9 +75,6 @@ fn expand_variable(
     let as_written = format!("$({name})");
     let (value, note) = match variables.get(name) {
         None => (as_written.as_str(), Some(ExpansionNote::Unknown(name.to_owned()))),
-        Some(variable) if variable.value_withheld => {
-            (as_written.as_str(), Some(ExpansionNote::Withheld(name.to_owned())))
-        }
         Some(variable) => {
             let elsewhere = variable.value_from.is_some();
             (variable.value.as_str(), elsewhere.then(|| ExpansionNote::ValueFrom(name.to_owned())))
@@ -124,7 +107,6 @@ mod tests {
             variable("$(A", "odd"),
             variable("", "nameless"),
             EnvVar { value_from: Some(Details {}), ..variable("F", "") },
-            EnvVar { value_withheld: true, ..variable("S", "") },
         ];
         let unknown = |name: &str| vec![ExpansionNote::Unknown(name.to_owned())];
         for (text, expected, notes) in [
@@ -145,13 +127,10 @@ mod tests {
             ("$(E)", "", vec![]),
             ("$( A)$( A)", "$( A)$( A)", unknown(" A")),
             ("$(F)", "", vec![ExpansionNote::ValueFrom("F".to_owned())]),
-            ("$(S)$(S)", "$(S)$(S)", vec![ExpansionNote::Withheld("S".to_owned())]),
             ("$($$(A)", "$($$(A)", unknown("$$(A")),
         ] {
             let got = expand(&[text.to_owned()], &env);
             assert_eq!(got, Expanded { command: vec![expected.to_owned()], notes }, "{text:?}");
         }
-        let secret = expand(&["$(A)".to_owned(), "$(S)".to_owned()], &env);
-        assert_eq!(secret.withheld().collect::<Vec<_>>(), ["S"]);
     }
 }

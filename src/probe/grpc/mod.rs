@@ -14,6 +14,6 @@ pub use call::{Call, CallFailure, MAX_MESSAGE_BYTES, Outcome};
 pub use frames::{FrameScan, GoAway, Preface};
 pub use health::{CHECK_PATH, decode_response, encode_request};
 pub use http2_error::{REFUSED_STREAM, http2_error_name};
-pub use request::{GRPC_GO_VERSION, GrpcTarget, grpc_target, grpc_timeout, grpc_user_agent};
+pub use request::{GrpcTarget, grpc_target, grpc_timeout};
 pub use status::{GrpcCode, GrpcStatus};
 pub use verdict::{grpc_attempt, grpc_connect_timeout};

@@ -5,9 +5,6 @@ use crate::probe::join_host_port;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// The version of grpc-go in the kubelet 1.36.2, which it names to servers.
-pub const GRPC_GO_VERSION: &str = "1.79.3";
-
 /// Whom a gRPC probe asks, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrpcTarget {
@@ -41,11 +38,6 @@ impl GrpcTarget {
         }
         authority
     }
-}
-
-/// Returns the `user-agent` of a kubelet of a version: `1` and `36`.
-pub fn grpc_user_agent(major: &str, minor: &str) -> String {
-    format!("kube-probe/{major}.{minor} grpc-go/{GRPC_GO_VERSION}")
 }
 
 /// Returns the `grpc-timeout`: at most eight digits, rounded up, in the smallest unit that has room
@@ -85,7 +77,6 @@ mod tests {
             assert_eq!(target.address, address);
             assert_eq!(target.authority(), authority);
         }
-        assert_eq!(grpc_user_agent("1", "36+"), "kube-probe/1.36+ grpc-go/1.79.3");
     }
 
     #[test]

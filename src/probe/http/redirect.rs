@@ -34,18 +34,29 @@ pub(super) struct Chain {
     made: usize,
     /// Whether every redirect so far would have sent a body again.
     keeps_body: bool,
+    /// Redirects are answers like all others, as for programs that do not follow them.
+    stays: bool,
 }
 
 impl Chain {
     pub(super) fn start(url: &Url, headers: &Headers) -> Self {
         let hostname = url.hostname().to_owned();
-        Self { headers: headers.clone(), hostname, made: 0, keeps_body: true }
+        Self { headers: headers.clone(), hostname, made: 0, keeps_body: true, stays: false }
     }
 }
 
 impl HttpProbeRequest {
+    /// Returns the same request by somebody who follows no redirects; the kubelet does.
+    pub fn without_redirects(mut self) -> Self {
+        self.chain.stays = true;
+        self
+    }
+
     /// Tells what the client does with an answer of that status and Location.
     pub fn follow(&self, status: u16, location: Option<&[u8]>) -> Follow {
+        if self.chain.stays {
+            return Follow::Final;
+        }
         let keeps_body = match status {
             301..=303 => false,
             307 | 308 => true,

@@ -41,7 +41,15 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
 /// Says that a container is killed for what should only keep requests away.
 fn same_handler(probed: &Probed<'_>) -> Option<Finding> {
     let (liveness, readiness) = (probed.liveness.as_ref()?, probed.readiness.as_ref()?);
-    if liveness.handler().is_none() || liveness.handler() != readiness.handler() {
+    // What is not known cannot be the same.
+    let is_withheld = match liveness.handler()? {
+        Handler::Exec(exec) => exec.command_withheld,
+        Handler::HttpGet(get) => {
+            get.query_withheld || get.http_headers.iter().any(|header| header.value_withheld)
+        }
+        Handler::TcpSocket(_) | Handler::Grpc(_) => false,
+    };
+    if is_withheld || liveness.handler() != readiness.handler() {
         return None;
     }
     let budget = |probe: &Probe| {

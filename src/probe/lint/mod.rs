@@ -1,8 +1,6 @@
-//! What is unwise or surprising in the probes of a pod, with the numbers. What is wise is kq's own
-//! judgement; what follows from a probe is the kubelet's.
-//!
-//! What the API server refuses is not looked at: that is
-//! [`validate_probes`](crate::k8s::validation::validate_probes).
+//! What is refused, unwise or surprising in the probes of a pod, with the numbers. What is wise is kq's own
+//! judgement; what follows from a probe is the kubelet's, and what is refused is said in the API server's
+//! words.
 //!
 //! * `timing`: when something happens, and how soon.
 //! * `handlers`: what is asked, and whom.
@@ -17,6 +15,8 @@ mod variables;
 use crate::facts::snapshot::API_VERSION;
 use crate::k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
 use crate::k8s::probe_defaults::with_defaults;
+use crate::k8s::validation::{FieldError, validate_probes};
+use crate::probe::subject::{display_name, subjects};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,6 +25,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
+    /// The API server refuses it, and a kubelet a static pod with it.
+    Refused,
     /// Does not do what is expected of it.
     Warn,
     /// Is worth knowing.
@@ -63,6 +65,10 @@ pub struct ProbeLint {
     pub kind: &'static str,
     /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
+    /// How many probes were looked at.
+    pub probes: usize,
+    /// What could not be looked at, and why.
+    pub not_looked_at: Vec<String>,
     /// The findings; the worst first, else in the order of the pods.
     pub items: Vec<Finding>,
 }
@@ -70,19 +76,69 @@ pub struct ProbeLint {
 impl ProbeLint {
     /// Looks at pods.
     pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> Self {
-        let mut items: Vec<_> = pods.into_iter().flat_map(findings).collect();
-        items.sort_by_key(|finding| finding.severity);
-        let count = |severity: Severity| {
-            let of_it = items.iter().filter(|finding| finding.severity == severity);
-            (severity.to_string(), of_it.count())
+        let (mut items, mut not_looked_at, mut probes) = (Vec::new(), Vec::new(), 0);
+        for pod in pods {
+            items.extend(findings(pod));
+            for subject in subjects(pod) {
+                probes += 1;
+                let get = subject.probe.http_get.as_ref();
+                let exec = subject.probe.exec.as_ref();
+                let withheld = get.is_some_and(|get| get.query_withheld)
+                    || exec.is_some_and(|exec| exec.command_withheld);
+                if withheld {
+                    let pod = display_name(pod);
+                    not_looked_at
+                        .push(format!("{pod}: {subject}: snapshots keep no commands and queries"));
+                }
+            }
+        }
+        let lint = Self {
+            api_version: API_VERSION,
+            kind: "ProbeLint",
+            summary: BTreeMap::new(),
+            probes,
+            not_looked_at,
+            items,
         };
-        let summary = [Severity::Warn, Severity::Info].map(count).into();
-        Self { api_version: API_VERSION, kind: "ProbeLint", summary, items }
+        lint.in_order()
     }
 
-    /// Tells whether something does not do what is expected of it.
+    /// Adds fields that Kubernetes does not have: whose they are, where they are, and what may have been
+    /// meant.
+    pub fn with_unknown_fields(
+        mut self,
+        unknown: impl IntoIterator<Item = (String, String, Option<&'static str>)>,
+    ) -> Self {
+        self.items.extend(unknown.into_iter().map(|(object, path, nearest)| {
+            let advice = match nearest {
+                Some(nearest) => format!("did you mean {nearest}?"),
+                None => "leave it out".to_owned(),
+            };
+            Finding {
+                pod: object,
+                ..Finding::warn("unknown-field", path, "Kubernetes has no such field")
+            }
+            .because("it is passed over, and the default counts")
+            .advise(advice)
+        }));
+        self.in_order()
+    }
+
+    /// Sorts the findings, and counts them.
+    fn in_order(mut self) -> Self {
+        // Stable: within a severity they stay in the order of the pods.
+        self.items.sort_by_key(|finding| finding.severity);
+        let count = |severity: Severity| {
+            let of_it = self.items.iter().filter(|finding| finding.severity == severity);
+            (severity.to_string(), of_it.count())
+        };
+        self.summary = [Severity::Refused, Severity::Warn, Severity::Info].map(count).into();
+        self
+    }
+
+    /// Tells whether something is refused, or does not do what is expected of it.
     pub fn has_warnings(&self) -> bool {
-        self.items.iter().any(|finding| finding.severity == Severity::Warn)
+        self.items.iter().any(|finding| finding.severity != Severity::Info)
     }
 }
 
@@ -93,7 +149,7 @@ fn findings(pod: &Pod) -> Vec<Finding> {
     let sidecars = spec.init_containers.iter().enumerate();
     let sidecars = sidecars.map(|(at, container)| ("initContainers", at, container));
     let sidecars = sidecars.filter(|(.., container)| container.restarts_always());
-    let mut all = Vec::new();
+    let mut all: Vec<Finding> = validate_probes(pod).iter().map(|it| refused(pod, it)).collect();
     for (list, at, container) in containers.chain(sidecars) {
         let path = format!("spec.{list}[{at}]");
         let [startup, readiness, liveness] =
@@ -109,6 +165,25 @@ fn findings(pod: &Pod) -> Vec<Finding> {
         all.extend(found);
     }
     all
+}
+
+/// Returns what the API server refuses.
+fn refused(pod: &Pod, error: &FieldError) -> Finding {
+    let spec = &pod.spec;
+    let lists =
+        [("spec.containers[", &spec.containers), ("spec.initContainers[", &spec.init_containers)];
+    let container = lists.into_iter().find_map(|(start, list)| {
+        let (at, _) = error.path.strip_prefix(start)?.split_once(']')?;
+        list.get(at.parse::<usize>().ok()?)
+    });
+    Finding {
+        severity: Severity::Refused,
+        pod: format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
+        container: container.map(|container| container.name.clone()).unwrap_or_default(),
+        ..Finding::warn("refused", error.path.clone(), error.kind.to_string())
+    }
+    .because("the API server refuses the pod, and a kubelet a static pod with it")
+    .advise("correct it")
 }
 
 /// A container with its probes, as the API server fills them in.
@@ -175,6 +250,7 @@ impl Finding {
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
+            Self::Refused => "REFUSED",
             Self::Warn => "WARN",
             Self::Info => "INFO",
         })

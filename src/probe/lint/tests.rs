@@ -278,7 +278,7 @@ fn variables() {
 }
 
 #[test]
-fn sidecars_are_looked_at_other_init_containers_are_not() {
+fn sidecars_are_judged_and_probes_of_other_init_containers_are_refused() {
     let pod: Pod = serde_json::from_str(
         r#"{"spec":{"initContainers":[
             {"livenessProbe":{"tcpSocket":{"port":1}}},
@@ -286,9 +286,17 @@ fn sidecars_are_looked_at_other_init_containers_are_not() {
     )
     .unwrap();
     let lint = ProbeLint::of([&pod, &Pod::default()]);
-    let fields: Vec<_> = lint.items.iter().map(|finding| finding.field.as_str()).collect();
-    assert_eq!(fields, ["spec.initContainers[1].livenessProbe"]);
+    let items = lint.items.iter();
+    let found: Vec<_> =
+        items.map(|it| format!("{} {}: {}", it.severity, it.field, it.found)).collect();
+    assert_eq!(
+        found[0],
+        "REFUSED spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers \
+         without restartPolicy=Always"
+    );
+    assert!(found[1].starts_with("WARN spec.initContainers[1].livenessProbe: "), "{found:?}");
     assert!(lint.has_warnings());
+    assert_eq!(lint.summary["REFUSED"], 1);
     assert_eq!(lint.summary["WARN"], 1);
     assert_eq!(lint.summary["INFO"], 0);
 }
@@ -304,7 +312,9 @@ fn the_value_has_a_shape_to_count_on() {
     let expected = serde_json::json!({
         "apiVersion": "kq/v1",
         "kind": "ProbeLint",
-        "summary": {"WARN": 0, "INFO": 1},
+        "summary": {"REFUSED": 0, "WARN": 0, "INFO": 1},
+        "probes": 1,
+        "notLookedAt": [],
         "items": [{
             "id": "grpc-plaintext",
             "severity": "INFO",
@@ -317,4 +327,19 @@ fn the_value_has_a_shape_to_count_on() {
         }],
     });
     assert_eq!(value, expected);
+}
+
+#[test]
+fn commands_in_one_word_and_fields_that_are_none_are_found() {
+    let pod: Pod = serde_json::from_str(
+        r#"{"spec":{"containers":[{"name":"c","readinessProbe":{"timeoutSeconds":5,
+            "exec":{"command":["curl -f localhost:8080"]}}}]}}"#,
+    )
+    .unwrap();
+    let unknown = ("Pod p".to_owned(), "spec.x".to_owned(), Some("y"));
+    let lint = ProbeLint::of([&pod]).with_unknown_fields([unknown]);
+    let found: Vec<_> = lint.items.iter().map(|it| (it.id, it.field.as_str())).collect();
+    let command = "spec.containers[0].readinessProbe.exec.command[0]";
+    assert_eq!(found, [("one-word", command), ("unknown-field", "spec.x")]);
+    assert_eq!((lint.summary["WARN"], lint.probes), (2, 1));
 }

@@ -2,10 +2,12 @@
 //! (`ExpandContainerCommandOnlyStatic`, `pkg/kubelet/container/helpers.go`).
 
 use super::{Finding, Probed};
+use crate::k8s::pod::ExecAction;
 
 pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (_, path, probe) in probed.probes() {
+        findings.extend(probe.exec.iter().filter_map(|exec| one_word(&path, exec)));
         let command = probe.exec.iter().flat_map(|exec| &exec.command).enumerate();
         for (at, name) in command.flat_map(|(at, text)| names(text).map(move |name| (at, name))) {
             let field = format!("{path}.exec.command[{at}]");
@@ -54,5 +56,21 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
                 None => rest = after.strip_prefix('$').unwrap_or(after),
             }
         }
+    })
+}
+
+/// Says that a whole command line is taken for the name of a program.
+fn one_word(path: &str, exec: &ExecAction) -> Option<Finding> {
+    let [word] = &exec.command[..] else { return None };
+    word.trim().contains(char::is_whitespace).then(|| {
+        Finding::warn(
+            "one-word",
+            format!("{path}.exec.command[0]"),
+            format!("{word:?} is one word, and so the name of a program"),
+        )
+        .because(
+            "no shell splits it: the runtime finds no such program, and such errors never count",
+        )
+        .advise("write each word as an element of its own, or let a shell split it: [sh, -c, ...]")
     })
 }

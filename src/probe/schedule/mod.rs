@@ -8,5 +8,5 @@ mod ticker;
 mod timeline;
 
 pub use bound::Bound;
-pub use ticker::{FirstStep, Ticker, first_step};
+pub use ticker::Ticker;
 pub use timeline::{Milestone, Since, Timeline, TimelineEntry, timeline};

@@ -71,12 +71,12 @@ steps:
 - success";
     let expected = [
         "0s the kubelet has no status of the pod yet",
-        "10s the container has not started: the startup probe first -> not ready",
+        "10s the container has not started: the startup probe first",
         "20s success 1 of 1: threshold reached -> ready",
         "30s the container ended with exit code 3 and starts again: the pod's restartPolicy Always -> \
          not ready",
         "40s the container is waiting: failure",
-        "50s failure 1 of 3 -> not ready",
+        "50s failure 1 of 3",
         "1m0s the pod has ended: Succeeded",
     ];
     assert_eq!(said(rest, &WhatIf::default()), expected);
@@ -103,7 +103,7 @@ fn a_kubelet_that_restarted_leaves_what_ran() {
     let expected = ["1m10s failure 1 of 3"];
     assert_eq!(said(rest, &WhatIf::default()), expected);
     let before = WhatIf { version: Some(KubeletVersion::new(1, 34)), ..WhatIf::default() };
-    assert_eq!(said(rest, &before), ["1m10s failure 1 of 3 -> not ready"]);
+    assert_eq!(said(rest, &before), ["1m10s failure 1 of 3"]);
 }
 
 #[test]

@@ -16,6 +16,12 @@ pub enum TraceError {
     /// It does not hold one object.
     #[error("holds {0} documents, expected one")]
     Documents(usize),
+    /// The answer of a live run has none, or several.
+    #[error("a ProbeRun with {traces} traces, expected one")]
+    Run {
+        /// How many.
+        traces: usize,
+    },
     /// It is something else.
     #[error("{field} is {found}, expected {expected}")]
     Kind {

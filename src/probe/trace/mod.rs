@@ -206,6 +206,11 @@ impl Trace {
 }
 
 impl TraceStep {
+    /// Returns a step at which nobody probed.
+    pub fn at(at: Timestamp) -> Self {
+        Self { at: Some(At::Time(at)), ..Self::default() }
+    }
+
     /// Returns a step at which a probe came to something.
     pub fn probed(at: Timestamp, conclusion: &Conclusion) -> Self {
         let attempts = conclusion.attempts.iter().map(TraceAttempt::from).collect();

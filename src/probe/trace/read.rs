@@ -93,9 +93,25 @@ const OPERATORS: &[(&str, &str)] = &[("In", "In"), ("NotIn", "NotIn")];
 const A_MOMENT: &str = "a duration from the start such as 30s, or a time such as \
                         2026-11-20T12:00:00Z";
 
+/// Returns the trace in the answer of a live run, or what is no such answer as it is.
+fn of_run(value: Value) -> Result<Value, TraceError> {
+    if value.get("kind").and_then(Value::as_str) != Some(RUN) {
+        return Ok(value);
+    }
+    let probes = value.get("probes").and_then(Value::as_array).map(Vec::as_slice);
+    let mut traces = probes.unwrap_or_default().iter().filter_map(|probe| probe.get("trace"));
+    match (traces.next(), traces.count()) {
+        (Some(trace), 0) => Ok(trace.clone()),
+        (first, more) => Err(TraceError::Run { traces: more + usize::from(first.is_some()) }),
+    }
+}
+
+/// What the answer of a live run calls itself.
+const RUN: &str = "ProbeRun";
+
 /// Reads a trace.
 pub(super) fn parse(content: &[u8], notes: &mut Vec<String>) -> Result<Trace, TraceError> {
-    let value = value(content, notes)?;
+    let value = of_run(value(content, notes)?)?;
     let root = Place::Root;
     // Who has another file in hand is not told about its fields.
     for (field, expected) in [("apiVersion", API_VERSION), ("kind", KIND)] {

@@ -170,7 +170,7 @@ impl Worker {
             Some(error) => StepReason::Error { error: error.clone() },
             None => self.count(cache, &mut calls, conclusion.result),
         };
-        let action = self.action(&calls, true);
+        let action = self.action(&calls, new_container, true);
         let state = self.state.clone();
         let probe = Some(conclusion);
         StepReport { calls, new_container, probe, reason, action, continues: true, state }
@@ -263,7 +263,15 @@ impl Worker {
     }
 
     /// Returns what the kubelet does about the last result that it heard of.
-    fn action(&self, calls: &[Call], runs: bool) -> Option<Action> {
+    fn action(&self, calls: &[Call], new: Option<NewContainer>, runs: bool) -> Option<Action> {
+        // Where a new container begins is no answer to anything.
+        let begun = new.and_then(|new| match new {
+            NewContainer::Initial(initial) => calls
+                .iter()
+                .position(|call| matches!(call, Call::Set { result, .. } if *result == initial)),
+            NewContainer::KubeletRestart => None,
+        });
+        let calls = calls.get(begun.map_or(0, |at| at + 1)..).unwrap_or_default();
         let result = calls.iter().rev().find_map(|call| match call {
             Call::Set { result, published: true, .. } => Some(*result),
             _ => None,
@@ -273,7 +281,8 @@ impl Worker {
             (ProbeType::Readiness, _) => Some(Action::NotReady),
             (ProbeType::Startup, Verdict::Success) => Some(Action::Started),
             (_, Verdict::Failure) if runs => {
-                let restarts = restart::after_kill(&self.pod, &self.container, &self.rules);
+                let restarts =
+                    restart::restarts_after_kill(&self.pod, &self.container, &self.rules);
                 let restarts = restarts || self.is_sidecar;
                 let name = &self.container.name;
                 let periods = GracePeriods::of(&self.pod, &self.container);
@@ -306,7 +315,7 @@ impl Worker {
         continues: bool,
         runs: bool,
     ) -> StepReport {
-        let action = self.action(&calls, runs);
+        let action = self.action(&calls, new_container, runs);
         let state = self.state.clone();
         StepReport { calls, new_container, probe: None, reason, action, continues, state }
     }

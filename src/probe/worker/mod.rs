@@ -21,7 +21,7 @@ pub use facts::{ContainerFacts, PodFacts, State};
 pub use machine::{Begun, Pending, StepFacts, Worker};
 pub use reason::StepReason;
 pub use report::{Call, NewContainer, StepReport, WorkerState};
-pub use restart::{RestartCause, RestartDecision};
+pub use restart::{RestartCause, RestartDecision, restarts_after_kill};
 pub use timing::ProbeTiming;
 
 pub(in crate::probe) use facts::started_before_kubelet;

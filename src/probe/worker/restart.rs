@@ -95,7 +95,7 @@ pub(super) fn after_exit(
 ///
 /// With the gate `ContainerRestartRules` the policy of the container counts before that of the pod
 /// (assumed: `computePodActions`, `pkg/kubelet/kuberuntime/kuberuntime_manager.go`).
-pub(super) fn after_kill(pod: &Pod, container: &Container, rules: &KubeletRules) -> bool {
+pub fn restarts_after_kill(pod: &Pod, container: &Container, rules: &KubeletRules) -> bool {
     let own = container.restart_policy.as_deref().filter(|policy| !policy.is_empty());
     let own = own.filter(|_| rules.gates.enabled(Gate::ContainerRestartRules));
     own.unwrap_or_else(|| pod_policy(&pod.spec)) != "Never"
@@ -310,7 +310,7 @@ mod tests {
             let restart_policy = container.map(str::to_owned);
             let container = Container { restart_policy, ..Container::default() };
             let rules = KubeletRules::for_version(version.parse().expect("a version"));
-            let got = after_kill(&pod, &container, &rules);
+            let got = restarts_after_kill(&pod, &container, &rules);
             assert_eq!(got, expected, "{pod:?} {container:?} {version}");
         }
     }

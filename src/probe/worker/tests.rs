@@ -96,7 +96,7 @@ fn readiness_comes_and_goes() {
     let steps = ["success", "success", "success", "failure", "failure"]
         .map(|result| ("containerd://1", result));
     let expected = [
-        "success 1 of 2 -> not ready",
+        "success 1 of 2",
         "success 2 of 2: threshold reached -> ready",
         "success 3 times in a row",
         "failure 1 of 1: threshold reached -> not ready",

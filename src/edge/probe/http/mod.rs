@@ -55,6 +55,9 @@ pub async fn probe_http(request: HttpProbeRequest, timeout: ProbeTimeout) -> Att
         },
     };
     run.record();
+    if attempt.cause != Some(Cause::Timeout) {
+        run.watch.finish();
+    }
     run.phases.extend(run.watch.phases());
     Attempt { phases: run.phases, exchanges: run.exchanges, ..attempt }
 }

@@ -1,0 +1,160 @@
+//! Sends probes, many at once, and asks again as the kubelet does.
+
+use super::exec::probe_exec;
+use super::grpc::probe_grpc;
+use super::http::probe_http;
+use super::open_files::connections_at_once;
+use super::tcp::probe_tcp;
+use crate::edge::clock::moment;
+use crate::edge::cri::ExecRuntime;
+use crate::facts::timestamp::Timestamp;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::ProbeType;
+use crate::probe::{Attempt, Cause, Conclusion, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry};
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Builder;
+use tokio::task::{JoinSet, LocalSet};
+
+/// How things are sent.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// The container runtime, for commands.
+    pub endpoint: Option<String>,
+    /// Where the node's root is.
+    pub host_root: PathBuf,
+    /// `runtimeRequestTimeout`: how long the kubelet waits for the runtime beyond the time of the command.
+    pub runtime_request_timeout: Duration,
+    /// The rules of the kubelet that is imitated.
+    pub rules: KubeletRules,
+}
+
+/// A probe to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending<'a> {
+    /// What to send.
+    pub job: &'a Job,
+    /// The kind of probe, which its event names.
+    pub probe_type: ProbeType,
+    /// `timeoutSeconds`
+    pub timeout_seconds: i32,
+}
+
+/// What came of a probe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    /// When it was sent.
+    pub at: Timestamp,
+    /// What it came to.
+    pub conclusion: Conclusion,
+    /// How long each attempt took, in microseconds.
+    pub times_us: Vec<u64>,
+}
+
+/// Sends probes at once, as far as the limit of open files allows, and returns what came of each in their
+/// order. Blocks until the last has ended; not to be called where something is asynchronous already.
+///
+/// # Errors
+///
+/// Fails when nothing can be waited for, as the process has no descriptors left, and when there are commands
+/// to run and no runtime can be connected to: that says nothing of the containers.
+pub fn run_probes(sendings: &[Sending<'_>], wire: &Wire) -> io::Result<Vec<Ran>> {
+    if sendings.is_empty() {
+        return Ok(Vec::new());
+    }
+    let at_once = connections_at_once(sendings.len());
+    let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+    let runs_commands = sendings.iter().any(|sending| matches!(sending.job, Job::Exec(_)));
+    let commands = match runs_commands {
+        true => Some(runtime.block_on(connect(wire)).map_err(io::Error::other)?),
+        false => None,
+    };
+    let wire = Rc::new((wire.clone(), commands));
+    let mut waiting = sendings.iter().enumerate();
+    let mut done: Vec<Option<Ran>> = vec![None; sendings.len()];
+    let sent = runtime.block_on(LocalSet::new().run_until(async {
+        let mut running = JoinSet::new();
+        loop {
+            while running.len() < at_once
+                && let Some((place, sending)) = waiting.next()
+            {
+                let (job, wire) = (sending.job.clone(), Rc::clone(&wire));
+                let (kind, seconds) = (sending.probe_type, sending.timeout_seconds);
+                running.spawn_local(async move { (place, run(&job, kind, seconds, &wire).await) });
+            }
+            match running.join_next().await {
+                Some(Ok((place, ran))) => {
+                    if let Some(slot) = done.get_mut(place) {
+                        *slot = Some(ran);
+                    }
+                }
+                // A task that panicked is a mistake here, not of whom it asked.
+                Some(Err(error)) => return Err(io::Error::other(error)),
+                None => return Ok(()),
+            }
+        }
+    }));
+    // A name that is still being looked up would keep everybody waiting.
+    runtime.shutdown_background();
+    sent.map(|()| done.into_iter().flatten().collect())
+}
+
+/// A runtime that runs commands; there where there are some to run.
+type Commands = Option<ExecRuntime>;
+
+/// Connects to the runtime, once for all commands.
+async fn connect(wire: &Wire) -> Result<ExecRuntime, String> {
+    let endpoint = wire.endpoint.as_deref().ok_or("no container runtime is known")?;
+    let connecting = ExecRuntime::connect(endpoint, &wire.host_root);
+    match tokio::time::timeout(wire.runtime_request_timeout, connecting).await {
+        Ok(connected) => connected.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("{endpoint} does not answer")),
+    }
+}
+
+/// Makes attempts until it is decided.
+async fn run(job: &Job, kind: ProbeType, seconds: i32, wire: &(Wire, Commands)) -> Ran {
+    let at = moment();
+    let mut retry = Retry::new(kind, wire.0.rules);
+    let mut times_us = Vec::new();
+    loop {
+        let began = Instant::now();
+        let attempt = attempt(job, seconds, wire, times_us.is_empty()).await;
+        times_us.push(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
+        if let Next::Done(conclusion) = retry.next(attempt) {
+            return Ran { at, conclusion, times_us };
+        }
+    }
+}
+
+async fn attempt(
+    job: &Job,
+    seconds: i32,
+    (wire, commands): &(Wire, Commands),
+    is_first: bool,
+) -> Attempt {
+    let timeout = ProbeTimeout::from_seconds(seconds);
+    match job {
+        Job::Http(request) => probe_http((**request).clone(), timeout).await,
+        Job::Tcp(target) => probe_tcp(target, timeout).await,
+        Job::Grpc { target, user_agent } => probe_grpc(target, user_agent, seconds).await,
+        Job::Exec(request) => {
+            let Some(runtime) = commands else {
+                return Attempt::error(Cause::Runtime, "no container runtime is connected");
+            };
+            let fails_on_timeout = wire.rules.gates.enabled(Gate::ExecProbeTimeout);
+            let patience = wire.runtime_request_timeout;
+            let mut attempt = probe_exec(runtime, request, patience, fails_on_timeout).await;
+            let took = u64::try_from(runtime.connect_took().as_micros()).unwrap_or(u64::MAX);
+            let set_up = PhaseTime { phase: Phase::SetUp, took_us: took, unfinished: false };
+            if is_first {
+                attempt.phases.insert(0, set_up);
+            }
+            attempt
+        }
+        Job::Refused(attempt) => (**attempt).clone(),
+    }
+}

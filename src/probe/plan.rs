@@ -1,0 +1,175 @@
+//! What will be sent and when, before anything is.
+
+use super::attempt::Output;
+use super::report::{API_VERSION, Basis, ProbeName};
+use super::schedule::{TimelineEntry, timeline};
+use super::subject::HandlerKind;
+use super::target::Target;
+use super::worker::ProbeTiming;
+use crate::k8s::duration::GoDuration;
+use crate::k8s::pod::ProbeType;
+use crate::output::table::Table;
+use crate::output::terminal::plain;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// What will be sent, probe by probe.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProbePlan {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `ProbePlan`
+    pub kind: &'static str,
+    /// The probes, in the order in which the kubelet makes workers for them.
+    pub probes: Vec<PlannedProbe>,
+    /// What all of this rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+/// What will be sent for a probe.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedProbe {
+    /// Whose it is.
+    #[serde(flatten)]
+    pub name: ProbeName,
+    /// The kind of probe.
+    #[serde(rename = "type")]
+    pub probe_type: ProbeType,
+    /// The way to probe; null where the probe names none.
+    pub handler: Option<HandlerKind>,
+    /// What is sent to whom, in one line; null where a fact is missing.
+    pub target: Option<String>,
+    /// The address that is connected to; null for a command.
+    pub address: Option<String>,
+    /// The bytes of an HTTP request, the metadata of a gRPC call, the command; null for what sends nothing.
+    pub request: Option<Output>,
+    /// The error of the prober, where it fails before anything is sent.
+    pub error: Option<String>,
+    /// The numbers of the probe.
+    pub timing: ProbeTiming,
+    /// When what can follow.
+    pub timeline: Vec<TimelineEntry>,
+    /// What is odd.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Plans probes. `runtime_request_timeout` is how long the kubelet waits for a runtime that does not end a
+/// command in time.
+pub fn plan(
+    targets: &[Target],
+    runtime_request_timeout: GoDuration,
+    mut basis: Basis,
+) -> ProbePlan {
+    let mut probes = Vec::new();
+    for target in targets {
+        let timeline = target
+            .container_spec()
+            .map(|container| timeline(&target.pod, container, runtime_request_timeout));
+        let timeline = timeline.unwrap_or_default();
+        for text in timeline.assumptions {
+            if !basis.assumptions.iter().any(|known| known == text) {
+                basis.assumptions.push(text.to_owned());
+            }
+        }
+        // What is refused, never run or never sent comes to nothing at no time.
+        let happens = target.happens();
+        let own = timeline.entries.into_iter();
+        let own = own.filter(|entry| happens && entry.probe == target.probe_type);
+        probes.push(planned(target, own.collect()));
+    }
+    ProbePlan { api_version: API_VERSION, kind: "ProbePlan", probes, basis }
+}
+
+fn planned(target: &Target, timeline: Vec<TimelineEntry>) -> PlannedProbe {
+    let job = target.job.as_ref().ok();
+    let (address, request) = job.map(|job| job.request()).unwrap_or_default();
+    PlannedProbe {
+        name: target.name.clone(),
+        probe_type: target.probe_type,
+        handler: target.handler,
+        target: job.map(|job| job.target()),
+        address,
+        request,
+        error: job.and_then(|job| job.error()),
+        timing: target.timing,
+        timeline,
+        notes: target.notes.clone(),
+    }
+}
+
+/// Shows a plan: a line for each probe, then its timeline.
+pub fn table(plan: &ProbePlan) -> String {
+    shown(plan, false)
+}
+
+/// Shows a plan with what is sent, byte for byte.
+pub fn wide(plan: &ProbePlan) -> String {
+    shown(plan, true)
+}
+
+/// The headings of a timeline.
+const TIMELINE: [&str; 5] = ["WHAT", "COUNTED FROM", "EARLIEST", "LATEST", "LATEST BECAUSE"];
+
+fn shown(plan: &ProbePlan, wide: bool) -> String {
+    let headings =
+        ["POD", "CONTAINER", "PROBE", "DELAY", "PERIOD", "TIMEOUT", "SUCCESS", "FAILURE", "TARGET"];
+    let mut table = Table::new(headings.map(str::to_owned).to_vec());
+    for probe in &plan.probes {
+        let (name, timing) = (&probe.name, probe.timing);
+        let pod = match (&name.namespace, &name.pod) {
+            (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
+            _ => "-".to_owned(),
+        };
+        table.add(vec![
+            pod,
+            name.container.clone().unwrap_or_else(|| "-".to_owned()),
+            probe.probe_type.to_string().to_lowercase(),
+            format!("{}s", timing.initial_delay_seconds),
+            format!("{}s", timing.period_seconds),
+            format!("{}s", timing.timeout_seconds),
+            timing.success_threshold.to_string(),
+            timing.failure_threshold.to_string(),
+            match (&probe.error, &probe.target) {
+                (Some(error), _) => format!("error: {error}"),
+                (None, Some(target)) => target.clone(),
+                (None, None) => "?".to_owned(),
+            },
+        ]);
+    }
+    let mut text = table.to_string();
+    for probe in &plan.probes {
+        let container = probe.name.container.as_deref().unwrap_or("-");
+        let title = format!("{container} {}", probe.probe_type.to_string().to_lowercase());
+        let _ = writeln!(text, "\n{}", plain(title));
+        let mut table = Table::new(TIMELINE.map(str::to_owned).to_vec());
+        for entry in &probe.timeline {
+            let mut latest = entry.latest.after.to_string();
+            if let Some(later) = &entry.latest_without_runtime_timeout {
+                let _ = write!(latest, " ({} if the runtime does not end it)", later.after);
+            }
+            table.add(vec![
+                entry.what.to_string(),
+                format!("after {}", entry.since),
+                entry.earliest.after.to_string(),
+                latest,
+                entry.latest.formula.clone(),
+            ]);
+        }
+        if !probe.timeline.is_empty() {
+            text.push_str(&table.to_string());
+        }
+        for note in &probe.notes {
+            let _ = writeln!(text, "  note: {}", plain(note.clone()));
+        }
+        if let Some(request) = probe.request.as_ref().filter(|_| wide) {
+            for line in request.text().lines() {
+                let _ = writeln!(text, "  > {}", plain(line.to_owned()));
+            }
+        }
+    }
+    text
+}

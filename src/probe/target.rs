@@ -1,0 +1,335 @@
+//! What is sent for a probe, and what its result would mean: everything but the sending.
+
+use super::consequence::{Counted, consequence};
+use super::grace_period::{GracePeriods, KillReason};
+use super::job::{Job, JobFacts, Unsendable};
+use super::report::{ProbeName, ProbeVerdict};
+use super::subject::{ContainerKind, HandlerKind, Subject};
+use super::worker::{ContainerFacts, PodFacts, ProbeTiming, State, restarts_after_kill};
+use crate::facts::runtime;
+use crate::facts::timestamp::Timestamp;
+use crate::k8s::duration::GoDuration;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::{Handler, Pod, Probe, ProbeType};
+use crate::k8s::validation::validate_probes;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// A probe that is ready to be sent.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The pod.
+    pub pod: Arc<Pod>,
+    /// The container.
+    pub container: String,
+    /// What the container is in its pod.
+    pub container_kind: ContainerKind,
+    /// Whose probe it is, as an answer shows it; nobody's where it is in no pod.
+    pub name: ProbeName,
+    /// The kind of probe.
+    pub probe_type: ProbeType,
+    /// The way to probe.
+    pub handler: Option<HandlerKind>,
+    /// The numbers of the probe.
+    pub timing: ProbeTiming,
+    /// What is sent; else which fact is missing.
+    pub job: Result<Job, Unsendable>,
+    /// What is odd about it.
+    pub notes: Vec<String>,
+    /// Why the kubelet would not do this now.
+    pub state_notes: Vec<String>,
+    /// The API server refuses it.
+    pub is_refused: bool,
+    /// By which rules.
+    pub rules: KubeletRules,
+}
+
+/// What is known of the container of a probe at a moment.
+#[derive(Clone, Copy, Debug)]
+pub enum Status<'a> {
+    /// What its pod says of it; without that it is taken for one that runs.
+    AsReported,
+    /// The runtime has none of that name any more.
+    Gone,
+    /// As the runtime has it, and how it ended if that is known.
+    Seen(&'a runtime::Container, Option<i32>),
+}
+
+impl Target {
+    /// Prepares a probe. `is_ad_hoc`: its pod was made up around it.
+    pub fn of(
+        subject: &Subject<'_>,
+        pod: Arc<Pod>,
+        facts: &JobFacts<'_>,
+        is_ad_hoc: bool,
+        rules: KubeletRules,
+    ) -> Self {
+        let mut notes = Vec::new();
+        let job = Job::of(subject, facts, &mut notes);
+        let metadata = &subject.pod.metadata;
+        let name = match is_ad_hoc {
+            true => ProbeName::default(),
+            false => ProbeName {
+                namespace: Some(metadata.namespace.clone()),
+                pod: Some(match metadata.name.as_str() {
+                    "" => metadata.generate_name.clone(),
+                    name => name.to_owned(),
+                }),
+                container: Some(subject.container.name.clone()),
+                container_kind: Some(subject.kind),
+            },
+        };
+        let mut target = Self {
+            container: subject.container.name.clone(),
+            container_kind: subject.kind,
+            name,
+            probe_type: subject.probe_type,
+            handler: subject.handler(),
+            timing: ProbeTiming::of(subject.probe),
+            job,
+            notes,
+            state_notes: Vec::new(),
+            pod,
+            is_refused: false,
+            rules,
+        };
+        if !is_ad_hoc {
+            target.note_state();
+        }
+        target
+    }
+
+    /// Returns what would be sent for a changed probe with other facts, and how long it may take, in
+    /// seconds; `None`: it cannot be sent.
+    pub fn changed(&self, facts: &JobFacts<'_>, change: &dyn Fn(&mut Probe)) -> Option<(Job, i32)> {
+        let container = self.container_spec()?;
+        let mut probe = container.probe(self.probe_type)?.clone();
+        change(&mut probe);
+        let subject = Subject {
+            pod: &self.pod,
+            container,
+            kind: self.container_kind,
+            probe_type: self.probe_type,
+            probe: &probe,
+        };
+        let job = Job::of(&subject, facts, &mut Vec::new()).ok()?;
+        Some((job, ProbeTiming::of(&probe).timeout_seconds))
+    }
+
+    /// Returns what follows from one result.
+    pub fn follows(&self, verdict: ProbeVerdict) -> Vec<String> {
+        let container = self.container_spec();
+        let grace = container.map(|container| GracePeriods::of(&self.pod, container));
+        let counted = Counted {
+            probe_type: self.probe_type,
+            kind: self.container_kind,
+            container: &self.container,
+            failure_threshold: self.timing.failure_threshold,
+            success_threshold: self.timing.success_threshold,
+            period_seconds: self.timing.period_seconds,
+            grace: grace.unwrap_or_default().decide(KillReason::Probe(self.probe_type)),
+            restarts: self.container_kind == ContainerKind::Sidecar
+                || container.is_some_and(|it| restarts_after_kill(&self.pod, it, &self.rules)),
+        };
+        consequence(&counted, verdict)
+    }
+
+    /// Tells whether a kubelet would ever get a result of it that counts.
+    pub fn happens(&self) -> bool {
+        self.container_kind != ContainerKind::InitContainer
+            && !self.is_refused
+            && !matches!(self.job, Ok(Job::Refused(_)))
+    }
+
+    /// Tells whether it is sent to the pod's IP.
+    pub fn needs_ip(&self) -> bool {
+        let probe = self.container_spec().and_then(|it| it.probe(self.probe_type));
+        probe.is_some_and(|probe| host_of(probe).is_empty() && probe.exec.is_none())
+    }
+
+    /// Returns how often it is probed.
+    pub fn period(&self) -> GoDuration {
+        GoDuration(i64::from(self.timing.period_seconds) * GoDuration::SECOND.0)
+    }
+
+    /// Returns how long an attempt may take, in microseconds; `None`: without end.
+    pub fn limit_us(&self) -> Option<u64> {
+        match self.timing.timeout_seconds {
+            0 => None,
+            seconds => Some(u64::try_from(seconds).unwrap_or(0).saturating_mul(1_000_000)),
+        }
+    }
+
+    /// Returns whose probe it is, in a few words.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.name, self.probe_type.to_string().to_lowercase())
+    }
+
+    /// Returns the pod and the container that it is of, as a key.
+    pub fn key(&self) -> (String, String) {
+        let metadata = &self.pod.metadata;
+        let pod = format!("{}/{}/{}", metadata.namespace, metadata.name, metadata.uid);
+        (pod, self.container.clone())
+    }
+
+    /// Returns the status by which the worker goes: as it was reported, with what the runtime says of the
+    /// container now. A probe that is asked for is one that runs: what only the kubelet knows is taken for
+    /// what lets it, and `started` is what its startup probe came to. `began` is when probing began: by then
+    /// the initial delay is over where nobody says when the container started.
+    pub fn facts(&self, began: Timestamp, status: Status<'_>, started: bool) -> PodFacts {
+        let mut facts = PodFacts::from(&self.pod.status);
+        if facts.phase.is_empty() || facts.phase == "Pending" {
+            facts.phase = "Running".to_owned();
+        }
+        let statuses = match self.container_kind {
+            ContainerKind::Container => &mut facts.containers,
+            ContainerKind::Sidecar | ContainerKind::InitContainer => &mut facts.init_containers,
+        };
+        let at = statuses.iter().position(|status| status.name == self.container);
+        let mut own = match at {
+            Some(at) => statuses.remove(at),
+            None => ContainerFacts { name: self.container.clone(), ..ContainerFacts::default() },
+        };
+        let delay = i64::from(self.timing.initial_delay_seconds) * GoDuration::SECOND.0;
+        let long_ago = Some(began.plus(-delay));
+        match status {
+            Status::AsReported if own.container_id.is_empty() => {
+                own.container_id = "kq://nobody-knows".to_owned();
+                own.state = State::Running { started_at: long_ago };
+            }
+            Status::AsReported => {}
+            Status::Gone => own.container_id.clear(),
+            Status::Seen(seen, exit_code) => {
+                let scheme = own.container_id.split_once("://").map_or("cri", |(scheme, _)| scheme);
+                let id = format!("{scheme}://{}", seen.id);
+                let is_same = own.container_id == id;
+                own.container_id = id;
+                own.state = match (seen.state, own.state) {
+                    (runtime::ContainerState::Running, State::Running { started_at: Some(at) })
+                        if is_same =>
+                    {
+                        State::Running { started_at: Some(at) }
+                    }
+                    (runtime::ContainerState::Running, _) => {
+                        State::Running { started_at: Some(Timestamp(seen.created_at)) }
+                    }
+                    // Of one that ended nobody knows how, it is not said that it starts again.
+                    (runtime::ContainerState::Exited, _) => exit_code
+                        .map_or(State::Waiting, |exit_code| State::Terminated { exit_code }),
+                    _ => State::Waiting,
+                };
+            }
+        }
+        if own.state == (State::Running { started_at: None }) {
+            own.state = State::Running { started_at: long_ago };
+        }
+        own.started = Some(started);
+        statuses.push(own);
+        facts
+    }
+
+    /// Tells whether the status says that earlier probes of this kind went well.
+    pub fn was_good(&self) -> bool {
+        let status = &self.pod.status;
+        let all = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let mut own = all.filter(|status| status.name == self.container);
+        self.probe_type == ProbeType::Readiness && own.any(|status| status.ready)
+    }
+
+    /// Returns the container.
+    pub fn container_spec(&self) -> Option<&crate::k8s::pod::Container> {
+        let spec = &self.pod.spec;
+        let all = spec.containers.iter().chain(&spec.init_containers);
+        all.into_iter().find(|container| container.name == self.container)
+    }
+
+    /// Tells whether the status says that the container waits; without a state nobody said so.
+    fn is_waiting(&self) -> bool {
+        let status = &self.pod.status;
+        let mut all = status.container_statuses.iter().chain(&status.init_container_statuses);
+        all.any(|status| status.name == self.container && status.state.waiting.is_some())
+    }
+
+    /// Notes why the kubelet does not run this probe now, and what the API server says of it.
+    fn note_state(&mut self) {
+        let field = match self.probe_type {
+            ProbeType::Startup => ".startupProbe",
+            ProbeType::Readiness => ".readinessProbe",
+            ProbeType::Liveness => ".livenessProbe",
+        };
+        let spec = &self.pod.spec;
+        let (list, containers) = match self.container_kind {
+            ContainerKind::Container => ("containers", &spec.containers),
+            _ => ("initContainers", &spec.init_containers),
+        };
+        let at = containers.iter().position(|it| it.name == self.container).unwrap_or_default();
+        let path = format!("spec.{list}[{at}]{field}");
+        let refused = validate_probes(&self.pod);
+        for error in refused.iter().filter(|error| error.path.starts_with(&path)) {
+            self.is_refused = true;
+            self.notes.push(format!("the API server refuses it: {error}"));
+        }
+        if self.container_kind == ContainerKind::InitContainer {
+            let text = "the kubelet runs no probes of init containers without restartPolicy Always";
+            self.notes.push(text.to_owned());
+            return;
+        }
+        if let Ok(Job::Refused(_)) = &self.job {
+            self.notes.push("errors count for nothing: it never comes to a result".to_owned());
+        }
+        let host = self.container_spec().and_then(|it| it.probe(self.probe_type)).map(host_of);
+        if host.is_some_and(is_loopback) && !spec.host_network {
+            self.notes.push("its host is the node itself, not the pod: leave host out".to_owned());
+        }
+        let facts = PodFacts::from(&self.pod.status);
+        if matches!(facts.phase.as_str(), "Failed" | "Succeeded") {
+            self.state_notes
+                .push(format!("the kubelet does not probe it any more: {}", facts.phase));
+            return;
+        }
+        let has_startup = self.container_spec().is_some_and(|it| it.startup_probe.is_some());
+        let status = facts.container(&self.container);
+        let started = status.and_then(|status| status.started);
+        match (status.map(|status| status.state), self.probe_type, started) {
+            (Some(State::Terminated { .. }), ..) => {
+                self.state_notes.push("the kubelet does not probe it now: it has ended".to_owned());
+            }
+            (Some(State::Waiting), ..) if self.is_waiting() => {
+                self.state_notes
+                    .push("the kubelet does not probe it now: it is waiting".to_owned());
+            }
+            (_, ProbeType::Startup, Some(true)) => self
+                .notes
+                .push("the kubelet does not run it any more: the container has started".to_owned()),
+            (_, ProbeType::Readiness | ProbeType::Liveness, Some(false)) if has_startup => {
+                self.state_notes.push(
+                    "the kubelet does not run it yet: the startup probe has not succeeded"
+                        .to_owned(),
+                );
+            }
+            (_, ProbeType::Readiness | ProbeType::Liveness, None) if has_startup => {
+                self.state_notes.push(
+                    "the kubelet runs it once the startup probe has succeeded; whether it has is not \
+                     known"
+                        .to_owned(),
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns the host that a probe names; empty for the pod's.
+pub fn host_of(probe: &Probe) -> &str {
+    match probe.handler() {
+        Some(Handler::HttpGet(get)) => &get.host,
+        Some(Handler::TcpSocket(socket)) => &socket.host,
+        Some(Handler::Exec(_) | Handler::Grpc(_)) | None => "",
+    }
+}
+
+/// Tells whether a host is the machine itself.
+pub fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}

@@ -1,0 +1,369 @@
+//! Probes as tables and in words.
+
+use super::attempt::{Exchange, Phase, PhaseTime};
+use super::outlook::Outlook;
+use super::report::{Comparison, Hop, Outcome, ProbeReport, ProbeRun, ProbeVerdict, Round};
+use crate::output::table::Table;
+use crate::output::terminal::plain;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Write as _};
+
+/// How much of a message a table shows, in characters.
+const SHOWN: usize = 120;
+
+/// Shows a run: a line for each probe, and the details of one that is alone.
+pub fn table(run: &ProbeRun) -> String {
+    let mut shown = lines(run, false).to_string();
+    if let [report] = &run.probes[..] {
+        let _ = write!(shown, "\n{}", Details(report));
+        return shown;
+    }
+    shown.push_str(&summary(run));
+    for report in run.probes.iter() {
+        if let Some(comparison) = &report.comparison {
+            let _ = write!(shown, "\n{}\n{}", plain(title(report)), compared(comparison));
+        }
+    }
+    shown
+}
+
+/// Shows a run with every detail of each probe.
+pub fn wide(run: &ProbeRun) -> String {
+    let mut shown = lines(run, true).to_string();
+    for report in &run.probes {
+        let _ = write!(shown, "\n{}\n{}", plain(title(report)), Details(report));
+    }
+    shown.push_str(&summary(run));
+    shown
+}
+
+fn title(report: &ProbeReport) -> String {
+    format!("{} {}", report.name, report.probe_type.to_string().to_lowercase())
+}
+
+/// Sums up many probes in a line.
+fn summary(run: &ProbeRun) -> String {
+    if run.probes.len() < 2 {
+        return String::new();
+    }
+    let mut verdicts: BTreeMap<ProbeVerdict, u64> = BTreeMap::new();
+    for report in &run.probes {
+        *verdicts.entry(report.outcome.verdict).or_default() += 1;
+    }
+    let mut shown = format!("\n{} probes: {}", run.probes.len(), tally(&verdicts));
+    if !run.outlook.is_empty() {
+        let count = |is: fn(&Outlook) -> bool| run.outlook.iter().filter(|it| is(it)).count();
+        let (started, ready) = (count(|it| it.started), count(|it| it.ready));
+        let all = run.outlook.len();
+        let _ = write!(
+            shown,
+            "; if it stays like this, {started} of {all} containers count as started, {ready} as ready"
+        );
+    }
+    shown.push('\n');
+    shown
+}
+
+fn tally(verdicts: &BTreeMap<ProbeVerdict, u64>) -> String {
+    let parts: Vec<String> =
+        verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    parts.join(", ")
+}
+
+fn lines(run: &ProbeRun, wide: bool) -> Table {
+    let mut headings = vec!["POD", "CONTAINER", "PROBE", "VERDICT", "TOOK", "TIMEOUT"];
+    if wide {
+        headings.extend(["HANDLER", "TARGET", "CAUSE", "ATTEMPTS"]);
+    }
+    headings.push("MESSAGE");
+    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
+    for report in &run.probes {
+        let (name, outcome) = (&report.name, &report.outcome);
+        let pod = match (&name.namespace, &name.pod) {
+            (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
+            _ => "-".to_owned(),
+        };
+        let mut cells = vec![
+            pod,
+            name.container.clone().unwrap_or_else(|| "-".to_owned()),
+            report.probe_type.to_string().to_lowercase(),
+            outcome.verdict.to_string(),
+            time(outcome.took_us),
+            outcome.timeout_us.map_or_else(|| "none".to_owned(), time),
+        ];
+        if wide {
+            let cause = outcome.cause.map(|cause| kebab(&cause));
+            cells.extend([
+                report.handler.map_or_else(|| "-".to_owned(), |handler| handler.to_string()),
+                report.target.clone(),
+                cause.unwrap_or_else(|| "-".to_owned()),
+                outcome.attempts.len().to_string(),
+            ]);
+        }
+        cells.push(short(&outcome.message.text()));
+        table.add(cells);
+    }
+    table
+}
+
+/// The details of one probe, a line each.
+struct Details<'r>(&'r ProbeReport);
+
+impl Display for Details<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(report) = self;
+        let outcome = &report.outcome;
+        let mut table = Headless::default();
+        table.line("sent", &report.target);
+        table.line("message", &shown_message(outcome));
+        if let Some(cause) = outcome.cause {
+            table.line("cause", &kebab(&cause));
+        }
+        table.line("time", &times(outcome));
+        if outcome.attempts.len() > 1 {
+            let all = outcome.attempts.iter().map(|attempt| attempt.took_us);
+            let all = time(all.fold(0, u64::saturating_add));
+            let count = outcome.attempts.len();
+            table.line(
+                "attempts",
+                &format!("{count}, an error is tried again at once: {all} in all"),
+            );
+        }
+        if let Some(text) = outcome.attempts.last().and_then(|attempt| way_of(&attempt.hops)) {
+            table.line("redirects", &text);
+        }
+        if let Some(ip) = &report.pod_ip {
+            table.line("pod IP", &format!("{} (from {})", ip.value, ip.source));
+        }
+        match &outcome.event {
+            Some(event) => {
+                let text =
+                    format!("{} {}: {}", event.event_type, event.reason, event.message.text());
+                table.line("event", &text);
+            }
+            None => table.line("event", "none"),
+        }
+        for (at, text) in report.follows.iter().enumerate() {
+            table.line(if at == 0 { "follows" } else { "" }, text);
+        }
+        for (at, text) in report.notes.iter().enumerate() {
+            table.line(if at == 0 { "notes" } else { "" }, text);
+        }
+        if let Some(verdicts) = report.verdicts.as_ref().filter(|verdicts| !verdicts.is_empty()) {
+            table.line("counted", &tally(verdicts));
+        }
+        if let Some(all) = &report.percentiles {
+            let text = format!(
+                "{} probes: min {}, p50 {}, p90 {}, p99 {}, max {}",
+                all.count,
+                time(all.min_us),
+                time(all.p50_us),
+                time(all.p90_us),
+                time(all.p99_us),
+                time(all.max_us),
+            );
+            table.line("times", &text);
+        }
+        table.0.fmt(f)?;
+        match &report.comparison {
+            Some(comparison) => write!(f, "\n{}", compared(comparison)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Lines of a word and a text.
+#[derive(Default)]
+struct Headless(String);
+
+impl Headless {
+    fn line(&mut self, word: &str, text: &str) {
+        let _ = writeln!(self.0, "{word:<10}{}", plain(text.to_owned()));
+    }
+}
+
+/// Shows which way redirects led; `None`: there were none.
+fn way_of(hops: &[Hop]) -> Option<String> {
+    let last = hops.last()?;
+    if hops.len() < 2 && last.location.is_none() {
+        return None;
+    }
+    let all: Vec<String> = hops
+        .iter()
+        .map(|hop| {
+            let status = hop.status.map_or_else(|| "no answer".to_owned(), |it| it.to_string());
+            format!("{} {status}", hop.target)
+        })
+        .collect();
+    let left = last.location.as_ref().map(|to| format!(" -> {to} (not followed)"));
+    Some(format!("{}{}", all.join(" -> "), left.unwrap_or_default()))
+}
+
+fn compared(comparison: &Comparison) -> String {
+    let headings = ["WAY", "RESULT", "STATUS", "TOOK", "MESSAGE"].map(str::to_owned);
+    let mut table = Table::new(headings.to_vec());
+    for trial in &comparison.trials {
+        table.add(vec![
+            trial.way.to_string(),
+            trial.result.to_string(),
+            match trial.statuses.is_empty() {
+                true => "-".to_owned(),
+                false => {
+                    let all: Vec<String> = trial.statuses.iter().map(u16::to_string).collect();
+                    all.join(", ")
+                }
+            },
+            time(trial.took_us),
+            short(&trial.message),
+        ]);
+    }
+    let mut shown = format!("{table}\n");
+    for text in &comparison.differences {
+        let _ = writeln!(shown, "{}", plain(text.clone()));
+    }
+    shown
+}
+
+/// The line of one of several runs; `whose` names the probe where there are several.
+pub fn round_line(round: &Round, whose: Option<&str>) -> String {
+    let whose = whose.map(|whose| format!("{whose} ")).unwrap_or_default();
+    let action = round.action.as_ref().map(|action| format!(" -> {action}")).unwrap_or_default();
+    let message = match round.verdict {
+        ProbeVerdict::Success => String::new(),
+        _ => format!(": {}", short(&round.message.text())),
+    };
+    let because = match round.counted {
+        true => round.because.clone(),
+        false => format!("not counted: {}", round.because),
+    };
+    let took = time(round.took_us);
+    format!("{} {whose}{} {took}{message} [{because}]{action}", round.at, round.verdict)
+}
+
+/// Returns what went over the wire, a line each: `>` was sent, `<` came back.
+pub fn exchange_lines(exchange: &Exchange) -> Vec<String> {
+    let marked = |mark: &'static str, bytes: &[u8]| -> Vec<String> {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.lines().map(|line| format!("{mark} {line}").trim_end().to_owned()).collect()
+    };
+    let mut lines = vec![format!("* {}", exchange.address)];
+    lines.extend(marked(">", &exchange.request.0));
+    lines.extend(marked("<", &exchange.head.0));
+    lines.extend(marked("|", &exchange.body.0));
+    lines
+}
+
+/// Returns a message as a table shows it: its first line, shortened.
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let more = text.trim_end().len() > line.len();
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None if more => format!("{line}..."),
+        None => line.to_owned(),
+    }
+}
+
+fn shown_message(outcome: &Outcome) -> String {
+    let text = outcome.message.text();
+    let text = text.trim_end();
+    match text.char_indices().nth(10 * SHOWN) {
+        Some((end, _)) => format!("{}... ({} bytes)", &text[..end], outcome.message.0.len()),
+        None if text.is_empty() => "(empty)".to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+fn times(outcome: &Outcome) -> String {
+    let mut said = time(outcome.took_us);
+    match (outcome.timeout_us, outcome.margin_us) {
+        (Some(limit), Some(margin)) if margin >= 0 => {
+            let left = u64::try_from(margin).unwrap_or_default();
+            let _ = write!(said, " of {} ({} left)", time(limit), time(left));
+        }
+        (Some(limit), _) => {
+            let _ = write!(said, " of {}", time(limit));
+        }
+        (None, _) => said.push_str(", no limit"),
+    }
+    let phases = outcome.attempts.last().map(|attempt| &attempt.phases[..]).unwrap_or_default();
+    for (at, phase) in phases.iter().enumerate() {
+        let _ = write!(said, "{} {}", if at == 0 { ":" } else { "," }, phase_text(phase));
+    }
+    said
+}
+
+fn phase_text(time_of: &PhaseTime) -> String {
+    let name = match time_of.phase {
+        Phase::Lookup => "lookup",
+        Phase::Connect => "connect",
+        Phase::Tls => "TLS",
+        Phase::Settings => "HTTP/2 settings",
+        Phase::FirstByte => "first byte",
+        Phase::Body => "body",
+        Phase::SetUp => "set-up",
+        Phase::Run => "run",
+    };
+    let unfinished = if time_of.unfinished { " (not finished)" } else { "" };
+    format!("{name} {}{unfinished}", time(time_of.took_us))
+}
+
+/// Returns a time in microseconds for people: `350us`, `3.1ms`, `1.02s`.
+pub fn time(microseconds: u64) -> String {
+    match microseconds {
+        0..1_000 => format!("{microseconds}us"),
+        1_000..1_000_000 => {
+            format!("{}.{}ms", microseconds / 1_000, microseconds % 1_000 / 100)
+        }
+        _ => {
+            let (seconds, hundredths) =
+                (microseconds / 1_000_000, microseconds % 1_000_000 / 10_000);
+            match hundredths {
+                0 => format!("{seconds}s"),
+                _ => format!("{seconds}.{hundredths:02}s"),
+            }
+        }
+    }
+}
+
+fn kebab(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        for (amount, expected) in [
+            (0, "0us"),
+            (999, "999us"),
+            (1_000, "1.0ms"),
+            (3_149, "3.1ms"),
+            (999_999, "999.9ms"),
+            (1_000_000, "1s"),
+            (1_020_000, "1.02s"),
+            (61_500_000, "61.50s"),
+        ] {
+            assert_eq!(time(amount), expected, "{amount}");
+        }
+    }
+
+    #[test]
+    fn messages_are_one_short_line() {
+        let long = "x".repeat(SHOWN + 1);
+        for (name, text, expected) in [
+            ("empty", "", String::new()),
+            ("a line", "ok\n", "ok".to_owned()),
+            ("lines", "a\nb", "a...".to_owned()),
+            ("long", long.as_str(), format!("{}...", "x".repeat(SHOWN))),
+            ("wide characters", "größe ✓", "größe ✓".to_owned()),
+        ] {
+            assert_eq!(short(text), expected, "{name}");
+        }
+    }
+}
