@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::live::{SourceArgs, Wants, gather};
 use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs};
 use anyhow::anyhow;
+use kq::edge::clock::now;
 use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
 use kq::facts::live::{config_source, missing};
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
@@ -14,6 +15,7 @@ use kq::facts::workloads::Workloads;
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
+use serde_json::Value;
 
 /// The flags that say which node it is about, and by which rules its kubelet goes.
 #[derive(Debug, clap::Args)]
@@ -42,6 +44,10 @@ pub enum Start {
     Ago(GoDuration),
 }
 
+/// What the kubelet takes for `runtimeRequestTimeout` where nobody says otherwise
+/// (`SetDefaults_KubeletConfiguration`).
+const TWO_MINUTES: GoDuration = GoDuration(120 * GoDuration::SECOND.0);
+
 /// What was found out about a node.
 pub struct KubeletNode {
     /// As it was gathered.
@@ -52,6 +58,8 @@ pub struct KubeletNode {
     pub now: Timestamp,
     /// When the kubelet started.
     pub kubelet_start: Option<KubeletStart>,
+    /// `runtimeRequestTimeout`: how long the kubelet waits for the runtime.
+    pub runtime_request_timeout: GoDuration,
     /// The names.
     pub workloads: Workloads,
     /// What could not be had, or is odd.
@@ -67,6 +75,12 @@ impl KubeletNodeArgs {
         let value = given.as_ref().map(|given| &given.config.value);
         let snapshot = gather(&self.sources, &root, value, wants)?;
         self.describe(snapshot, given)
+    }
+
+    /// Describes the kubelet of what the flags say alone; the node is not looked at.
+    pub fn of_flags(&self) -> Result<KubeletNode, Failure> {
+        let given = self.config.given_config()?;
+        self.describe(Snapshot { taken_at: now(), ..Snapshot::default() }, given)
     }
 
     /// Describes the kubelet of what was gathered.
@@ -88,6 +102,8 @@ impl KubeletNodeArgs {
             }
         };
         self.rules.set_fields(&mut config)?;
+        let patience = config.value.get("runtimeRequestTimeout").and_then(Value::as_str);
+        let patience = patience.and_then(|text| text.parse::<GoDuration>().ok());
         let object = snapshot.node.found.clone().map(|found| (found.source, found.value));
         let program = snapshot.kubelet_version.found.clone();
         let program = program.map(|found| (found.value, found.source));
@@ -105,7 +121,15 @@ impl KubeletNodeArgs {
         let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
         let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
         let kubelet_start = self.start(&snapshot, now)?;
-        Ok(KubeletNode { kubelet_start, snapshot, kubelet, now, workloads, notes })
+        Ok(KubeletNode {
+            kubelet_start,
+            snapshot,
+            kubelet,
+            now,
+            runtime_request_timeout: patience.filter(|it| it.0 > 0).unwrap_or(TWO_MINUTES),
+            workloads,
+            notes,
+        })
     }
 
     /// Returns when the kubelet started, and who says so.

@@ -14,7 +14,6 @@ mod runtime;
 mod watch;
 
 use crate::exit::{Code, Failure};
-use crate::form;
 use clap::Subcommand;
 
 /// Foresee, explain and do the garbage collection of images

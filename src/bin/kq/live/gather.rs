@@ -9,7 +9,7 @@ use crate::exit::{Failure, note};
 use crate::node_args::RootArgs;
 use kq::cgroup::live::place::{kubelet_roots, named_cgroup};
 use kq::edge::cgroup_tree::{TreeWants, read_tree};
-use kq::edge::clock::now;
+use kq::edge::clock::after_now;
 use kq::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
 use kq::edge::image_records::read_records;
 use kq::edge::kubelet_process::find_kubelet;
@@ -139,7 +139,7 @@ fn live(
     Ok(Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
-        taken_at: now(),
+        taken_at: after_now().to_string(),
         taken_by: concat!("kq ", env!("CARGO_PKG_VERSION")).to_owned(),
         host_root: HostRoot { path: root.display().to_string(), because },
         host,

@@ -170,7 +170,8 @@ impl PodsQuestion<'_> {
             PodSource::StaticManifests => self.static_manifests().map_err(|tried| vec![tried]),
             PodSource::Runtime => match runtime.value() {
                 Some(facts) => {
-                    let value = RecordedPods { source, ..RecordedPods::default() };
+                    let value =
+                        RecordedPods { source, with_probes: true, ..RecordedPods::default() };
                     Ok(Found { source: facts.endpoint.clone(), value })
                 }
                 None => Err(vec![Tried {
@@ -295,5 +296,5 @@ fn is_list(answer: &[u8]) -> bool {
 
 fn recorded(source: PodSource, loaded: Loaded, notes: Vec<String>) -> RecordedPods {
     let left_out = loaded.problems.iter().map(ToString::to_string).collect();
-    RecordedPods { source, pods: loaded.pods, left_out, notes }
+    RecordedPods { source, pods: loaded.pods, with_probes: true, left_out, notes }
 }

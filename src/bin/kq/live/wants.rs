@@ -216,6 +216,12 @@ impl Wants {
         ..Self::NAMES
     };
 
+    /// What probing the pods of the node needs: who they are, where they are, which containers they have.
+    pub const PROBE: Self = Self { pods: PodsWanted::Specifications, node: true, ..Self::NAMES };
+
+    /// What probing a pod of a file needs: what the runtime has of it.
+    pub const PROBE_FILE: Self = Self { pods: PodsWanted::None, ..Self::PROBE };
+
     /// Tells whether the runtime is to be asked for anything.
     pub fn wants_runtime(self) -> bool {
         self.runtime != RuntimeWants::default()

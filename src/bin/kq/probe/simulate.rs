@@ -11,10 +11,10 @@ use kq::probe::trace::Trace;
 
 /// Say what the kubelet makes of a row of probe results
 ///
-/// A trace is what a probe said at each step, and what changed around it: the container started again,
-/// its pod was deleted, the kubelet restarted. The answer is the kubelet's worker, step by step: what
-/// counts, how often in a row, when it acts and why not yet. The flags ask what other settings would
-/// have made of it.
+/// A trace is what a probe said at each step, and what changed around it: the container started
+/// again, its pod was deleted, the kubelet restarted. The answer is the kubelet's worker, step by
+/// step: what counts, how often in a row, when it acts and why not yet. The flags ask what other
+/// settings would have made of it.
 ///
 /// A trace as short as it can be:
 ///

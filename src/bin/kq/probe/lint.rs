@@ -1,0 +1,76 @@
+//! `kq probe lint`
+
+use super::node::ProbeNodeArgs;
+use super::pods::{Wanted, gather_for_lint};
+use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
+use crate::write;
+use kq::probe::lint::ProbeLint;
+use kq::probe::lint_view::{advice, table, wide};
+
+/// Find what is refused, unwise or surprising in the probes of pods
+///
+/// What the API server refuses, in its own words, and what hurts: a timeout longer than the
+/// period, liveness that kills what starts slowly, a command with one second, liveness and
+/// readiness that ask the same, ports that the container does not have, and more, each with its
+/// numbers. Why it matters and what to do is said below, or in columns with -o wide.
+///
+/// FILE is judged without looking at any node. POD is a pod of this node; without any, all of
+/// them.
+///
+/// Exit code 0: nothing to warn of. 1: something is refused, or does not do what is expected of
+/// it.
+///
+/// Examples:
+///
+///   kq probe lint web.yaml
+///   kq probe lint deployment.yaml -o wide
+///   kq probe lint shop/web-7d4b9
+///   kq probe lint web.yaml -o json | jq '.items[] | {severity, id, field, found}'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// A manifest, or a pod; - is standard input
+    #[arg(value_name = "FILE|POD")]
+    pod: Option<String>,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    node: ProbeNodeArgs,
+}
+
+impl Args {
+    /// Reads, looks and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let wanted = self.pod.as_deref().map_or(Wanted::All, Wanted::One);
+        let (probed, unknown) = gather_for_lint(&self.node, &wanted)?;
+        let lint = ProbeLint::of(probed.pods.iter().map(|probed| &probed.pod));
+        let lint = lint.with_unknown_fields(unknown);
+        if self.output.is_for_people() && lint.items.is_empty() {
+            let pods = probed.pods.len();
+            write::lines([format!("nothing found in {} probes of {pods} pods", lint.probes)])?;
+        } else {
+            self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
+        }
+        if self.output.is_for_people() {
+            probed.node.notes.iter().for_each(|text| warn(text));
+        }
+        for text in &probed.left_out {
+            note("left out", text);
+        }
+        for text in lint.not_looked_at.iter().filter(|_| self.output.is_for_people()) {
+            note("not looked at", text);
+        }
+        if self.output == Form::Table {
+            advice(&lint.items).iter().for_each(|advice| note("fix", advice));
+        }
+        Ok(match (lint.has_warnings(), probed.left_out.is_empty()) {
+            (_, false) => Code::Missing,
+            (true, true) => Code::No,
+            (false, true) => Code::Answered,
+        })
+    }
+}

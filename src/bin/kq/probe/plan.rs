@@ -1,0 +1,73 @@
+//! `kq probe plan`
+
+use super::node::ProbeNodeArgs;
+use super::pods::{Wanted, gather_for_plan};
+use super::run::{TypeArg, tell};
+use super::targets::{Purpose, Targets};
+use super::what_if::WhatIf;
+use crate::exit::{Code, Failure};
+use crate::form::Form;
+use kq::k8s::pod::ProbeType;
+use kq::probe::plan;
+
+/// Show what the kubelet will send, and when something can follow from it
+///
+/// Of each probe: the request or the expanded command, and a timeline: the first probe, the first
+/// time at which the kubelet can act, and how long it takes at the worst until a container that
+/// hangs is acted on, each with its arithmetic. -o wide shows the bytes of the request.
+///
+/// FILE is planned without looking at any node; where the pod's IP matters, POD_IP stands for it
+/// unless it is given with --pod-ip. POD is a pod of this node, or of --snapshot. Nothing is
+/// sent.
+///
+/// Exit code 3: something could not be planned because a fact is missing.
+///
+/// Examples:
+///
+///   kq probe plan web.yaml
+///   kq probe plan web.yaml --type liveness --period-seconds 5 --pod-ip 10.244.1.7 -o wide
+///   kq probe plan shop/web-7d4b9 -c app
+///   kq probe plan web.yaml -o json | jq '.probes[].timeline'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The pod, or a file with it; - is standard input
+    #[arg(value_name = "POD|FILE")]
+    pod: String,
+
+    /// Only of this container
+    #[arg(short, long, value_name = "NAME")]
+    container: Option<String>,
+
+    /// Only this probe
+    #[arg(long = "type", value_name = "TYPE", value_enum)]
+    probe_type: Option<TypeArg>,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    what_if: WhatIf,
+
+    #[command(flatten)]
+    node: ProbeNodeArgs,
+}
+
+impl Args {
+    /// Plans and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let probed = gather_for_plan(&self.node, &Wanted::One(&self.pod))?;
+        let kind = self.probe_type.map(ProbeType::from);
+        let container = self.container.as_deref();
+        let patience = probed.node.runtime_request_timeout;
+        let targets =
+            Targets::of_pods(&self.node, probed, container, kind, Purpose::Plan, &self.what_if)?;
+        let plan = plan::plan(&targets.targets, patience, targets.basis);
+        self.output.write(&plan, plan::table, plan::wide)?;
+        if self.output.is_for_people() {
+            tell(&plan.basis);
+        }
+        Ok(if plan.basis.missing.is_empty() { Code::Answered } else { Code::Missing })
+    }
+}

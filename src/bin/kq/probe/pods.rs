@@ -1,0 +1,308 @@
+//! The pods whose probes are asked about, and what is known of each: its IP, its containers.
+
+use super::node::ProbeNodeArgs;
+use crate::exit::Failure;
+use crate::kubelet_node::KubeletNode;
+use crate::live::Wants;
+use crate::subjects::is_file;
+use anyhow::anyhow;
+use kq::edge::cri::CriSession;
+use kq::edge::input::{read_input, shown};
+use kq::facts::live::adopt_uid;
+use kq::facts::pod_selector::PodSelector;
+use kq::facts::runtime::{RuntimeFacts, Sandbox};
+use kq::facts::workloads::{add_container_ids, effective_uid};
+use kq::k8s::manifest::{Note, NoteKind, load};
+use kq::k8s::pod::{Pod, PodStatus};
+use kq::k8s::probe_defaults::apply_probe_defaults;
+use kq::probe::subject::{display_name, subjects};
+use std::path::Path;
+
+/// A pod, and where it can be reached.
+pub struct ProbedPod {
+    /// The pod, after the API server's defaults for probes and with the containers that the runtime has.
+    pub pod: Pod,
+    /// Where it is from.
+    pub source: String,
+    /// Its IP, and who says so; else why it is not known.
+    pub ip: Result<(String, String), String>,
+    /// The runtime's sandbox of it.
+    pub sandbox: Option<Sandbox>,
+}
+
+/// Which pods are wanted.
+pub enum Wanted<'a> {
+    /// One: `NAME`, `NAMESPACE/NAME` or a UID of this node, or a file.
+    One(&'a str),
+    /// All of the node.
+    All,
+}
+
+/// What was found.
+pub struct Probed {
+    /// The node.
+    pub node: KubeletNode,
+    /// The pods.
+    pub pods: Vec<ProbedPod>,
+    /// Pods that could not be read.
+    pub left_out: Vec<String>,
+}
+
+/// Gathers pods and what is known of them; `of_files` is what the node is asked of the pods of a file.
+///
+/// # Errors
+///
+/// Fails when a pod that is named is not there, or nobody knows the pods of the node.
+pub fn gather(
+    args: &ProbeNodeArgs,
+    wanted: &Wanted<'_>,
+    of_files: Wants,
+) -> Result<Probed, Failure> {
+    let (node, mut found, left_out) = match wanted {
+        Wanted::One(file) if is_file(file) => of_file(args, file, of_files)?,
+        Wanted::One(_) | Wanted::All => of_node(args)?,
+    };
+    if let Wanted::One(name) = wanted
+        && !is_file(name)
+    {
+        found = named(name, found)?;
+    }
+    if args.pod_ip.is_some() && found.len() != 1 {
+        let failure = anyhow!("--pod-ip is the IP of one pod, and {} are meant", found.len());
+        return Err(Failure::usage(failure));
+    }
+    let runtime = node.snapshot.runtime.value();
+    let mut pods = Vec::new();
+    for (mut pod, source) in found {
+        adopt_uid(&mut pod, &node.workloads);
+        fill_in(&mut pod);
+        if let Some(runtime) = runtime {
+            add_container_ids(&mut pod, runtime);
+        }
+        let sandbox = runtime.and_then(|runtime| sandbox_of(&pod, runtime)).cloned();
+        pods.push(ProbedPod { ip: Err("not asked".to_owned()), pod, source, sandbox });
+    }
+    let mut session = None;
+    for probed in &mut pods {
+        probed.ip = match &args.pod_ip {
+            Some(ip) => Ok((ip.to_string(), "--pod-ip".to_owned())),
+            None => ip_of(args, &node, probed, &mut session),
+        };
+    }
+    Ok(Probed { node, pods, left_out })
+}
+
+/// What stands for the IP of a pod of a file.
+const NO_IP: &str = "POD_IP";
+
+/// Gathers what a plan needs; for a file no node is looked at.
+///
+/// # Errors
+///
+/// Fails as [`gather`] does.
+pub fn gather_for_plan(args: &ProbeNodeArgs, wanted: &Wanted<'_>) -> Result<Probed, Failure> {
+    let Wanted::One(file) = wanted else { return gather(args, wanted, Wants::PROBE_FILE) };
+    if !is_file(file) {
+        return gather(args, wanted, Wants::PROBE_FILE);
+    }
+    let mut node = args.kubelet.of_flags()?;
+    let (pods, notes, left_out) = read_file(file)?;
+    node.notes.extend(notes.iter().map(Note::to_string));
+    let pods = pods.into_iter().map(|mut pod| {
+        fill_in(&mut pod);
+        let ip = match (&args.pod_ip, pod.status.pod_ip.as_str()) {
+            (Some(ip), _) => (ip.to_string(), "--pod-ip".to_owned()),
+            (None, "") => (NO_IP.to_owned(), "nobody".to_owned()),
+            (None, ip) => (ip.to_owned(), shown(file).to_owned()),
+        };
+        ProbedPod { pod, source: shown(file).to_owned(), ip: Ok(ip), sandbox: None }
+    });
+    Ok(Probed { pods: pods.collect(), node, left_out })
+}
+
+/// A field that Kubernetes does not have: whose it is, where it is, what may have been meant.
+type UnknownField = (String, String, Option<&'static str>);
+
+/// Gathers pods as they were written, without what the API server fills in, and the fields that are none.
+///
+/// # Errors
+///
+/// Fails as [`gather`] does.
+pub fn gather_for_lint(
+    args: &ProbeNodeArgs,
+    wanted: &Wanted<'_>,
+) -> Result<(Probed, Vec<UnknownField>), Failure> {
+    let of_node = || Ok((gather(args, wanted, Wants::PROBE_FILE)?, Vec::new()));
+    let Wanted::One(file) = wanted else { return of_node() };
+    if !is_file(file) {
+        return of_node();
+    }
+    let mut node = args.kubelet.of_flags()?;
+    let (pods, notes, left_out) = read_file(file)?;
+    node.notes
+        .extend(notes.iter().filter(|note| unknown_field(note).is_none()).map(Note::to_string));
+    let unknown = notes.iter().filter_map(unknown_field).collect();
+    let pods = pods.into_iter().map(|pod| ProbedPod {
+        pod,
+        source: shown(file).to_owned(),
+        ip: Err("not asked".to_owned()),
+        sandbox: None,
+    });
+    Ok((Probed { pods: pods.collect(), node, left_out }, unknown))
+}
+
+/// Returns a field that Kubernetes does not have: whose it is, where it is, what may have been meant.
+fn unknown_field(note: &Note) -> Option<UnknownField> {
+    match &note.kind {
+        NoteKind::UnknownField { object, path, nearest } => {
+            Some((object.to_string(), path.to_string(), *nearest))
+        }
+        _ => None,
+    }
+}
+
+/// Fills in what the API server would.
+pub fn fill_in(pod: &mut Pod) {
+    apply_probe_defaults(pod);
+    pod.spec.termination_grace_period_seconds.get_or_insert(30);
+    if pod.spec.restart_policy.is_empty() {
+        pod.spec.restart_policy = "Always".to_owned();
+    }
+}
+
+type Found = (KubeletNode, Vec<(Pod, String)>, Vec<String>);
+
+/// Reads the one pod of a file; the node is asked only for what it knows of it.
+fn of_file(args: &ProbeNodeArgs, file: &str, wants: Wants) -> Result<Found, Failure> {
+    let (pods, notes, left_out) = read_file(file)?;
+    let runs_commands = pods.iter().flat_map(subjects).any(|it| it.probe.exec.is_some());
+    // With the IP there is nothing left to ask, unless a command is to be run.
+    let mut node = match args.pod_ip.is_some() && !runs_commands {
+        true => args.kubelet.of_flags()?,
+        false => args.kubelet.gather(wants)?,
+    };
+    node.notes.extend(notes.iter().map(Note::to_string));
+    let source = shown(file).to_owned();
+    // What a status in a file says was true once.
+    let pods = pods.into_iter().map(|pod| Pod { status: PodStatus::default(), ..pod });
+    Ok((node, pods.map(|pod| (pod, source.clone())).collect(), left_out))
+}
+
+/// The pods of a file, what is odd, and what could not be read.
+type ReadFile = (Vec<Pod>, Vec<Note>, Vec<String>);
+
+/// Reads the pods of a file; returns what is odd, and what could not be read, as well.
+fn read_file(file: &str) -> Result<ReadFile, Failure> {
+    let content = read_input(file).map_err(Failure::missing)?;
+    let loaded = load(shown(file), &content);
+    if loaded.pods.is_empty() {
+        if let Some(problem) = loaded.problems.first() {
+            return Err(Failure::usage(anyhow!("{problem}")));
+        }
+        return Err(Failure::usage(anyhow!("{}: no pods", shown(file)))
+            .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
+    }
+    let left_out = loaded.problems.iter().map(ToString::to_string).collect();
+    let pods = loaded.pods.into_iter().map(|loaded| loaded.pod).collect();
+    Ok((pods, loaded.notes, left_out))
+}
+
+fn of_node(args: &ProbeNodeArgs) -> Result<Found, Failure> {
+    let node = args.kubelet.gather(Wants::PROBE)?;
+    let Some(found) = &node.snapshot.pods.found else {
+        let reason = node.snapshot.pods.reason();
+        return Err(Failure::missing(anyhow!("the pods of the node could not be had: {reason}"))
+            .hint("run as root on the node, or give its pods with --pods FILE"));
+    };
+    let recorded = &found.value;
+    if !recorded.with_probes {
+        let refused =
+            anyhow!("the snapshot is of an earlier version of kq, which stored no probes");
+        return Err(Failure::missing(refused).hint("take a new one with kq snapshot"));
+    }
+    let pods = recorded.pods.iter().map(|loaded| (loaded.pod.clone(), found.source.clone()));
+    let (pods, left_out) = (pods.collect(), recorded.left_out.clone());
+    Ok((node, pods, left_out))
+}
+
+/// Returns the pod of a name.
+fn named(name: &str, found: Vec<(Pod, String)>) -> Result<Vec<(Pod, String)>, Failure> {
+    let selector = PodSelector::new(name);
+    let all = found.len();
+    let begins = |pod: &Pod| pod.metadata.name.starts_with(name.rsplit('/').next().unwrap_or(name));
+    let near = found.iter().filter(|(pod, _)| begins(pod)).take(5);
+    let near: Vec<String> = near.map(|(pod, _)| display_name(pod)).collect();
+    let matching: Vec<(Pod, String)> = found
+        .into_iter()
+        .filter(|(pod, _)| {
+            let metadata = &pod.metadata;
+            selector.matches(&metadata.namespace, &metadata.name, effective_uid(pod))
+        })
+        .collect();
+    match &matching[..] {
+        [_] => Ok(matching),
+        [] => {
+            let failure = Failure::missing(anyhow!("no pod {name} on this node"));
+            Err(match Path::new(name).exists() {
+                true => failure.hint(format!("for the file say ./{name}")),
+                false => failure.hint(match near.is_empty() {
+                    true => format!("{all} pods are known here; --all probes them all"),
+                    false => format!("there is {}", near.join(", ")),
+                }),
+            })
+        }
+        several => {
+            let names: Vec<String> = several.iter().map(|(pod, _)| display_name(pod)).collect();
+            Err(Failure::usage(anyhow!("{name} means {} pods: {}", names.len(), names.join(", ")))
+                .hint("say NAMESPACE/NAME"))
+        }
+    }
+}
+
+/// Returns the sandbox in which a pod runs: the one that is ready, else the newest.
+fn sandbox_of<'r>(pod: &Pod, runtime: &'r RuntimeFacts) -> Option<&'r Sandbox> {
+    let uid = effective_uid(pod);
+    let all = runtime.sandboxes.value()?.iter();
+    all.filter(|sandbox| !uid.is_empty() && sandbox.uid == uid)
+        .max_by_key(|sandbox| (sandbox.ready, sandbox.attempt, sandbox.created_at))
+}
+
+/// Returns a pod's IP: as the kubelet reported it, else as the runtime has it.
+fn ip_of(
+    args: &ProbeNodeArgs,
+    node: &KubeletNode,
+    probed: &ProbedPod,
+    session: &mut Option<Result<CriSession, String>>,
+) -> Result<(String, String), String> {
+    let pod = &probed.pod;
+    if !pod.status.pod_ip.is_empty() {
+        return Ok((pod.status.pod_ip.clone(), probed.source.clone()));
+    }
+    if pod.spec.host_network {
+        return Err("it has the node's network, and so the node's IP".to_owned());
+    }
+    let Some(sandbox) = &probed.sandbox else {
+        return Err(match node.snapshot.runtime.value() {
+            Some(_) => "the runtime has no sandbox of it".to_owned(),
+            None => "no container runtime answers (--runtime-endpoint names one)".to_owned(),
+        });
+    };
+    if args.kubelet.sources.snapshot.is_some() {
+        return Err("the snapshot does not tell it".to_owned());
+    }
+    let endpoint = node.snapshot.runtime.value().map(|facts| facts.endpoint.clone());
+    let endpoint = endpoint.unwrap_or_default();
+    let session = session.get_or_insert_with(|| {
+        let root = Path::new(&node.snapshot.host_root.path);
+        CriSession::connect(&endpoint, root, args.kubelet.sources.timeout)
+            .map_err(|error| error.to_string())
+    });
+    let session = session.as_ref().map_err(Clone::clone)?;
+    match session.sandbox_status(&sandbox.id)? {
+        Some(status) => match status.ips.first() {
+            Some(ip) => Ok((ip.clone(), format!("{endpoint} sandbox {}", sandbox.id))),
+            None => Err("the runtime names no IP of its sandbox".to_owned()),
+        },
+        None => Err("its sandbox is gone".to_owned()),
+    }
+}

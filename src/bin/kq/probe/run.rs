@@ -1,0 +1,265 @@
+//! `kq probe run`
+
+use super::comparison;
+use super::node::ProbeNodeArgs;
+use super::pods::{Probed, Wanted, gather};
+use super::rounds::{self, Pace};
+use super::targets::{Purpose, Targets};
+use super::what_if::WhatIf;
+use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
+use crate::live::Wants;
+use crate::write::{self, Output};
+use anyhow::anyhow;
+use kq::k8s::pod::ProbeType;
+use kq::probe::ad_hoc::{self, AdHocError};
+use kq::probe::report::{Basis, ProbeRun, ProbeVerdict};
+use kq::probe::view;
+
+/// Probe a container as the kubelet does, now, and say what it means
+///
+/// POD is a pod of this node: NAME, NAMESPACE/NAME or UID. FILE is a manifest of a pod that runs
+/// here; its IP and its containers come from the runtime. All probes of the pod are run unless -c
+/// or --type choose. Without a pod, --http, --tcp, --grpc and --exec probe what they name.
+///
+/// The request has the bytes that the kubelet sends; an error of the prober is tried three times,
+/// as the kubelet does. SUCCESS and WARNING count as success, FAILURE counts as failure, ERRORED
+/// is thrown away. With -v the request and the answer are shown. Nothing is changed, but a
+/// command that is run in a container is really run there.
+///
+/// Exit code 0: success or warning, of every probe and each time. 1: a failure. 3: one errored,
+/// or a fact could not be had without which there is nothing to send.
+///
+/// Examples:
+///
+///   kq probe run web-7d4b9 -c app --type liveness
+///   kq probe run shop/web-7d4b9 --compare
+///   kq probe run --http http://10.244.1.7:8080/healthz -v
+///   kq probe run --grpc 10.244.1.7:50051 --service shop.Cart --timeout-seconds 2
+///   kq probe run web-7d4b9 -c app --exec -- cat /tmp/healthy
+///   kq probe run web-7d4b9 -c app --type liveness --count 20
+///   kq probe run web-7d4b9 --type liveness --until-action
+///   kq probe run --all -o json | jq '.probes[] | select(.verdict != "SUCCESS")'
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The pod, or a file with it
+    #[arg(value_name = "POD|FILE", conflicts_with_all = ["all", "http", "tcp", "grpc"])]
+    pod: Option<String>,
+
+    /// The container; with --exec and without a pod its id, or its name where only one has it
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["http", "tcp", "grpc"])]
+    container: Option<String>,
+
+    /// Which of the probes; of one that is named here, what it would be
+    #[arg(long = "type", value_name = "TYPE", value_enum)]
+    probe_type: Option<TypeArg>,
+
+    /// Every probe of every pod of the node, at once
+    #[arg(long, conflicts_with_all = ["http", "tcp", "grpc", "exec"])]
+    all: bool,
+
+    /// Get a URL
+    #[arg(long, value_name = "URL", conflicts_with_all = ["tcp", "grpc", "exec"])]
+    http: Option<String>,
+
+    /// A header for --http, such as 'Host: shop.example.org' (can be repeated)
+    #[arg(short = 'H', long, value_name = "HEADER", requires = "http")]
+    header: Vec<String>,
+
+    /// Open a connection
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["grpc", "exec"])]
+    tcp: Option<String>,
+
+    /// Ask the gRPC health service
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "exec")]
+    grpc: Option<String>,
+
+    /// The service to ask --grpc for; else the server as a whole
+    #[arg(long, value_name = "NAME", requires = "grpc")]
+    service: Option<String>,
+
+    /// Run the command after -- in the container
+    #[arg(long, requires = "command", requires = "container")]
+    exec: bool,
+
+    /// The command of --exec, with its arguments
+    #[arg(last = true, value_name = "COMMAND", requires = "exec")]
+    command: Vec<String>,
+
+    /// Also in the ways in which people try it by hand: curl, from inside the pod's network, to
+    /// 127.0.0.1, with more time; and what the difference tells
+    #[arg(long, conflicts_with_all = ["all", "exec", "count", "watch", "until_action"])]
+    compare: bool,
+
+    #[command(flatten)]
+    pace: Pace,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    what_if: WhatIf,
+
+    #[command(flatten)]
+    node: ProbeNodeArgs,
+}
+
+/// The kinds of probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TypeArg {
+    /// Has it started?
+    Startup,
+    /// May it get requests?
+    Readiness,
+    /// Is it alive?
+    Liveness,
+}
+
+impl From<TypeArg> for ProbeType {
+    fn from(arg: TypeArg) -> Self {
+        match arg {
+            TypeArg::Startup => Self::Startup,
+            TypeArg::Readiness => Self::Readiness,
+            TypeArg::Liveness => Self::Liveness,
+        }
+    }
+}
+
+impl Args {
+    /// Gathers, probes and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        if self.node.kubelet.sources.snapshot.is_some() {
+            return Err(Failure::usage(anyhow!("a snapshot cannot be probed"))
+                .hint("kq probe plan shows what would be sent, and when"));
+        }
+        self.pace.check()?;
+        let is_ad_hoc = self.http.is_some() || self.tcp.is_some() || self.grpc.is_some();
+        if (is_ad_hoc || self.all) && self.node.pod_ip.is_some() {
+            return Err(Failure::usage(anyhow!("--pod-ip is the IP of the one pod that is named")));
+        }
+        let targets = self.targets()?;
+        if self.pace.repeats() {
+            return rounds::run(&self.pace, targets, self.output, self.shows_wire());
+        }
+        let mut run = targets.run_once(self.shows_wire())?;
+        if self.compare {
+            comparison::add(&targets, &mut run)?;
+        }
+        show(&run, self.output, true)?;
+        Ok(code(&run))
+    }
+
+    fn shows_wire(&self) -> bool {
+        self.node.kubelet.sources.verbose
+    }
+
+    /// Returns what is to be probed.
+    fn targets(&self) -> Result<Targets, Failure> {
+        let kind = self.probe_type.map(ProbeType::from);
+        let typed = |error: AdHocError| {
+            let hint = error.hint();
+            Failure::usage(error).hint(hint)
+        };
+        if let Some(url) = &self.http {
+            let probe = ad_hoc::http_get(url, &self.header).map_err(typed)?;
+            return Targets::ad_hoc(&self.node, kind, probe, "", &self.what_if);
+        }
+        if let Some(address) = &self.tcp {
+            let probe = ad_hoc::tcp_socket(address).map_err(typed)?;
+            return Targets::ad_hoc(&self.node, kind, probe, "", &self.what_if);
+        }
+        if let Some(address) = &self.grpc {
+            let (host, probe) = ad_hoc::grpc(address, self.service.clone()).map_err(typed)?;
+            return Targets::ad_hoc(&self.node, kind, probe, &host, &self.what_if);
+        }
+        let container = self.container.as_deref();
+        if self.exec {
+            let probe = ad_hoc::exec(self.command.clone());
+            let container = container.unwrap_or_default();
+            let pod = self.pod.as_deref();
+            return Targets::command(&self.node, kind, probe, (pod, container), &self.what_if);
+        }
+        let wanted = match (&self.pod, self.all) {
+            (Some(pod), _) => Wanted::One(pod),
+            (None, true) => Wanted::All,
+            (None, false) => {
+                return Err(Failure::usage(anyhow!("nothing to probe is named")).hint(
+                    "say POD, FILE, --all, --http URL, --tcp HOST:PORT or --grpc HOST:PORT",
+                ));
+            }
+        };
+        let probed: Probed = gather(&self.node, &wanted, Wants::PROBE_FILE)?;
+        let purpose = if self.all { Purpose::All } else { Purpose::Send };
+        Targets::of_pods(&self.node, probed, container, kind, purpose, &self.what_if)
+    }
+}
+
+/// Writes a run; `tells` on what it rests as well.
+pub fn show(run: &ProbeRun, output: Form, tells: bool) -> Result<(), Failure> {
+    output.write(run, view::table, view::wide)?;
+    if output.is_for_people() {
+        wire_lines(run)?;
+    }
+    // Those who read while it goes on were told before.
+    if output.is_for_people() && tells {
+        tell(&run.basis);
+    }
+    Ok(())
+}
+
+/// Says what an answer rests on.
+pub fn tell(basis: &Basis) {
+    for text in &basis.assumptions {
+        note("assumed", text);
+    }
+    for text in &basis.warnings {
+        warn(text);
+    }
+    for text in &basis.missing {
+        note("missing", text);
+    }
+}
+
+/// Shows what went over the wire, where it was asked for.
+fn wire_lines(run: &ProbeRun) -> Result<(), Failure> {
+    for report in &run.probes {
+        let attempts = report.outcome.attempts.iter();
+        let mut exchanges = attempts.flat_map(|attempt| &attempt.exchanges).peekable();
+        if exchanges.peek().is_some() {
+            let title = format!("{} {}", report.name, report.probe_type).to_lowercase();
+            write::lines([String::new(), format!("* {title}")])?;
+        }
+        for exchange in exchanges {
+            write::lines(view::exchange_lines(exchange))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns how the command ends: by what the probes came to, each time where they were repeated.
+pub fn code(run: &ProbeRun) -> Code {
+    let has = |verdict| {
+        run.probes.iter().any(|report| match &report.verdicts {
+            Some(verdicts) => verdicts.contains_key(&verdict),
+            None => report.outcome.verdict == verdict,
+        })
+    };
+    if !run.basis.missing.is_empty() || has(ProbeVerdict::Errored) {
+        return Code::Missing;
+    }
+    match has(ProbeVerdict::Failure) {
+        true => Code::No,
+        false => Code::Answered,
+    }
+}
+
+/// Returns the form in which a stream of values is written.
+pub fn streamed(output: Form) -> Option<Output> {
+    match output {
+        Form::Json => Some(Output::Json),
+        Form::Yaml => Some(Output::Yaml),
+        Form::Table | Form::Wide => None,
+    }
+}

@@ -1,0 +1,58 @@
+//! The flags that change the numbers of a probe.
+
+use kq::k8s::pod::{Pod, Probe};
+
+/// The flags that change the numbers of a probe.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "What if the probe said")]
+pub struct WhatIf {
+    /// How long one attempt may take; not to be confused with --timeout, which is for facts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    timeout_seconds: Option<i32>,
+
+    /// How often it is probed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    period_seconds: Option<i32>,
+
+    /// How long after the start of the container nothing is probed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
+    initial_delay_seconds: Option<i32>,
+
+    /// How many failures in a row count
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    failure_threshold: Option<i32>,
+
+    /// How many successes in a row count
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    success_threshold: Option<i32>,
+}
+
+impl WhatIf {
+    /// Changes a probe.
+    pub fn change(&self, probe: &mut Probe) {
+        for (given, number) in [
+            (self.timeout_seconds, &mut probe.timeout_seconds),
+            (self.period_seconds, &mut probe.period_seconds),
+            (self.initial_delay_seconds, &mut probe.initial_delay_seconds),
+            (self.failure_threshold, &mut probe.failure_threshold),
+            (self.success_threshold, &mut probe.success_threshold),
+        ] {
+            if let Some(given) = given {
+                *number = given;
+            }
+        }
+    }
+
+    /// Changes the probes of a pod.
+    pub fn change_pod(&self, pod: &mut Pod) {
+        let spec = &mut pod.spec;
+        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+            let probes = [
+                &mut container.startup_probe,
+                &mut container.readiness_probe,
+                &mut container.liveness_probe,
+            ];
+            probes.into_iter().flatten().for_each(|probe| self.change(probe));
+        }
+    }
+}
