@@ -11,6 +11,7 @@ libfuzzer_sys::fuzz_target!(|input: (&str, &str, &str, &str, Vec<Vec<u8>>)| {
         HttpHeader { name: name.to_owned(), value: value.to_owned(), value_withheld: false };
     let action = HttpGetAction {
         path: path.to_owned(),
+        query_withheld: false,
         port: IntOrString::Int(8080),
         host: host.to_owned(),
         scheme: "HTTPS".to_owned(),

@@ -53,6 +53,10 @@ mod made_up_node;
 mod node_args;
 /// `kq cgroup plan`: what pods get.
 mod plan;
+/// `kq probe plan` and `kq probe lint`
+mod probe_plan;
+/// `kq probe run`
+mod probe_run;
 /// `kq probe simulate`
 mod probe_simulate;
 /// The README's sessions.

@@ -69,6 +69,10 @@ impl Node {
             arguments.extend(["--handler".to_owned(), format!("newer={}", newer.display())]);
             versions.insert(Runc::Newer, version_of(&newer)?);
         }
+        // The emulated machine has no plugins for it.
+        if !super::is_guest() {
+            arguments.push("--network".to_owned());
+        }
         arguments.push("--until-eof".to_owned());
         let mut child = Command::new(repository().join("scripts/real-node/start"))
             .args(&arguments)

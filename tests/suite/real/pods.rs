@@ -200,7 +200,7 @@ impl<'n> Running<'n> {
                 linux: Some(v1::LinuxContainerConfig {
                     resources: Some(asked.clone()),
                     security_context: Some(v1::LinuxContainerSecurityContext {
-                        namespace_options: Some(host_network()),
+                        namespace_options: Some(self.network(pod)),
                         ..v1::LinuxContainerSecurityContext::default()
                     }),
                 }),
@@ -261,19 +261,35 @@ impl<'n> Running<'n> {
                 namespace: metadata.namespace.clone(),
                 attempt: 0,
             }),
-            hostname: String::new(),
+            hostname: if self.has_own_network(pod) { metadata.name.clone() } else { String::new() },
             log_directory: logs.to_string_lossy().into_owned(),
             labels: labels_of(pod),
             linux: Some(v1::LinuxPodSandboxConfig {
                 cgroup_parent: cgroup.to_owned(),
                 security_context: Some(v1::LinuxSandboxSecurityContext {
-                    namespace_options: Some(host_network()),
+                    namespace_options: Some(self.network(pod)),
                     ..v1::LinuxSandboxSecurityContext::default()
                 }),
                 ..v1::LinuxPodSandboxConfig::default()
             }),
             ..v1::PodSandboxConfig::default()
         }
+    }
+
+    /// Returns the namespaces of a pod: it has the machine's network unless it says otherwise.
+    fn network(&self, pod: &Pod) -> v1::NamespaceOption {
+        match self.has_own_network(pod) {
+            true => {
+                v1::NamespaceOption { network: v1::NamespaceMode::Pod as i32, ..host_network() }
+            }
+            false => host_network(),
+        }
+    }
+
+    fn has_own_network(&self, pod: &Pod) -> bool {
+        let uid = pod.metadata.uid.as_str();
+        let object = self.objects.iter().find(|object| object["metadata"]["uid"] == uid);
+        object.is_some_and(|object| object["spec"]["hostNetwork"] == false)
     }
 
     /// Returns the container as the manifest has it, with what kq's own pods do not hold.

@@ -3,6 +3,7 @@
 use super::probe_server::{Listener, fill_in, leave_out};
 use kq::edge::probe::grpc::probe_grpc;
 use kq::k8s::pod::GrpcAction;
+use kq::k8s::version::KubeletVersion;
 use kq::probe::{grpc_target, grpc_user_agent};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -21,7 +22,8 @@ pub fn answer(input: &Value) -> Value {
     let action: GrpcAction = serde_json::from_value(input["grpc"].clone()).expect("an action");
     let version = &input["kubelet_version"];
     let part = |name: &str| version[name].as_str().expect("a version");
-    let agent = grpc_user_agent(part("major"), part("minor"));
+    let agent = format!("kube-probe/{}.{}", part("major"), part("minor"));
+    let agent = grpc_user_agent(&agent, KubeletVersion::NEWEST);
     let seconds = serde_json::from_value(input["timeout_seconds"].clone()).expect("seconds");
 
     let start = Instant::now();
