@@ -28,7 +28,7 @@ complete -c kq -n "__fish_kq_needs_command" -s h -l help -d 'Print help (see mor
 complete -c kq -n "__fish_kq_needs_command" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_needs_command" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
 complete -c kq -n "__fish_kq_needs_command" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
-complete -c kq -n "__fish_kq_needs_command" -f -a "probe" -d 'Run probes as the kubelet does, and foresee what follows'
+complete -c kq -n "__fish_kq_needs_command" -f -a "probe" -d 'Run the probes of containers as the kubelet does, and say what follows'
 complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
 complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
 complete -c kq -n "__fish_kq_needs_command" -f -a "completion" -d 'Print the completions for a shell'
@@ -659,10 +659,107 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from simulate help" -s h -l help -d 'Print help'
-complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from simulate help" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from simulate help" -f -a "simulate" -d 'Say what the kubelet makes of a row of probe results'
-complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from simulate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "run" -d 'Probe a container as the kubelet does, now, and say what it means'
+complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "plan" -d 'Show what the kubelet will send, and when something can follow from it'
+complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "simulate" -d 'Say what the kubelet makes of a row of probe results'
+complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "lint" -d 'Find what is refused, unwise or surprising in the probes of pods'
+complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s c -l container -d 'The container; with --exec and without a pod its id, or its name where only one has it' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l type -d 'Which of the probes; of one that is named here, what it would be' -r -f -a "startup\t'Has it started?'
+readiness\t'May it get requests?'
+liveness\t'Is it alive?'"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l http -d 'Get a URL' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s H -l header -d 'A header for --http, such as \'Host: shop.example.org\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l tcp -d 'Open a connection' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l grpc -d 'Ask the gRPC health service' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l service -d 'The service to ask --grpc for; else the server as a whole' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l count -d 'Probe so often, then sum up' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l interval -d 'How far apart: probe, which is each probe\'s own periodSeconds, or a duration such as 500ms' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l timeout-seconds -d 'How long one attempt may take; not to be confused with --timeout, which is for facts' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l period-seconds -d 'How often it is probed' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l initial-delay-seconds -d 'How long after the start of the container nothing is probed' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l failure-threshold -d 'How many failures in a row count' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l success-threshold -d 'How many successes in a row count' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pod-ip -d 'The IP of the one pod that is named; else what the kubelet reported, else what the runtime says' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l all -d 'Every probe of every pod of the node, at once'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l exec -d 'Run the command after -- in the container'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l compare -d 'Also in the ways in which people try it by hand: curl, from inside the pod\'s network, to 127.0.0.1, with more time; and what the difference tells'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l until-action -d 'Probe until the kubelet would do something: kill the container, take it for ready, not ready or started'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s w -l watch -d 'Probe until it is interrupted'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s c -l container -d 'Only of this container' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l type -d 'Only this probe' -r -f -a "startup\t'Has it started?'
+readiness\t'May it get requests?'
+liveness\t'Is it alive?'"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l timeout-seconds -d 'How long one attempt may take; not to be confused with --timeout, which is for facts' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l period-seconds -d 'How often it is probed' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l initial-delay-seconds -d 'How long after the start of the container nothing is probed' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l failure-threshold -d 'How many failures in a row count' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l success-threshold -d 'How many successes in a row count' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pod-ip -d 'The IP of the one pod that is named; else what the kubelet reported, else what the runtime says' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
@@ -675,7 +772,42 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l feature-gates -d 'Feature gates beside those of the trace, such as ContainerRestartRules=false' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pod-ip -d 'The IP of the one pod that is named; else what the kubelet reported, else what the runtime says' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "run" -d 'Probe a container as the kubelet does, now, and say what it means'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show what the kubelet will send, and when something can follow from it'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "simulate" -d 'Say what the kubelet makes of a row of probe results'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find what is refused, unwise or surprising in the probes of pods'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A line for each check'
 wide\t'With what to do'
@@ -755,7 +887,7 @@ complete -c kq -n "__fish_kq_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand man" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "probe" -d 'Run probes as the kubelet does, and foresee what follows'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "probe" -d 'Run the probes of containers as the kubelet does, and say what follows'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
@@ -777,4 +909,7 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "policy" -d 'Show the policy in force, who set it, and what the kubelet refuses'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "run" -d 'Probe a container as the kubelet does, now, and say what it means'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "plan" -d 'Show what the kubelet will send, and when something can follow from it'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "simulate" -d 'Say what the kubelet makes of a row of probe results'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "lint" -d 'Find what is refused, unwise or surprising in the probes of pods'
