@@ -242,8 +242,9 @@ fn wire_lines(run: &ProbeRun) -> Result<(), Failure> {
 pub fn code(run: &ProbeRun) -> Code {
     let has = |verdict| {
         run.probes.iter().any(|report| match &report.verdicts {
-            Some(verdicts) => verdicts.contains_key(&verdict),
-            None => report.outcome.verdict == verdict,
+            Some(verdicts) if !verdicts.is_empty() => verdicts.contains_key(&verdict),
+            // Once, or never as the kubelet would have: what it came to last.
+            _ => report.outcome.verdict == verdict,
         })
     };
     if !run.basis.missing.is_empty() || has(ProbeVerdict::Errored) {
