@@ -91,7 +91,7 @@ fn somebody_else_is_there() {
                 let _ = stream.write_all(&[0xff; 4096]);
                 until_closed(&stream);
             },
-            &["frame"],
+            &["frame", "closed"],
         ),
         (
             "speaks HTTP/1.1",
@@ -99,12 +99,12 @@ fn somebody_else_is_there() {
                 let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
                 until_closed(&stream);
             },
-            &["frame"],
+            &["frame", "closed"],
         ),
         (
             "writes for ever",
             |mut stream| while stream.write_all(&[0; 4096]).is_ok() {},
-            &["frame", "protocol"],
+            &["frame", "protocol", "closed"],
         ),
     ];
     for (name, handle, expected) in rows {
