@@ -103,6 +103,10 @@ impl TraceError {
             Self::Kind { .. } => {
                 Some(format!("a trace begins with apiVersion: {API_VERSION} and kind: {KIND}"))
             }
+            Self::Run { traces: 0 } => {
+                Some("kq probe run writes a trace with --count or --until-action".to_owned())
+            }
+            Self::Run { .. } => Some("run one probe alone: -c CONTAINER --type TYPE".to_owned()),
             Self::Order { .. } => {
                 Some("steps are in the order of time; one without at is a period later".to_owned())
             }

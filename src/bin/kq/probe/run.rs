@@ -64,7 +64,8 @@ pub struct Args {
     http: Option<String>,
 
     /// A header for --http, such as 'Host: shop.example.org' (can be repeated)
-    #[arg(short = 'H', long, value_name = "HEADER", requires = "http")]
+    #[arg(short = 'H', long, value_name = "HEADER", requires = "http",
+          conflicts_with_all = ["tcp", "grpc", "exec", "all", "pod"])]
     header: Vec<String>,
 
     /// Open a connection
@@ -76,7 +77,8 @@ pub struct Args {
     grpc: Option<String>,
 
     /// The service to ask --grpc for; else the server as a whole
-    #[arg(long, value_name = "NAME", requires = "grpc")]
+    #[arg(long, value_name = "NAME", requires = "grpc",
+          conflicts_with_all = ["http", "tcp", "exec", "all", "pod"])]
     service: Option<String>,
 
     /// Run the command after -- in the container
