@@ -6,7 +6,7 @@
 
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Container, Pod, ResourceList, ResourceRequirements};
+use crate::k8s::pod::{Pod, ResourceList, ResourceRequirements};
 use crate::k8s::priority::priority_of_class;
 use crate::k8s::resources::{ResourceOptions, Side, container_total, is_supported_at_pod_level};
 
@@ -83,12 +83,7 @@ fn round_amounts(pod: &mut Pod) {
         round(&mut resources.limits);
     };
     let spec = &mut pod.spec;
-    let containers = spec
-        .containers
-        .iter_mut()
-        .chain(&mut spec.init_containers)
-        .chain(&mut spec.ephemeral_containers);
-    containers.map(|container: &mut Container| &mut container.resources).for_each(round_both);
+    spec.every_container_mut().map(|container| &mut container.resources).for_each(round_both);
     spec.resources.iter_mut().for_each(round_both);
     spec.overhead.iter_mut().for_each(round);
     let status = &mut pod.status;

@@ -149,6 +149,16 @@ pub struct PodSpec {
     pub host_network: bool,
 }
 
+impl PodSpec {
+    /// Returns the containers of every kind: regular, init, ephemeral.
+    pub fn every_container_mut(&mut self) -> impl Iterator<Item = &mut Container> {
+        self.containers
+            .iter_mut()
+            .chain(&mut self.init_containers)
+            .chain(&mut self.ephemeral_containers)
+    }
+}
+
 /// A container of any kind.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, remote = "Self", rename_all = "camelCase")]

@@ -9,13 +9,9 @@ use crate::k8s::pod::{Container, Pod, Probe};
 
 /// Fills in the probes of every container; those of init containers that may have none, too.
 pub fn apply_probe_defaults(pod: &mut Pod) {
-    let spec = &mut pod.spec;
-    let containers = spec
-        .containers
-        .iter_mut()
-        .chain(&mut spec.init_containers)
-        .chain(&mut spec.ephemeral_containers);
-    for Container { startup_probe, readiness_probe, liveness_probe, .. } in containers {
+    for Container { startup_probe, readiness_probe, liveness_probe, .. } in
+        pod.spec.every_container_mut()
+    {
         let probes = [startup_probe, readiness_probe, liveness_probe];
         probes.into_iter().flatten().for_each(|probe| fill(probe));
     }

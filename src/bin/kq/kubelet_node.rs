@@ -3,11 +3,11 @@
 
 use crate::exit::Failure;
 use crate::live::{SourceArgs, Wants, gather};
-use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs};
+use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs, config_of};
 use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
-use kq::facts::live::{config_source, missing};
+use kq::facts::live::missing;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
 use kq::facts::timestamp::Timestamp;
@@ -90,17 +90,7 @@ impl KubeletNodeArgs {
         given: Option<GivenConfig>,
     ) -> Result<KubeletNode, Failure> {
         let mut notes = missing(&snapshot, given.is_some());
-        let mut config = match given {
-            Some(given) => {
-                notes.extend(given.notes);
-                given.config
-            }
-            None => {
-                let recorded = snapshot.kubelet_config.value();
-                notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
-                config_source(&snapshot)
-            }
-        };
+        let mut config = config_of(given, &snapshot, &mut notes);
         self.rules.set_fields(&mut config)?;
         let patience = config.value.get("runtimeRequestTimeout").and_then(Value::as_str);
         let patience = patience.and_then(|text| text.parse::<GoDuration>().ok());

@@ -11,11 +11,13 @@ use kq::edge::kubelet_files::{KubeletFileError, read_kubelet_config, read_node_o
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq::facts::describe::{ConfigSource, DescribeError, LiveSources, NodeSources, describe};
 use kq::facts::kubelet_config::ConfigError;
+use kq::facts::live::config_source;
 use kq::facts::node::Node;
 use kq::facts::node_object::NodeObject;
 use kq::facts::origin::Origin;
 use kq::facts::runtime::LowLevelRuntime;
 use kq::facts::settings::{assign, assign_gates, assign_list};
+use kq::facts::snapshot::Snapshot;
 use kq::k8s::cpuset::CpuSet;
 use kq::k8s::feature_gates::parse_flag;
 use kq::k8s::pod::{ResourceList, ResourceName};
@@ -137,6 +139,21 @@ pub struct GivenConfig {
     pub config: ConfigSource,
     /// What is odd about it.
     pub notes: Vec<String>,
+}
+
+/// Returns the configuration that is given, else the recorded one; what is odd about it is noted.
+pub fn config_of(
+    given: Option<GivenConfig>,
+    snapshot: &Snapshot,
+    notes: &mut Vec<String>,
+) -> ConfigSource {
+    if let Some(given) = given {
+        notes.extend(given.notes);
+        return given.config;
+    }
+    let recorded = snapshot.kubelet_config.value();
+    notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
+    config_source(snapshot)
 }
 
 /// What was found of a node, without being told.

@@ -3,7 +3,7 @@
 use super::live_tree::{Gathered, tree_of};
 use crate::exit::Failure;
 use crate::live::{SourceArgs, Wants};
-use crate::node_args::{Described, FoundNode, NodeArgs};
+use crate::node_args::{Described, FoundNode, NodeArgs, config_of};
 use anyhow::anyhow;
 use kq::cgroup::files::CgroupDriver;
 use kq::cgroup::plan::RuntimeFormula;
@@ -11,7 +11,7 @@ use kq::edge::input::{read_input, shown};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::describe::ConfigSource;
 use kq::facts::kubelet_config::Source;
-use kq::facts::live::{adopt_uid, config_source, incomplete, live_sources};
+use kq::facts::live::{adopt_uid, incomplete, live_sources};
 use kq::facts::node::Node;
 use kq::facts::runtime::RuntimeFacts;
 use kq::facts::snapshot::Snapshot;
@@ -60,17 +60,7 @@ impl LiveNode {
         let gathered = Gathered::gather(sources, &args.root, wants)?;
         let Gathered { snapshot, given: given_config, roots, mut notes } = gathered;
         let given = read(files)?;
-        let config = match given_config {
-            Some(given) => {
-                notes.extend(given.notes);
-                given.config
-            }
-            None => {
-                let recorded = snapshot.kubelet_config.value();
-                notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
-                config_source(&snapshot)
-            }
-        };
+        let config = config_of(given_config, &snapshot, &mut notes);
         let is_config_of_process = snapshot
             .kubelet_config
             .value()
