@@ -11,13 +11,14 @@
 //! * [`k8s`]: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
 //! * [`facts`]: what is known about a node, and where from. Pure.
 //! * [`edge`]: the only folder that reads or writes the world.
-//! * [`cgroup`], [`eviction`], [`image_gc`], [`mod@probe`]: domains: one folder per question. Pure; they
+//! * [`cgroup`], [`device`], [`eviction`], [`image_gc`], [`mod@probe`]: domains: one folder per question. Pure; they
 //!   do not import each other.
 //! * [`output`]: tables, JSON, YAML; safe for terminals.
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
 
 pub mod cgroup;
+pub mod device;
 pub mod edge;
 pub mod eviction;
 pub mod facts;

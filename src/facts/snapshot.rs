@@ -6,6 +6,7 @@
 //! secrets, none of the annotations but three.
 
 use crate::facts::cgroup_tree::CgroupTree;
+use crate::facts::devices::DeviceFacts;
 use crate::facts::filesystems::{FolderRole, NodeFolder};
 use crate::facts::host::HostFacts;
 use crate::facts::image_records::ImageRecords;
@@ -71,6 +72,9 @@ pub struct Snapshot {
     /// What the kubelet measured.
     #[serde(skip_serializing_if = "Sought::is_unsought")]
     pub stats_summary: Sought<StatsSummary>,
+    /// The devices of plugins; `None`: not looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<DeviceFacts>,
 }
 
 /// Where the node's root folder was.

@@ -1,7 +1,7 @@
 //! The commands.
 
 use crate::exit::{Code, Failure};
-use crate::{cgroup, doctor, gc, generate, probe, snapshot};
+use crate::{cgroup, devices, doctor, gc, generate, probe, snapshot};
 use clap::{Parser, Subcommand};
 
 /// Answer what the kubelet on one node will do, why, and what if
@@ -22,6 +22,7 @@ pub struct Cli {
 enum Command {
     Cgroup(Box<cgroup::Args>),
     Gc(gc::Args),
+    Devices(devices::Args),
     Probe(probe::Args),
     Doctor(Box<doctor::Args>),
     Snapshot(Box<snapshot::Args>),
@@ -36,6 +37,7 @@ impl Cli {
         match self.command {
             Command::Cgroup(args) => args.run(),
             Command::Gc(args) => args.run(),
+            Command::Devices(args) => args.run(),
             Command::Probe(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Snapshot(args) => args.run(),

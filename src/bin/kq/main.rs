@@ -3,6 +3,7 @@
 mod ask;
 mod cgroup;
 mod cli;
+mod devices;
 mod doctor;
 mod exit;
 mod form;

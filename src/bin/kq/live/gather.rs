@@ -155,6 +155,7 @@ fn live(
         folders,
         image_records,
         stats_summary,
+        devices: None,
     })
 }
 

@@ -28,6 +28,8 @@ pub struct Wants {
     pub image_records: bool,
     /// What the kubelet measured.
     pub stats_summary: bool,
+    /// The devices of plugins.
+    pub devices: bool,
 }
 
 /// What is needed of the folders.
@@ -73,6 +75,7 @@ impl Wants {
         folders: FoldersWanted::Usage,
         image_records: true,
         stats_summary: true,
+        devices: true,
     };
 
     /// What planning needs: no images, and of the tree what tells the driver and the limit of swap.
@@ -94,6 +97,7 @@ impl Wants {
         folders: FoldersWanted::None,
         image_records: false,
         stats_summary: false,
+        devices: false,
     };
 
     /// What a plan of garbage collection needs.
@@ -118,6 +122,7 @@ impl Wants {
         folders: FoldersWanted::Filesystems,
         image_records: true,
         stats_summary: false,
+        devices: false,
     };
 
     /// What a plan of reclaiming under disk pressure needs: what is measured as well.
@@ -200,6 +205,7 @@ impl Wants {
         folders: FoldersWanted::None,
         image_records: false,
         stats_summary: false,
+        devices: false,
     };
 
     /// What the use of the disk needs.
@@ -221,6 +227,15 @@ impl Wants {
 
     /// What probing a pod of a file needs: what the runtime has of it.
     pub const PROBE_FILE: Self = Self { pods: PodsWanted::None, ..Self::PROBE };
+
+    /// What the devices of a node need: who the pods are, and which of them are active.
+    pub const DEVICES: Self = Self {
+        pods: PodsWanted::Specifications,
+        node: true,
+        state_files: true,
+        devices: true,
+        ..Self::NAMES
+    };
 
     /// Tells whether the runtime is to be asked for anything.
     pub fn wants_runtime(self) -> bool {
@@ -266,6 +281,9 @@ impl Wants {
         }
         if !self.stats_summary {
             snapshot.stats_summary = Sought::default();
+        }
+        if !self.devices {
+            snapshot.devices = None;
         }
         if let Some(found) = &mut snapshot.runtime.found {
             restrict_statuses(self.runtime, &mut found.value);

@@ -1,0 +1,50 @@
+//! What the device manager holds in memory (`ManagerImpl`).
+
+use super::plugins::PluginOptions;
+use crate::facts::checkpoint::device::{DeviceSet, PodDevices};
+use crate::facts::timestamp::Timestamp;
+use std::collections::BTreeMap;
+
+/// The only text that means health.
+pub const HEALTHY: &str = "Healthy";
+
+/// A device as its plugin lists it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// Its id.
+    pub id: String,
+    /// [`HEALTHY`], or any other text.
+    pub health: String,
+    /// Its NUMA nodes; `None`: it has no topology.
+    pub numa_nodes: Option<Vec<i64>>,
+}
+
+/// A plugin as the kubelet knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Endpoint {
+    /// What it can do.
+    pub options: PluginOptions,
+    /// When it stopped.
+    pub stopped_at: Option<Timestamp>,
+}
+
+/// What the device manager holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ManagerState {
+    /// The devices that plugins listed, by resource and id (`allDevices`).
+    pub devices: BTreeMap<String, BTreeMap<String, Device>>,
+    /// The healthy ids; a key is a known resource (`healthyDevices`).
+    pub healthy: BTreeMap<String, DeviceSet>,
+    /// The other ids (`unhealthyDevices`).
+    pub unhealthy: BTreeMap<String, DeviceSet>,
+    /// The ids that are in use (`allocatedDevices`).
+    pub allocated: BTreeMap<String, DeviceSet>,
+    /// The plugins (`endpoints`).
+    pub endpoints: BTreeMap<String, Endpoint>,
+    /// Who has what.
+    pub pod_devices: PodDevices,
+    /// What init containers of the pod that is admitted leave to the next (`devicesToReuse`), by pod and
+    /// resource.
+    pub reusable: BTreeMap<String, BTreeMap<String, DeviceSet>>,
+}

@@ -1,0 +1,5 @@
+//! Devices of plugins: who has which, what the kubelet would do next. The domain of `kq devices`. Pure.
+//!
+//! * [`manager`]: the kubelet's device manager: what it holds, allocates, offers.
+
+pub mod manager;

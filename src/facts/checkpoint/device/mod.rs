@@ -1,0 +1,11 @@
+//! `kubelet_internal_checkpoint`: which container has which devices, and what the plugins answered.
+//!
+//! Followed are `checkpoint/checkpoint.go` and `pod_devices.go` in `pkg/kubelet/cm/devicemanager`.
+
+mod answer;
+mod pod_devices;
+mod types;
+
+pub use answer::{ContainerAllocateResponse, DecodeError, DeviceSpec, Mount};
+pub use pod_devices::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
+pub use types::{DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};
