@@ -137,9 +137,7 @@ impl<'a> NodePods<'a> {
         }
         let is_alive = running.flatten().is_some_and(|running| running.ready || running.runs());
         match list.source {
-            PodSource::Kubelet => {
-                Standing::Gone(format!("{} does not list it", found.source))
-            }
+            PodSource::Kubelet => Standing::Gone(format!("{} does not list it", found.source)),
             PodSource::ApiServer | PodSource::Files if is_alive => Standing::Unknown(format!(
                 "{} does not list it, and the runtime still runs it",
                 found.source
@@ -212,14 +210,20 @@ mod tests {
         pod.metadata.name = format!("pod-{uid}");
         pod.status.phase = phase.to_owned();
         pod.metadata.deletion_timestamp = deleted.then(|| "2026-01-01T00:00:00Z".to_owned());
-        let source = Source { file: "L".into(), document: 1, item: None, workload: None };
+        let source = Source {
+            file: "L".into(),
+            document: 1,
+            item: None,
+            workload: None,
+            name_generated: false,
+            namespace_defaulted: false,
+        };
         LoadedPod { pod, source }
     }
 
     fn runtime(running: &[&str], stopped: &[&str]) -> Sought<RuntimeFacts> {
         let all = running.iter().map(|uid| (*uid, true));
-        let all: Vec<(&str, bool)> =
-            all.chain(stopped.iter().map(|uid| (*uid, false))).collect();
+        let all: Vec<(&str, bool)> = all.chain(stopped.iter().map(|uid| (*uid, false))).collect();
         let sandboxes = all.iter().map(|(uid, ready)| Sandbox {
             uid: (*uid).to_owned(),
             name: format!("pod-{uid}"),
@@ -288,8 +292,7 @@ mod tests {
             loaded.pod.metadata.namespace = "shop".to_owned();
         }
         let list = RecordedPods { pods: vec![new, old], ..RecordedPods::default() };
-        let snapshot =
-            Snapshot { pods: Sought::found("L", list), ..Snapshot::default() };
+        let snapshot = Snapshot { pods: Sought::found("L", list), ..Snapshot::default() };
         let pods = NodePods::of(&snapshot);
         assert_eq!(pods.named("shop", "web-0"), Some("b"));
         assert_eq!(pods.named("shop", "web-1"), None);

@@ -78,6 +78,39 @@ impl DeviceFacts {
     }
 }
 
+impl CheckpointFact {
+    /// Reads the entries of a file that is sound; its checksum and its answers are not looked at yet.
+    pub fn read(bytes: &[u8]) -> Self {
+        let parsed: serde_json::Value = match serde_json::from_slice(bytes) {
+            Ok(parsed) => parsed,
+            Err(error) => return Self { error: Some(error.to_string()), ..Self::default() },
+        };
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let ids =
+            |value: &serde_json::Value| value.as_array().into_iter().flatten().map(text).collect();
+        let data = &parsed["Data"];
+        let entries = data["PodDeviceEntries"].as_array().into_iter().flatten();
+        let entries = entries.map(|entry| CheckpointEntry {
+            pod_uid: text(&entry["PodUID"]),
+            container_name: text(&entry["ContainerName"]),
+            resource_name: text(&entry["ResourceName"]),
+            device_ids: entry["DeviceIDs"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter_map(|(node, list)| Some((node.parse().ok()?, ids(list))))
+                .collect(),
+            answer: PluginAnswer::Withheld,
+        });
+        let registered = data["RegisteredDevices"].as_object().into_iter().flatten();
+        Self {
+            entries: entries.collect(),
+            registered: registered.map(|(name, list)| (name.clone(), ids(list))).collect(),
+            ..Self::default()
+        }
+    }
+}
+
 /// Writes what is known of devices without what may be secret.
 pub(crate) fn without_secrets<S: Serializer>(
     devices: &Option<DeviceFacts>,
@@ -102,14 +135,10 @@ mod tests {
         let entries =
             vec![entry(answer("secret")), entry(PluginAnswer::Undecodable("cut".to_owned()))];
         let fact = CheckpointFact { entries, ..CheckpointFact::default() };
-        let facts = DeviceFacts {
-            checkpoint: Sought::found("file", fact),
-            ..DeviceFacts::default()
-        };
-        let snapshot = crate::facts::snapshot::Snapshot {
-            devices: Some(facts.clone()),
-            ..Default::default()
-        };
+        let facts =
+            DeviceFacts { checkpoint: Sought::found("file", fact), ..DeviceFacts::default() };
+        let snapshot =
+            crate::facts::snapshot::Snapshot { devices: Some(facts.clone()), ..Default::default() };
         let stored = serde_json::to_string(&snapshot).expect("it can be written");
         assert!(!stored.contains("secret"), "{stored}");
         assert!(stored.contains("undecodable"), "{stored}");

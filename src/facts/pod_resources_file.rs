@@ -231,10 +231,10 @@ mod tests {
 
         let alone = r#"{"pod_resources": [{"name": "p"}]}"#;
         let told = read_answers("f", alone.as_bytes()).expect("it can be read");
-        assert_eq!((told.pods.len(), &*told.allocatable.reason()), (
-            1,
-            "f: GetAllocatableResources is not in it"
-        ));
+        assert_eq!(
+            (told.pods.len(), &*told.allocatable.reason()),
+            (1, "f: GetAllocatableResources is not in it")
+        );
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
             (
                 r#"{"podResources": [{"containers": [{"cpuIds": ["x"]}]}]}"#,
                 "podResources[0].containers[0].cpuIds[0]: invalid value: string \"x\", expected a \
-                 whole number, or a text with one at line 1 column 51",
+                 whole number, or a text with one at line 1 column 49",
             ),
             (
                 r#"{"List": {"podResources": 1}}"#,

@@ -3,6 +3,7 @@
 use super::config::KubeletConfig;
 use super::wants::DevicesWanted;
 use kq::edge::host::{ReadError, list_beneath, read_beneath};
+use kq::edge::pod_resources::read_pod_resources;
 use kq::facts::devices::{CheckpointFact, DeviceFacts};
 use kq::facts::pod_resources::PodResources;
 use kq::facts::sought::Sought;
@@ -42,7 +43,8 @@ pub fn gather(
 /// Fails for what is no readable regular file within the limit.
 pub fn of_named_file(path: &Path) -> Result<CheckpointFact, ReadError> {
     let path = std::path::absolute(path).map_err(|error| ReadError::System(error.to_string()))?;
-    let path = path.to_str().ok_or(ReadError::System("the name is not text in UTF-8".to_owned()))?;
+    let path =
+        path.to_str().ok_or(ReadError::System("the name is not text in UTF-8".to_owned()))?;
     Ok(CheckpointFact::read(&read_beneath(Path::new("/"), path, LIMIT)?))
 }
 
@@ -65,7 +67,7 @@ fn checkpoint(root: &Path, kubelet: &str) -> Sought<CheckpointFact> {
     }
 }
 
+/// Asks the kubelet; a socket that is not there is told as such.
 fn pod_resources(root: &Path, kubelet: &str, time: Duration) -> Sought<PodResources> {
-    let _ = (root, kubelet, time);
-    Sought::default()
+    read_pod_resources(root, &format!("{kubelet}/pod-resources/kubelet.sock"), time)
 }

@@ -301,12 +301,16 @@ fn tell(snapshot: &Snapshot) {
     tell_of("records of images", &snapshot.image_records, |all| all.images.len().to_string());
     tell_of("stats summary", &snapshot.stats_summary, |all| format!("{} pods", all.pods.len()));
     if let Some(devices) = &snapshot.devices {
-        tell_of("device checkpoint", &devices.checkpoint, |read| match (read.absent, &read.error) {
-            (true, _) => "none yet".to_owned(),
-            (false, None) => format!("{} entries", read.entries.len()),
-            (false, Some(error)) => format!("{} entries, but {error}", read.entries.len()),
+        tell_of("device checkpoint", &devices.checkpoint, |read| {
+            match (read.absent, &read.error) {
+                (true, _) => "none yet".to_owned(),
+                (false, None) => format!("{} entries", read.entries.len()),
+                (false, Some(error)) => format!("{} entries, but {error}", read.entries.len()),
+            }
         });
-        tell_of("pod resources", &devices.pod_resources, |told| format!("{} pods", told.pods.len()));
+        tell_of("pod resources", &devices.pod_resources, |told| {
+            format!("{} pods", told.pods.len())
+        });
     }
     tell_of("cgroups", &snapshot.cgroups, |tree| format!("{} read", tree.cgroups.len()));
 }
