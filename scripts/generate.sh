@@ -3,7 +3,7 @@
 # from the definition of the command line.
 set -eu
 cd "$(dirname "$0")/.."
-SNAPSHOTS=overwrite cargo test --quiet --test suite edges::cri::generated >/dev/null
+SNAPSHOTS=overwrite cargo test --quiet --test suite edges::generated >/dev/null
 cargo build --quiet --bin kq
 kq=${CARGO_TARGET_DIR:-target}/debug/kq
 mkdir -p completions man

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 const MAX_LINKS: usize = 40;
 
 /// Returns where a path of the node really is.
-pub(super) fn resolve(host_root: &Path, path: &Path) -> io::Result<PathBuf> {
+pub(in crate::edge) fn resolve(host_root: &Path, path: &Path) -> io::Result<PathBuf> {
     // What is still to be walked, last part first, and how deep the walk is beneath the root.
     let mut rest = parts(path);
     let mut walked: Vec<PathBuf> = vec![host_root.to_owned()];

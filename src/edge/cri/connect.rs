@@ -6,7 +6,7 @@ use super::{CriError, v1};
 use crate::edge::input::plain;
 use hyper_util::rt::TokioIo;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint, Uri};
@@ -34,6 +34,11 @@ pub async fn connect(endpoint: &str, host_root: &Path) -> Result<Channel, CriErr
     let refused = |reason| CriError::Connect { endpoint: endpoint.to_owned(), reason };
     let path =
         resolve(host_root, socket_path(endpoint)?).map_err(|error| refused(plain(&error)))?;
+    dial(path).await.map_err(refused)
+}
+
+/// Connects to a socket where it is for kq; the reason of a failure is a lowercase fragment.
+pub(in crate::edge) async fn dial(path: PathBuf) -> Result<Channel, String> {
     let connector = tower::service_fn(move |_: Uri| {
         let path = path.clone();
         async move { connect_socket(&path).await.map(TokioIo::new) }
@@ -44,7 +49,7 @@ pub async fn connect(endpoint: &str, host_root: &Path) -> Result<Channel, CriErr
         .http2_adaptive_window(true)
         .connect_with_connector(connector)
         .await
-        .map_err(|error| refused(chain(&error)))
+        .map_err(|error| chain(&error))
 }
 
 /// Connects to a socket; one whose queue is full is asked again, which the kernel does itself for

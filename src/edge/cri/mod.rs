@@ -19,9 +19,9 @@ mod disabled;
 pub use disabled::{CriSession, ExecRuntime, read_runtime};
 
 #[cfg(feature = "cri")]
-mod beneath;
+pub(super) mod beneath;
 #[cfg(feature = "cri")]
-mod connect;
+pub(super) mod connect;
 #[cfg(feature = "cri")]
 mod convert;
 #[cfg(feature = "cri")]
@@ -33,9 +33,9 @@ mod info;
 #[cfg(feature = "cri")]
 mod low_level;
 #[cfg(feature = "cri")]
-mod read;
+pub(super) mod read;
 #[cfg(feature = "cri")]
-mod reason;
+pub(super) mod reason;
 #[cfg(feature = "cri")]
 mod session;
 #[cfg(feature = "cri")]

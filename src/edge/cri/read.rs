@@ -20,7 +20,7 @@ use tonic::{Response, Status};
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What a call returned, or why not.
-pub(super) type Answer<T> = Result<T, String>;
+pub(in crate::edge) type Answer<T> = Result<T, String>;
 
 /// Asks a container runtime for facts.
 ///
@@ -70,7 +70,7 @@ pub fn read_runtime(
 
 /// When everything must be over.
 #[derive(Clone, Copy)]
-pub(super) struct Time {
+pub(in crate::edge) struct Time {
     end: Instant,
     /// As it was given, for messages.
     deadline: Duration,
@@ -78,19 +78,19 @@ pub(super) struct Time {
 
 impl Time {
     /// Returns a deadline that begins now.
-    pub(super) fn within(deadline: Duration) -> Self {
+    pub(in crate::edge) fn within(deadline: Duration) -> Self {
         Self { end: Instant::now() + deadline.min(LONGEST), deadline }
     }
 
     /// Waits for something, but not beyond the end.
-    pub(super) async fn limit<T>(self, task: impl Future<Output = T>) -> Answer<T> {
+    pub(in crate::edge) async fn limit<T>(self, task: impl Future<Output = T>) -> Answer<T> {
         timeout_at(self.end, task)
             .await
             .map_err(|_| format!("no answer within {:?}", self.deadline))
     }
 
     /// Waits for the answer to a call.
-    pub(super) async fn call<T>(
+    pub(in crate::edge) async fn call<T>(
         self,
         call: impl Future<Output = Result<Response<T>, Status>>,
     ) -> Answer<T> {

@@ -8,7 +8,7 @@ use tonic::{Code, Status};
 /// Returns an error and its causes: `CONTEXT: CAUSE: CAUSE`.
 ///
 /// tonic and hyper print little themselves ("transport error"); what happened is in the sources.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+pub(in crate::edge) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut said: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {

@@ -16,6 +16,8 @@ pub mod cri;
 /// Nodes of plain files with a cgroup tree.
 #[path = "../../support/cgroup_tree.rs"]
 pub mod fake_tree;
+/// The gRPC clients and servers are what their .proto say.
+mod generated;
 /// The host's files, and the kubelet among its processes.
 mod host;
 /// Folders of the host: their file systems, what they hold, and what mounts hide.

@@ -15,8 +15,6 @@ pub mod fake;
 /// Whatever goes wrong ends in time and has a reason.
 #[cfg(feature = "cri")]
 mod faults;
-/// The client and server are what the .proto says.
-mod generated;
 /// What is answered is understood and put in order.
 #[cfg(feature = "cri")]
 mod lists;

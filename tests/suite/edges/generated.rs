@@ -1,4 +1,4 @@
-//! The clients in `src/edge/cri` are what is generated from the .proto beside each.
+//! The gRPC clients and servers in `src/edge` are what is generated from the .proto beside each.
 //!
 //! `SNAPSHOTS=overwrite cargo test` writes them anew, which is what `scripts/generate.sh` does.
 
@@ -16,6 +16,13 @@ fn generated_code_for_the_storage_is_fresh() {
         let package = format!("containerd.services.{name}.v1");
         is_fresh("src/edge/cri/storage/v1", name, &package);
     }
+}
+
+#[test]
+fn generated_code_for_the_kubelet_is_fresh() {
+    is_fresh("src/edge/device_plugin", "v1beta1", "v1beta1");
+    is_fresh("src/edge/device_plugin", "pluginregistration", "pluginregistration");
+    is_fresh("src/edge/pod_resources", "v1", "v1");
 }
 
 fn is_fresh(folder: &str, name: &str, package: &str) {

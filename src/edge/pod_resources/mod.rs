@@ -1,0 +1,22 @@
+//! The kubelet's pod-resources API, on its unix socket: which container has which devices, CPUs and
+//! memory, and what could be allocated.
+//!
+//! With the feature `cri`, which brings gRPC, off it says that kq was built without.
+
+/// Where the kubelet serves it.
+pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
+
+#[cfg(not(feature = "cri"))]
+mod disabled;
+#[cfg(not(feature = "cri"))]
+pub use disabled::read_pod_resources;
+
+#[cfg(feature = "cri")]
+mod read;
+#[cfg(feature = "cri")]
+pub use read::read_pod_resources;
+
+#[cfg(feature = "cri")]
+#[rustfmt::skip]
+#[allow(missing_docs, clippy::all, reason = "generated from v1.proto, where the words are")]
+pub mod v1;
