@@ -4,6 +4,7 @@ pub mod cpuset;
 pub mod defaults;
 pub mod duration;
 pub mod feature_gates;
+pub mod go_json;
 pub mod go_text;
 pub mod kubelet_request;
 pub mod kubelet_rules;

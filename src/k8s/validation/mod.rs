@@ -18,6 +18,11 @@ pub use probes::validate_probes;
 use crate::k8s::pod::Pod;
 use field::Path;
 
+/// Tells whether a text is a qualified name, such as `example.com/gpu` (`IsQualifiedName`).
+pub fn is_qualified_name(text: &str) -> bool {
+    names::qualified_name(text).is_none()
+}
+
 /// Returns what is wrong with a pod; empty when all is well.
 pub fn validate(pod: &Pod) -> Vec<FieldError> {
     let mut errors = Vec::new();

@@ -16,6 +16,9 @@ mod container_cgroup;
 mod container_gc;
 mod cpu_convert;
 mod cpu_share;
+mod device_capacity;
+mod device_input;
+mod device_register;
 mod digest;
 mod eviction;
 mod eviction_rank;
@@ -50,6 +53,8 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("container_gc", container_gc::answer),
     ("cpu_convert", cpu_convert::answer),
     ("cpu_share", cpu_share::answer),
+    ("device_capacity", device_capacity::answer),
+    ("device_register", device_register::answer),
     ("image_gc", image_gc::answer),
     ("image_gc_cycles", image_gc::answer),
     ("gc_loop", gc_loop::answer),

@@ -1,0 +1,141 @@
+//! Lists, and lists of bytes.
+
+use super::GoValue;
+use super::base64;
+use super::error::Stop;
+use super::reader::{Kind, Reader};
+use super::scalar::name_of;
+
+/// A list in a field that can be filled twice: elements that a shorter list leaves behind are still in
+/// its memory, and a later longer one finds them there.
+#[derive(Clone, Debug)]
+pub struct GoList<T> {
+    memory: Vec<T>,
+    /// `None` is nil.
+    len: Option<usize>,
+}
+
+impl<T> Default for GoList<T> {
+    fn default() -> Self {
+        Self { memory: Vec::new(), len: None }
+    }
+}
+
+impl<T> GoList<T> {
+    /// Returns a list that is there and has nothing in it.
+    pub fn empty() -> Self {
+        Self { memory: Vec::new(), len: Some(0) }
+    }
+
+    /// Returns the elements; `None` is nil.
+    pub fn into_option(mut self) -> Option<Vec<T>> {
+        self.memory.truncate(self.len?);
+        Some(self.memory)
+    }
+}
+
+impl<T: GoValue + Default> GoValue for GoList<T> {
+    fn go_type() -> String {
+        format!("[]{}", T::go_type())
+    }
+
+    fn read_named(
+        &mut self,
+        name: Option<&'static str>,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Stop> {
+        match reader.kind()? {
+            Kind::Array => {
+                let len = read_elements(&mut self.memory, reader)?;
+                if len == 0 {
+                    // Go makes a new one.
+                    self.memory.clear();
+                }
+                self.len = Some(len);
+            }
+            Kind::Null => {
+                reader.null()?;
+                *self = Self::default();
+            }
+            kind => reader.refuse(kind, || name_of::<Self>(name))?,
+        }
+        Ok(())
+    }
+}
+
+/// A list in a place that is filled once, such as the value of a map; `None` is nil.
+impl<T: GoValue + Default> GoValue for Option<Vec<T>> {
+    fn go_type() -> String {
+        format!("[]{}", T::go_type())
+    }
+
+    fn read_named(
+        &mut self,
+        name: Option<&'static str>,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Stop> {
+        match reader.kind()? {
+            Kind::Array => {
+                let elements = self.get_or_insert_default();
+                let len = read_elements(elements, reader)?;
+                elements.truncate(len);
+            }
+            Kind::Null => {
+                reader.null()?;
+                *self = None;
+            }
+            kind => reader.refuse(kind, || name_of::<Self>(name))?,
+        }
+        Ok(())
+    }
+}
+
+/// Reads an array over elements that are there, and returns how many it has.
+fn read_elements<T: GoValue + Default>(
+    elements: &mut Vec<T>,
+    reader: &mut Reader<'_>,
+) -> Result<usize, Stop> {
+    let mut len = 0;
+    reader.array(|reader| {
+        if len == elements.len() {
+            elements.push(T::default());
+        }
+        elements[len].read(reader)?;
+        len += 1;
+        Ok(())
+    })?;
+    Ok(len)
+}
+
+/// A list of bytes: base64, or an array of numbers.
+#[derive(Clone, Debug, Default)]
+pub struct GoBytes(GoList<u8>);
+
+impl GoBytes {
+    /// Returns the bytes; `None` is nil.
+    pub fn into_option(self) -> Option<Vec<u8>> {
+        self.0.into_option()
+    }
+}
+
+impl GoValue for GoBytes {
+    fn go_type() -> String {
+        "[]uint8".to_owned()
+    }
+
+    fn read_named(
+        &mut self,
+        name: Option<&'static str>,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Stop> {
+        if reader.kind()? != Kind::String {
+            return self.0.read_named(name, reader);
+        }
+        let text = reader.string()?;
+        match base64::decode(text.as_bytes()) {
+            Ok(memory) => self.0 = GoList { len: Some(memory.len()), memory },
+            Err(at) => reader.bad_base64(at),
+        }
+        Ok(())
+    }
+}
