@@ -65,8 +65,7 @@ impl PluginClient {
     ///
     /// Fails in the words of grpc-go.
     pub async fn options(&mut self) -> Result<PluginOptions, String> {
-        let options =
-            said(self.client.get_device_plugin_options(v1beta1::Empty {}).await)?;
+        let options = said(self.client.get_device_plugin_options(v1beta1::Empty {}).await)?;
         Ok(PluginOptions {
             pre_start_required: options.pre_start_required,
             get_preferred_allocation_available: options.get_preferred_allocation_available,
@@ -153,9 +152,8 @@ impl DeviceLists {
 
 /// Returns the devices of a list.
 pub fn wire_devices(list: v1beta1::ListAndWatchResponse) -> Vec<Device> {
-    let nodes = |topology: v1beta1::TopologyInfo| {
-        topology.nodes.into_iter().map(|node| node.id).collect()
-    };
+    let nodes =
+        |topology: v1beta1::TopologyInfo| topology.nodes.into_iter().map(|node| node.id).collect();
     let device = |device: v1beta1::Device| Device {
         id: device.id,
         health: device.health,
@@ -165,9 +163,8 @@ pub fn wire_devices(list: v1beta1::ListAndWatchResponse) -> Vec<Device> {
 }
 
 async fn dial_once(socket: PathBuf) -> Result<PluginClient, String> {
-    let stream = connect_socket(&socket)
-        .await
-        .map_err(|error| crate::edge::input::plain(&error))?;
+    let stream =
+        connect_socket(&socket).await.map_err(|error| crate::edge::input::plain(&error))?;
     let (tell, mut greeting) = watch::channel(Greeting::Awaited);
     let mut stream = Some(TokioIo::new(Greeted::new(stream, tell)));
     // One connection and no other: that of a plugin that went is not made again behind its back.

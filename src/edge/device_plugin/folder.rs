@@ -143,14 +143,9 @@ fn nearest(folder: &Path) -> PathBuf {
 
 /// Refuses a folder that is, or is in, the root folder of a kubelet: the usual one's device plugins, and
 /// all of one that runs. Folders are compared by device and inode, so no link and no mount hides them.
-fn refuse_below_kubelets(
-    real: &Path,
-    folder: &Path,
-    host_root: &Path,
-) -> Result<(), FolderError> {
-    let refuse = |reason: String| {
-        Err(FolderError::Kubelet { folder: folder.display().to_string(), reason })
-    };
+fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result<(), FolderError> {
+    let refuse =
+        |reason: String| Err(FolderError::Kubelet { folder: folder.display().to_string(), reason });
     let running = find_kubelet(host_root).ok().flatten();
     let root_dir = running.as_ref().and_then(|kubelet| kubelet.interpreted().root_dir);
     let mut roots = vec![(KUBELET_ROOT.to_owned(), "the usual root folder of kubelets".to_owned())];
@@ -219,7 +214,6 @@ pub fn keep_damaged(folder: &Path) -> io::Result<String> {
     }
     Err(io::Error::other("a thousand damaged checkpoints are kept already"))
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -65,10 +65,7 @@ pub(super) async fn serve(listener: UnixListener, registrar: Arc<Registrar>, at_
 
 #[tonic::async_trait]
 impl Registration for Registrar {
-    async fn register(
-        &self,
-        request: Request<RegisterRequest>,
-    ) -> Result<Response<Empty>, Status> {
+    async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<Empty>, Status> {
         let request = request.into_inner();
         let (resource, endpoint) = (request.resource_name.clone(), request.endpoint.clone());
         match self.connect(request).await {
@@ -100,14 +97,8 @@ impl Registrar {
             .map_err(|error| (format!("failed to get device plugin options: {error}"), None))?;
         let id = self.connections.fetch_add(1, Ordering::Relaxed);
         let (taken, wait) = oneshot::channel();
-        let connected = Incoming::Connected {
-            id,
-            resource,
-            endpoint,
-            options,
-            plugin: plugin.clone(),
-            taken,
-        };
+        let connected =
+            Incoming::Connected { id, resource, endpoint, options, plugin: plugin.clone(), taken };
         let gone = |_| ("the stand-in for the kubelet is stopping".to_owned(), None);
         self.sender.send(connected).await.map_err(|_| gone(()))?;
         wait.await.map_err(|_| gone(()))?;
