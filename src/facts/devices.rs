@@ -1,6 +1,8 @@
 //! What is known of a node's devices, and where from.
 
-use crate::facts::checkpoint::device::ContainerAllocateResponse;
+use crate::facts::checkpoint::device::{
+    ContainerAllocateResponse, DeviceCheckpoint, PodDevicesEntry,
+};
 use crate::facts::pod_resources::PodResources;
 use crate::facts::sought::Sought;
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,8 @@ pub struct CheckpointFact {
     /// Why the kubelet does not take it and starts with nothing, in its own words; what could be read all
     /// the same is below.
     pub error: Option<String>,
+    /// It has the layout of a kubelet of 1.19 or older, which none of today reads.
+    pub is_old_layout: bool,
     /// The checksum that it says.
     pub checksum_in_file: Option<u64>,
     /// The checksum that it has.
@@ -60,4 +64,62 @@ pub enum PluginAnswer {
     Undecodable(String),
     /// As it answered.
     Decoded(ContainerAllocateResponse),
+}
+
+impl CheckpointFact {
+    /// Reads the bytes of a file. What can be read is kept even where the kubelet refuses it.
+    pub fn read(bytes: &[u8]) -> Self {
+        match DeviceCheckpoint::parse(bytes) {
+            Ok(loaded) => {
+                let mut fact = match loaded.is_valid() {
+                    true => Self::of(&loaded.checkpoint),
+                    // Before there were checksums, the content stood in the file as it is.
+                    false => {
+                        Self::old_layout(bytes).unwrap_or_else(|| Self::of(&loaded.checkpoint))
+                    }
+                };
+                fact.error = loaded.error().map(str::to_owned);
+                fact.checksum_in_file = Some(loaded.checksum_in_file);
+                fact.checksum_computed = Some(loaded.checksum_computed);
+                fact
+            }
+            Err(error) => {
+                let fact = Self::old_layout(bytes).unwrap_or_default();
+                Self { error: Some(error.to_string()), ..fact }
+            }
+        }
+    }
+
+    fn old_layout(bytes: &[u8]) -> Option<Self> {
+        let checkpoint = DeviceCheckpoint::parse_old_layout(bytes)?;
+        Some(Self { is_old_layout: true, ..Self::of(&checkpoint) })
+    }
+
+    fn of(checkpoint: &DeviceCheckpoint) -> Self {
+        let registered = checkpoint.registered.iter().flatten();
+        Self {
+            entries: checkpoint.entries.iter().flatten().map(Into::into).collect(),
+            registered: registered
+                .map(|(resource, ids)| (resource.clone(), ids.clone().unwrap_or_default()))
+                .collect(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&PodDevicesEntry> for CheckpointEntry {
+    fn from(entry: &PodDevicesEntry) -> Self {
+        let answer = entry.alloc_resp.as_deref().unwrap_or_default();
+        let nodes = entry.device_ids.iter().flatten();
+        Self {
+            pod_uid: entry.pod_uid.clone(),
+            container_name: entry.container_name.clone(),
+            resource_name: entry.resource_name.clone(),
+            device_ids: nodes.map(|(node, ids)| (*node, ids.clone().unwrap_or_default())).collect(),
+            answer: match ContainerAllocateResponse::decode(answer) {
+                Ok(answer) => PluginAnswer::Decoded(answer),
+                Err(error) => PluginAnswer::Undecodable(error.to_string()),
+            },
+        }
+    }
 }

@@ -46,4 +46,12 @@ impl Loaded {
     pub fn is_valid(&self) -> bool {
         self.checksum_in_file == u64::from(self.checksum_computed)
     }
+
+    /// Returns why the kubelet does not take it, in its words.
+    pub fn error(&self) -> Option<&'static str> {
+        (!self.is_valid()).then_some(CORRUPT)
+    }
 }
+
+/// What the kubelet says of a file whose checksum is not that of its content (`ErrCorruptCheckpoint`).
+pub const CORRUPT: &str = "checkpoint is corrupted";
