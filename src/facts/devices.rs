@@ -5,7 +5,7 @@ use crate::facts::checkpoint::device::{
 };
 use crate::facts::pod_resources::PodResources;
 use crate::facts::sought::Sought;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// What is known of the devices.
@@ -22,6 +22,9 @@ pub struct DeviceFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CheckpointFact {
+    /// There is no file: no pod got a device since the kubelet's folder was made. It starts with nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub absent: bool,
     /// Why the kubelet does not take it and starts with nothing, in its own words; what could be read all
     /// the same is below.
     pub error: Option<String>,
@@ -64,6 +67,19 @@ pub enum PluginAnswer {
     Undecodable(String),
     /// As it answered.
     Decoded(ContainerAllocateResponse),
+}
+
+impl DeviceFacts {
+    /// Leaves out what plugins answered: the environment of containers, which may hold secrets.
+    pub fn withhold(&mut self) {
+        let entries = self.checkpoint.found.iter_mut().flat_map(|found| &mut found.value.entries);
+        for entry in entries {
+            // Why an answer could not be decoded names no value of it.
+            if matches!(entry.answer, PluginAnswer::Decoded(_)) {
+                entry.answer = PluginAnswer::Withheld;
+            }
+        }
+    }
 }
 
 impl CheckpointFact {
@@ -121,5 +137,44 @@ impl From<&PodDevicesEntry> for CheckpointEntry {
                 Err(error) => PluginAnswer::Undecodable(error.to_string()),
             },
         }
+    }
+}
+
+/// Writes what is known of devices without what may be secret.
+pub(crate) fn without_secrets<S: Serializer>(
+    devices: &Option<DeviceFacts>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut devices = devices.clone();
+    devices.iter_mut().for_each(DeviceFacts::withhold);
+    devices.serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_plugins_answered_is_not_stored() {
+        let answer = |text: &str| {
+            let envs = [("TOKEN".to_owned(), text.to_owned())].into();
+            PluginAnswer::Decoded(ContainerAllocateResponse { envs, ..Default::default() })
+        };
+        let entry = |answer| CheckpointEntry { answer, ..CheckpointEntry::default() };
+        let entries =
+            vec![entry(answer("secret")), entry(PluginAnswer::Undecodable("cut".to_owned()))];
+        let fact = CheckpointFact { entries, ..CheckpointFact::default() };
+        let facts =
+            DeviceFacts { checkpoint: Sought::found("file", fact), ..DeviceFacts::default() };
+        let snapshot =
+            crate::facts::snapshot::Snapshot { devices: Some(facts.clone()), ..Default::default() };
+        let stored = serde_json::to_string(&snapshot).expect("it can be written");
+        assert!(!stored.contains("secret"), "{stored}");
+        assert!(stored.contains("undecodable"), "{stored}");
+        let read: crate::facts::snapshot::Snapshot =
+            serde_json::from_str(&stored).expect("it can be read");
+        let mut withheld = facts;
+        withheld.withhold();
+        assert_eq!(read.devices, Some(withheld));
     }
 }

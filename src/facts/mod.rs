@@ -23,6 +23,7 @@ pub mod node;
 pub mod node_object;
 pub mod origin;
 pub mod pod_resources;
+pub mod pod_resources_file;
 pub mod pod_selector;
 pub mod resize;
 pub mod runtime;

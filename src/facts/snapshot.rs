@@ -73,7 +73,10 @@ pub struct Snapshot {
     #[serde(skip_serializing_if = "Sought::is_unsought")]
     pub stats_summary: Sought<StatsSummary>,
     /// The devices of plugins; `None`: not looked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::facts::devices::without_secrets"
+    )]
     pub devices: Option<DeviceFacts>,
 }
 

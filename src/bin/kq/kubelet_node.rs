@@ -70,10 +70,20 @@ impl KubeletNodeArgs {
     /// Gathers what is wanted and describes the kubelet. One that would not start with its
     /// configuration is described as well.
     pub fn gather(&self, wants: Wants) -> Result<KubeletNode, Failure> {
+        self.gather_with(wants, |_| {})
+    }
+
+    /// Gathers what is wanted, puts what else was given over it, and describes the kubelet.
+    pub fn gather_with(
+        &self,
+        wants: Wants,
+        put_given: impl FnOnce(&mut Snapshot),
+    ) -> Result<KubeletNode, Failure> {
         let given = self.config.given_config()?;
         let root = RootArgs::from(self.config.clone());
         let value = given.as_ref().map(|given| &given.config.value);
-        let snapshot = gather(&self.sources, &root, value, wants)?;
+        let mut snapshot = gather(&self.sources, &root, value, wants)?;
+        put_given(&mut snapshot);
         self.describe(snapshot, given)
     }
 

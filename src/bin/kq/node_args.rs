@@ -358,7 +358,8 @@ impl NodeArgs {
     }
 }
 
-fn of_file(error: KubeletFileError) -> Failure {
+/// Returns the failure of a file that was named.
+pub fn of_file(error: KubeletFileError) -> Failure {
     match error {
         KubeletFileError::Input(_) | KubeletFileError::Folder { .. } => Failure::missing(error),
         _ => Failure::usage(error),

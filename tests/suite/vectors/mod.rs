@@ -44,6 +44,7 @@ mod probe_worker;
 mod qos;
 mod qos_cgroup;
 mod quantity;
+mod state_files;
 
 type Answer = fn(&Value) -> Value;
 
@@ -77,6 +78,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("qos", qos::answer),
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),
+    ("state_files", state_files::answer),
 ];
 
 /// How many cases of a family are run at once.

@@ -3,6 +3,7 @@
 mod allocate;
 mod capacity;
 mod list;
+mod node;
 mod plan;
 mod plugins;
 mod repair;

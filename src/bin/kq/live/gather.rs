@@ -4,7 +4,7 @@ use super::args::SourceArgs;
 use super::config::{self, KubeletConfig};
 use super::pods::{self, PodsQuestion};
 use super::wants::{TreeDetail, Wants};
-use super::{folders, runtime, stats};
+use super::{devices, folders, runtime, stats};
 use crate::exit::{Failure, note};
 use crate::node_args::RootArgs;
 use kq::cgroup::live::place::{kubelet_roots, named_cgroup};
@@ -155,7 +155,7 @@ fn live(
         folders,
         image_records,
         stats_summary,
-        devices: None,
+        devices: devices::gather(wants.devices, &root, &settings, args.timeout),
     })
 }
 
@@ -300,6 +300,18 @@ fn tell(snapshot: &Snapshot) {
     }
     tell_of("records of images", &snapshot.image_records, |all| all.images.len().to_string());
     tell_of("stats summary", &snapshot.stats_summary, |all| format!("{} pods", all.pods.len()));
+    if let Some(devices) = &snapshot.devices {
+        tell_of("device checkpoint", &devices.checkpoint, |read| {
+            match (read.absent, &read.error) {
+                (true, _) => "none yet".to_owned(),
+                (false, None) => format!("{} entries", read.entries.len()),
+                (false, Some(error)) => format!("{} entries, but {error}", read.entries.len()),
+            }
+        });
+        tell_of("pod resources", &devices.pod_resources, |told| {
+            format!("{} pods", told.pods.len())
+        });
+    }
     tell_of("cgroups", &snapshot.cgroups, |tree| format!("{} read", tree.cgroups.len()));
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod config;
+mod devices;
 mod folders;
 mod gather;
 mod pods;
@@ -11,5 +12,6 @@ mod wants;
 
 pub use args::SourceArgs;
 pub use config::forget_secrets;
+pub use devices::of_named_file;
 pub use gather::gather;
 pub use wants::{TreeDetail, Wants};

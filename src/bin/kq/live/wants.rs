@@ -29,7 +29,24 @@ pub struct Wants {
     /// What the kubelet measured.
     pub stats_summary: bool,
     /// The devices of plugins.
-    pub devices: bool,
+    pub devices: DevicesWanted,
+}
+
+/// What is needed of the devices of plugins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DevicesWanted {
+    /// The kubelet's checkpoint.
+    pub checkpoint: bool,
+    /// What the kubelet tells on its pod-resources socket.
+    pub pod_resources: bool,
+}
+
+impl DevicesWanted {
+    /// Nothing.
+    pub const NONE: Self = Self { checkpoint: false, pod_resources: false };
+
+    /// Both.
+    pub const ALL: Self = Self { checkpoint: true, pod_resources: true };
 }
 
 /// What is needed of the folders.
@@ -75,7 +92,7 @@ impl Wants {
         folders: FoldersWanted::Usage,
         image_records: true,
         stats_summary: true,
-        devices: true,
+        devices: DevicesWanted::ALL,
     };
 
     /// What planning needs: no images, and of the tree what tells the driver and the limit of swap.
@@ -97,7 +114,7 @@ impl Wants {
         folders: FoldersWanted::None,
         image_records: false,
         stats_summary: false,
-        devices: false,
+        devices: DevicesWanted::NONE,
     };
 
     /// What a plan of garbage collection needs.
@@ -122,7 +139,7 @@ impl Wants {
         folders: FoldersWanted::Filesystems,
         image_records: true,
         stats_summary: false,
-        devices: false,
+        devices: DevicesWanted::NONE,
     };
 
     /// What a plan of reclaiming under disk pressure needs: what is measured as well.
@@ -205,7 +222,7 @@ impl Wants {
         folders: FoldersWanted::None,
         image_records: false,
         stats_summary: false,
-        devices: false,
+        devices: DevicesWanted::NONE,
     };
 
     /// What the use of the disk needs.
@@ -233,7 +250,7 @@ impl Wants {
         pods: PodsWanted::Specifications,
         node: true,
         state_files: true,
-        devices: true,
+        devices: DevicesWanted::ALL,
         ..Self::NAMES
     };
 
@@ -282,8 +299,16 @@ impl Wants {
         if !self.stats_summary {
             snapshot.stats_summary = Sought::default();
         }
-        if !self.devices {
+        if self.devices == DevicesWanted::NONE {
             snapshot.devices = None;
+        }
+        if let Some(devices) = &mut snapshot.devices {
+            if !self.devices.checkpoint {
+                devices.checkpoint = Sought::default();
+            }
+            if !self.devices.pod_resources {
+                devices.pod_resources = Sought::default();
+            }
         }
         if let Some(found) = &mut snapshot.runtime.found {
             restrict_statuses(self.runtime, &mut found.value);

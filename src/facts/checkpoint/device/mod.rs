@@ -14,4 +14,4 @@ mod write;
 
 pub use answer::{ContainerAllocateResponse, DecodeError, DeviceSpec, Mount};
 pub use pod_devices::{DeviceSet, PodDevice, PodDeviceKey, PodDevices, Restored};
-pub use types::{CORRUPT, DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};
+pub use types::{DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};

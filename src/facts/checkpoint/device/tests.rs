@@ -1,4 +1,5 @@
 use super::*;
+use crate::facts::checkpoint::CORRUPT;
 use crate::facts::devices::{CheckpointFact, PluginAnswer};
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 //! What the file holds.
 
+use crate::facts::checkpoint::CORRUPT;
 use std::collections::BTreeMap;
 
 /// Device ids per NUMA node; -1 is "no NUMA node". `None` is Go's nil, which has another checksum than
@@ -52,6 +53,3 @@ impl Loaded {
         (!self.is_valid()).then_some(CORRUPT)
     }
 }
-
-/// What the kubelet says of a file whose checksum is not that of its content (`ErrCorruptCheckpoint`).
-pub const CORRUPT: &str = "checkpoint is corrupted";

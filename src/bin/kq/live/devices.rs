@@ -1,0 +1,73 @@
+//! The devices of plugins: what the kubelet remembers of them, and what it tells.
+
+use super::config::KubeletConfig;
+use super::wants::DevicesWanted;
+use kq::edge::host::{ReadError, list_beneath, read_beneath};
+use kq::edge::pod_resources::read_pod_resources;
+use kq::facts::devices::{CheckpointFact, DeviceFacts};
+use kq::facts::pod_resources::PodResources;
+use kq::facts::sought::Sought;
+use std::path::Path;
+use std::time::Duration;
+
+/// The largest checkpoint that kq reads: a hundred thousand entries have a third of it.
+const LIMIT: u64 = 256 << 20;
+
+/// Looks for what is wanted, below the kubelet's folder.
+pub fn gather(
+    wanted: DevicesWanted,
+    root: &Path,
+    settings: &KubeletConfig,
+    time: Duration,
+) -> Option<DeviceFacts> {
+    if wanted == DevicesWanted::NONE {
+        return None;
+    }
+    let folder = settings.root_dir.trim_end_matches('/');
+    Some(DeviceFacts {
+        checkpoint: match wanted.checkpoint {
+            true => checkpoint(root, folder),
+            false => Sought::default(),
+        },
+        pod_resources: match wanted.pod_resources {
+            true => pod_resources(root, folder, time),
+            false => Sought::default(),
+        },
+    })
+}
+
+/// Reads a checkpoint that is named.
+///
+/// # Errors
+///
+/// Fails for what is no readable regular file within the limit.
+pub fn of_named_file(path: &Path) -> Result<CheckpointFact, ReadError> {
+    let path = std::path::absolute(path).map_err(|error| ReadError::System(error.to_string()))?;
+    let path =
+        path.to_str().ok_or(ReadError::System("the name is not text in UTF-8".to_owned()))?;
+    Ok(CheckpointFact::read(&read_beneath(Path::new("/"), path, LIMIT)?))
+}
+
+fn checkpoint(root: &Path, kubelet: &str) -> Sought<CheckpointFact> {
+    let folder = format!("{kubelet}/device-plugins");
+    let path = format!("{folder}/kubelet_internal_checkpoint");
+    match read_beneath(root, &path, LIMIT) {
+        Ok(bytes) => Sought::found(path, CheckpointFact::read(&bytes)),
+        // A kubelet makes the folder when it starts, so that without it there is nothing to tell.
+        Err(ReadError::Absent) => match list_beneath(root, &folder) {
+            Ok(_) => {
+                Sought::found(path, CheckpointFact { absent: true, ..CheckpointFact::default() })
+            }
+            Err(ReadError::Absent) => {
+                Sought::failed(path, format!("there is no folder {folder}: no kubelet ran with it"))
+            }
+            Err(error) => Sought::failed(folder, error.to_string()),
+        },
+        Err(error) => Sought::failed(path, error.to_string()),
+    }
+}
+
+/// Asks the kubelet; a socket that is not there is told as such.
+fn pod_resources(root: &Path, kubelet: &str, time: Duration) -> Sought<PodResources> {
+    read_pod_resources(root, &format!("{kubelet}/pod-resources/kubelet.sock"), time)
+}
