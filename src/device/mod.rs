@@ -2,6 +2,8 @@
 //!
 //! * [`manager`]: the kubelet's device manager: what it holds, allocates, offers.
 //! * [`pods`]: which pods are active, so that they keep their devices.
+//! * [`stand_in`]: the manager with plugins that come and go, for those who write one.
 
 pub mod manager;
 pub mod pods;
+pub mod stand_in;
