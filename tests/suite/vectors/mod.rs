@@ -16,6 +16,7 @@ mod container_cgroup;
 mod container_gc;
 mod cpu_convert;
 mod cpu_share;
+mod device_allocate;
 mod device_capacity;
 mod device_input;
 mod device_register;
@@ -43,6 +44,7 @@ mod probe_worker;
 mod qos;
 mod qos_cgroup;
 mod quantity;
+mod topology_hints;
 
 type Answer = fn(&Value) -> Value;
 
@@ -53,6 +55,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("container_gc", container_gc::answer),
     ("cpu_convert", cpu_convert::answer),
     ("cpu_share", cpu_share::answer),
+    ("device_allocate", device_allocate::answer),
     ("device_capacity", device_capacity::answer),
     ("device_register", device_register::answer),
     ("image_gc", image_gc::answer),
@@ -75,6 +78,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("qos", qos::answer),
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),
+    ("topology_hints", topology_hints::answer),
 ];
 
 /// How many cases of a family are run at once.
@@ -124,7 +128,9 @@ fn check(answer: Answer, line: &str) -> Result<(), String> {
     let got = std::panic::catch_unwind(|| answer(&case["in"]))
         .unwrap_or_else(|_| Value::from("kq panicked"));
     let in_order = eviction_rank::in_tie_order;
-    if agrees(&got, &case["out"]) || in_order(got.clone()) == in_order(case["out"].clone()) {
+    if device_allocate::agrees(&got, &case["out"])
+        || in_order(got.clone()) == in_order(case["out"].clone())
+    {
         return Ok(());
     }
     Err(format!("{}\n    expected {}\n    got      {got}", case["id"], case["out"]))
