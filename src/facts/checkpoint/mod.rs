@@ -2,6 +2,35 @@
 //!
 //! Followed are `pkg/kubelet/checkpointmanager` of Kubernetes and the packages that write through it;
 //! `checkpoint.jsonl` and `state_files.jsonl` in `tests/vectors` pin them.
+//!
+//! * `cpu_manager`, `memory_manager`, `pod_allocation`, `dra`: the files below the kubelet's folder.
+//! * `go_dump`, `checksum`, `crc32`: what their checksums are made of.
+//! * `go_read`, `go_write`: how their text is read and written.
 
 pub mod checksum;
+pub mod cpu_manager;
+pub mod crc32;
 pub mod device;
+pub mod dra;
+pub mod go_dump;
+pub mod go_read;
+pub mod go_write;
+pub mod memory_manager;
+pub mod pod_allocation;
+mod state_file;
+
+pub use state_file::StateFile;
+
+/// A file as the kubelet would write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// Its bytes.
+    pub text: String,
+    /// What its checksum is made of.
+    pub pre_image: String,
+    /// The checksum in it.
+    pub checksum: u32,
+}
+
+/// What the kubelet says of a file whose checksum is wrong.
+pub const CORRUPT: &str = "checkpoint is corrupted";

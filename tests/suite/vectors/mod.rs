@@ -44,6 +44,7 @@ mod probe_worker;
 mod qos;
 mod qos_cgroup;
 mod quantity;
+mod state_files;
 mod topology_hints;
 
 type Answer = fn(&Value) -> Value;
@@ -78,6 +79,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("qos", qos::answer),
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),
+    ("state_files", state_files::answer),
     ("topology_hints", topology_hints::answer),
 ];
 

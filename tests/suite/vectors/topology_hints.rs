@@ -54,8 +54,5 @@ fn shown(hints: &Hints) -> Map<String, Value> {
         json!({ "numa_nodes": nodes, "preferred": hint.preferred })
     };
     let list = |hints: &Vec<Hint>| hints.iter().map(hint).collect::<Vec<_>>();
-    hints
-        .iter()
-        .map(|(name, hints)| (name.clone(), json!(hints.as_ref().map(list))))
-        .collect()
+    hints.iter().map(|(name, hints)| (name.clone(), json!(hints.as_ref().map(list)))).collect()
 }

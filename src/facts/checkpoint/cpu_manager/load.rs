@@ -1,0 +1,296 @@
+//! What a kubelet that starts makes of the file (`restoreState` in `state_checkpoint.go`).
+//!
+//! | gate PodLevelResourceManagers | layouts, in order | checksum 0 or none is accepted |
+//! |-------------------------------|-------------------|--------------------------------|
+//! | off                           | v2, v1            | v2, v1                         |
+//! | on                            | v3, v2, v1        | v2, v1                         |
+//!
+//! The first layout that can be read and whose checksum is right counts; when none is, the error is that
+//! of the last. What a layout that was not accepted left behind stays: with the gate, the CPUs of pods of
+//! a v3 file whose checksum is wrong come back when its checksum is right for v2.
+
+use super::read::{read_checkpoint, read_v1};
+use super::types::{
+    CpuCheckpoint, CpuCheckpointV1, CpuLayout, HashedCpu, LEGACY_TYPE_NAME, TYPE_NAME,
+};
+use crate::facts::checkpoint::go_dump::Hashed;
+use crate::k8s::cpuset::{CpuSet, ParseCpuSetError};
+use crate::k8s::go_text::quote;
+use std::collections::BTreeMap;
+
+/// The pod and the name of containers, by the id that the runtime gave them.
+pub type KnownContainers = BTreeMap<String, (String, String)>;
+
+/// What became of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuLoad {
+    /// Every layout that this kubelet knows, in its order; also those after the one that it took.
+    pub attempts: Vec<CpuAttempt>,
+    /// The layout that it took.
+    pub taken: Option<CpuLayout>,
+    /// What it goes on with; else it does not start.
+    pub outcome: Result<CpuState, CpuRefusal>,
+}
+
+/// What reading the file in one layout gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuAttempt {
+    /// The layout.
+    pub layout: CpuLayout,
+    /// The content.
+    pub parsed: Parsed,
+    /// Why the content is not whole.
+    pub error: Option<String>,
+    /// The checksum that the file says.
+    pub checksum_in_file: u64,
+    /// The checksum that the content has.
+    pub checksum_computed: u32,
+    /// Another checksum that is accepted: the one under the older type name.
+    pub also_accepted: Option<u32>,
+}
+
+/// The content in a layout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// v1
+    V1(CpuCheckpointV1),
+    /// v2 and v3
+    Later(CpuCheckpoint),
+}
+
+/// What the kubelet goes on with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuState {
+    /// The policy of the file.
+    pub policy_name: String,
+    /// The CPUs that are shared.
+    pub default_cpu_set: CpuSet,
+    /// The exclusive CPUs by pod and container.
+    pub containers: BTreeMap<String, BTreeMap<String, CpuSet>>,
+    /// The CPUs of pods as a whole; `None`: without the gate nobody looks.
+    pub pods: Option<BTreeMap<String, CpuSet>>,
+}
+
+/// Why the kubelet does not start, in its words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CpuRefusal {
+    /// The text is no such file.
+    #[error("{0}")]
+    Json(String),
+    /// The checksum is wrong.
+    #[error("checkpoint is corrupted")]
+    Corrupt,
+    /// A container of a v1 file that the runtime does not have.
+    #[error(
+        "failed to migrate checkpoint from v1 to v2: containerID '{0}' not found in initial containers list"
+    )]
+    UnknownContainer(String),
+    /// A v1 file, and it is not known which containers the runtime has.
+    #[error("containers have to be found by their ids, and the container runtime was not asked")]
+    ContainersNotKnown,
+    /// Another policy.
+    #[error(
+        "configured policy {} differs from state checkpoint policy {}",
+        quote(configured),
+        quote(found)
+    )]
+    Policy {
+        /// The policy of the kubelet's configuration.
+        configured: String,
+        /// The policy of the file.
+        found: String,
+    },
+    /// The shared CPUs are no list.
+    #[error("could not parse default cpu set {}: {error}", quote(text))]
+    Default {
+        /// What the file says.
+        text: String,
+        /// Why that is none.
+        error: ParseCpuSetError,
+    },
+    /// The CPUs of a container are no list.
+    #[error(
+        "could not parse cpuset {} for container {} in pod {}: {error}",
+        quote(text),
+        quote(container),
+        quote(pod)
+    )]
+    Container {
+        /// What the file says.
+        text: String,
+        /// The container.
+        container: String,
+        /// The pod.
+        pod: String,
+        /// Why that is none.
+        error: ParseCpuSetError,
+    },
+}
+
+/// Loads the file as a kubelet does that starts. `policy` is the configured one; `None`: it is not known,
+/// and the file's is taken. `known` are the containers that the runtime has.
+pub fn load(
+    bytes: &[u8],
+    pod_level: bool,
+    policy: Option<&str>,
+    known: Option<&KnownContainers>,
+) -> CpuLoad {
+    let mut attempts = Vec::new();
+    if pod_level {
+        attempts.push(later(bytes, CpuLayout::V3, pod_level));
+    }
+    attempts.push(later(bytes, CpuLayout::V2, pod_level));
+    attempts.push(first(bytes));
+    let taken = attempts.iter().position(|attempt| attempt.is_accepted());
+    let outcome = content(&attempts, taken, known).and_then(|it| restore(&it, pod_level, policy));
+    CpuLoad { taken: taken.map(|at| attempts[at].layout), attempts, outcome }
+}
+
+impl CpuAttempt {
+    /// Tells whether the kubelet takes the file in this layout.
+    pub fn is_accepted(&self) -> bool {
+        let in_file = self.checksum_in_file;
+        // Files of the time before checksums have none.
+        let has_none = in_file == 0 && self.layout != CpuLayout::V3;
+        let is_right = |sum: u32| u64::from(sum) == in_file;
+        self.error.is_none()
+            && (has_none
+                || is_right(self.checksum_computed)
+                || self.also_accepted.is_some_and(is_right))
+    }
+
+    /// Returns the text that the checksum is made of.
+    pub fn pre_image(&self) -> String {
+        match &self.parsed {
+            Parsed::V1(checkpoint) => checkpoint.pre_image(),
+            Parsed::Later(checkpoint) => hashed(checkpoint, self.layout, TYPE_NAME).pre_image(),
+        }
+    }
+}
+
+fn hashed<'c>(
+    checkpoint: &'c CpuCheckpoint,
+    layout: CpuLayout,
+    type_name: &'c str,
+) -> HashedCpu<'c> {
+    HashedCpu { checkpoint, with_pods: layout == CpuLayout::V3, type_name }
+}
+
+fn later(bytes: &[u8], layout: CpuLayout, pod_level: bool) -> CpuAttempt {
+    let (checkpoint, error) = read_checkpoint(bytes, layout);
+    let legacy = layout == CpuLayout::V2 && !pod_level;
+    CpuAttempt {
+        layout,
+        error,
+        checksum_in_file: checkpoint.checksum,
+        checksum_computed: hashed(&checkpoint, layout, TYPE_NAME).fnv32(),
+        also_accepted: legacy.then(|| hashed(&checkpoint, layout, LEGACY_TYPE_NAME).fnv32()),
+        parsed: Parsed::Later(checkpoint),
+    }
+}
+
+fn first(bytes: &[u8]) -> CpuAttempt {
+    let (checkpoint, error) = read_v1(bytes);
+    CpuAttempt {
+        layout: CpuLayout::V1,
+        error,
+        checksum_in_file: checkpoint.checksum,
+        checksum_computed: checkpoint.fnv32(),
+        also_accepted: None,
+        parsed: Parsed::V1(checkpoint),
+    }
+}
+
+/// Returns the content that is restored: that of the layout that was taken, moved to the newest.
+fn content(
+    attempts: &[CpuAttempt],
+    taken: Option<usize>,
+    known: Option<&KnownContainers>,
+) -> Result<CpuCheckpoint, CpuRefusal> {
+    let Some(taken) = taken.and_then(|at| attempts.get(at)) else {
+        let last = attempts.last().and_then(|attempt| attempt.error.clone());
+        return Err(last.map_or(CpuRefusal::Corrupt, CpuRefusal::Json));
+    };
+    let moved = match &taken.parsed {
+        Parsed::Later(checkpoint) => checkpoint.clone(),
+        Parsed::V1(checkpoint) => migrated(checkpoint, known)?,
+    };
+    match attempts.first() {
+        // What the newest layout read is still there, and what comes after is put over it.
+        Some(CpuAttempt { layout: CpuLayout::V3, parsed: Parsed::Later(read), .. })
+            if taken.layout != CpuLayout::V3 =>
+        {
+            let mut content = read.clone();
+            put(&mut content, moved);
+            Ok(content)
+        }
+        _ => Ok(moved),
+    }
+}
+
+/// Finds the containers of a v1 file by their ids (`migrateV1CheckpointToV2Checkpoint`).
+fn migrated(
+    checkpoint: &CpuCheckpointV1,
+    known: Option<&KnownContainers>,
+) -> Result<CpuCheckpoint, CpuRefusal> {
+    let mut pods: BTreeMap<String, Option<BTreeMap<String, String>>> = BTreeMap::new();
+    for (id, cpus) in checkpoint.entries.iter().flatten() {
+        let known = known.ok_or(CpuRefusal::ContainersNotKnown)?;
+        let (pod, container) =
+            known.get(id).ok_or_else(|| CpuRefusal::UnknownContainer(id.clone()))?;
+        let pod = pods.entry(pod.clone()).or_default().get_or_insert_default();
+        pod.insert(container.clone(), cpus.clone());
+    }
+    Ok(CpuCheckpoint {
+        policy_name: checkpoint.policy_name.clone(),
+        default_cpu_set: checkpoint.default_cpu_set.clone(),
+        entries: Some(pods),
+        ..CpuCheckpoint::default()
+    })
+}
+
+/// Puts an older layout over what the newest read; what the older does not have stays
+/// (`migrateV2CheckpointToV3Checkpoint`).
+fn put(content: &mut CpuCheckpoint, older: CpuCheckpoint) {
+    if !older.policy_name.is_empty() {
+        content.policy_name = older.policy_name;
+    }
+    if !older.default_cpu_set.is_empty() {
+        content.default_cpu_set = older.default_cpu_set;
+    }
+    if older.entries.as_ref().is_some_and(|entries| !entries.is_empty()) {
+        content.entries = older.entries;
+    }
+}
+
+/// Reads the lists of CPUs. The kubelet goes through a map in no order; where several lists are wrong it
+/// names any of them, and kq the first.
+fn restore(
+    content: &CpuCheckpoint,
+    pod_level: bool,
+    policy: Option<&str>,
+) -> Result<CpuState, CpuRefusal> {
+    let found = &content.policy_name;
+    if let Some(configured) = policy.filter(|configured| configured != found) {
+        let configured = configured.to_owned();
+        return Err(CpuRefusal::Policy { configured, found: found.clone() });
+    }
+    let text = &content.default_cpu_set;
+    let default_cpu_set =
+        text.parse().map_err(|error| CpuRefusal::Default { text: text.clone(), error })?;
+    let mut containers: BTreeMap<String, BTreeMap<String, CpuSet>> = BTreeMap::new();
+    for (pod, entries) in content.entries.iter().flatten() {
+        let of_pod = containers.entry(pod.clone()).or_default();
+        for (container, text) in entries.iter().flatten() {
+            let cpus = text.parse().map_err(|error| CpuRefusal::Container {
+                text: text.clone(),
+                container: container.clone(),
+                pod: pod.clone(),
+                error,
+            })?;
+            of_pod.insert(container.clone(), cpus);
+        }
+    }
+    let pods = pod_level.then(|| content.pod_entries.clone().unwrap_or_default());
+    Ok(CpuState { policy_name: found.clone(), default_cpu_set, containers, pods })
+}

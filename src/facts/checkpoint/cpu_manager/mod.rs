@@ -1,0 +1,14 @@
+//! `cpu_manager_state`: which containers have CPUs of their own.
+//!
+//! Followed is `pkg/kubelet/cm/cpumanager/state` of Kubernetes 1.36; `state_files.jsonl` pins it.
+
+mod load;
+mod read;
+mod types;
+mod write;
+
+pub use load::{CpuAttempt, CpuLoad, CpuRefusal, CpuState, KnownContainers, Parsed, load};
+pub use types::{
+    CpuCheckpoint, CpuCheckpointV1, CpuEntries, CpuLayout, HashedCpu, LEGACY_TYPE_NAME, TYPE_NAME,
+};
+pub use write::encode;

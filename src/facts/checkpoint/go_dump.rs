@@ -1,0 +1,184 @@
+//! The text of a Go value that the kubelet's checksums are made of: `spew` with `%#v`, sorted keys and no
+//! addresses (`k8s.io/apimachinery/pkg/util/dump`, `ForHash`).
+//!
+//! Whether the next value shows its type is a flag that a value clears when it is printed. A nil pointer
+//! that shows no type leaves the flag as it is, so that the value after it, wherever that stands, shows
+//! none either. `state_files.jsonl` pins it.
+
+use super::checksum::{Fnv32, PreImage};
+use std::fmt::Display;
+
+/// Prints one value.
+#[derive(Debug)]
+pub struct GoDump<'o, P: ?Sized> {
+    out: &'o mut P,
+    /// The next value shows no type.
+    untyped: bool,
+}
+
+/// A value that the kubelet hashes as a whole.
+pub trait Hashed {
+    /// Adds the text to something.
+    fn dump<P: PreImage + ?Sized>(&self, out: &mut P);
+
+    /// Returns the text.
+    fn pre_image(&self) -> String {
+        let mut text = String::new();
+        self.dump(&mut text);
+        text
+    }
+
+    /// Returns the checksum of the text.
+    fn fnv32(&self) -> u32 {
+        let mut sum = Fnv32::default();
+        self.dump(&mut sum);
+        sum.sum()
+    }
+}
+
+impl<'o, P: PreImage + ?Sized> GoDump<'o, P> {
+    /// Begins with a value that shows its type.
+    pub fn new(out: &'o mut P) -> Self {
+        Self { out, untyped: false }
+    }
+
+    /// Prints punctuation and the names of fields.
+    pub fn mark(&mut self, text: &str) {
+        self.out.push(text);
+    }
+
+    /// Prints a string, a number, or the `{` of a structure.
+    pub fn scalar(&mut self, go_type: &str, value: &str) {
+        self.show_type(go_type);
+        self.out.push(value);
+    }
+
+    /// Prints a number.
+    pub fn number(&mut self, go_type: &str, value: impl Display) {
+        self.scalar(go_type, &value.to_string());
+    }
+
+    /// Prints a list; `None` is nil.
+    pub fn list<T>(
+        &mut self,
+        go_type: &str,
+        items: Option<impl IntoIterator<Item = T>>,
+        mut print: impl FnMut(&mut Self, T),
+    ) {
+        self.show_type(go_type);
+        let Some(items) = items else { return self.mark("<nil>") };
+        self.mark("[");
+        for (at, item) in items.into_iter().enumerate() {
+            if at > 0 {
+                self.mark(" ");
+            }
+            self.untyped = true;
+            print(self, item);
+        }
+        self.mark("]");
+    }
+
+    /// Prints a map whose entries come in the order of Go's keys; `None` is nil.
+    pub fn map<K: Display, V>(
+        &mut self,
+        go_type: &str,
+        entries: Option<impl IntoIterator<Item = (K, V)>>,
+        mut print: impl FnMut(&mut Self, V),
+    ) {
+        self.show_type(go_type);
+        let Some(entries) = entries else { return self.mark("<nil>") };
+        self.mark("map[");
+        for (at, (key, value)) in entries.into_iter().enumerate() {
+            if at > 0 {
+                self.mark(" ");
+            }
+            self.mark(&key.to_string());
+            self.mark(":");
+            self.untyped = true;
+            print(self, value);
+        }
+        self.mark("]");
+    }
+
+    /// Prints a pointer; `None` is nil.
+    pub fn pointer<T>(
+        &mut self,
+        go_type: &str,
+        value: Option<T>,
+        print: impl FnOnce(&mut Self, T),
+    ) {
+        match value {
+            None if self.untyped => self.mark("<nil>"),
+            None => {
+                self.mark("(*");
+                self.mark(go_type);
+                self.mark(")<nil>");
+            }
+            Some(value) => {
+                if self.untyped {
+                    self.mark("<*>");
+                } else {
+                    self.mark("(*");
+                    self.mark(go_type);
+                    self.mark(")");
+                }
+                self.untyped = true;
+                print(self, value);
+            }
+        }
+    }
+
+    fn show_type(&mut self, go_type: &str) {
+        if !self.untyped {
+            self.mark("(");
+            self.mark(go_type);
+            self.mark(")");
+        }
+        self.untyped = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dumped(print: impl FnOnce(&mut GoDump<'_, String>)) -> String {
+        let mut text = String::new();
+        print(&mut GoDump::new(&mut text));
+        text
+    }
+
+    #[test]
+    fn only_the_outermost_value_shows_its_type() {
+        let list = dumped(|d| d.list("[]int", Some([1, 2]), |d, it| d.number("int", it)));
+        assert_eq!(list, "([]int)[1 2]");
+        let map = dumped(|d| {
+            d.map("map[int]string", Some([(-1, "a"), (10, "")]), |d, it| d.scalar("string", it));
+        });
+        assert_eq!(map, "(map[int]string)map[-1:a 10:]");
+        let nil = dumped(|d| d.map("map[int]string", None::<[(i64, &str); 0]>, |_, _| {}));
+        assert_eq!(nil, "(map[int]string)<nil>");
+    }
+
+    #[test]
+    fn after_a_nil_pointer_without_type_the_next_value_shows_none() {
+        let text = dumped(|d| {
+            d.map("map[int]*T", Some([(0, None), (1, Some(5))]), |d, it| {
+                d.pointer("T", it, |d, it| d.number("T", it));
+            });
+            d.mark(" A:");
+            d.number("int", 1);
+        });
+        assert_eq!(text, "(map[int]*T)map[0:<nil> 1:<*>5] A:(int)1");
+        let text = dumped(|d| {
+            d.map("map[int]*T", Some([(0, None::<i64>)]), |d, it| {
+                d.pointer("T", it, |d, it| d.number("T", it));
+            });
+            d.mark(" A:");
+            d.number("int", 1);
+            d.mark(" B:");
+            d.number("int", 2);
+        });
+        assert_eq!(text, "(map[int]*T)map[0:<nil>] A:1 B:(int)2");
+    }
+}

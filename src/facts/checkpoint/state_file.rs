@@ -1,0 +1,76 @@
+//! Which files there are, what their kubelet calls them, and how it says that it does not start.
+
+use crate::k8s::go_text::quote;
+use std::fmt;
+
+/// The files of state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StateFile {
+    /// `kubelet_internal_checkpoint`: the devices of plugins.
+    Devices,
+    /// `cpu_manager_state`
+    Cpu,
+    /// `memory_manager_state`
+    Memory,
+    /// `allocated_pods_state`
+    AllocatedPods,
+    /// `actuated_pods_state`
+    ActuatedPods,
+    /// `dra_manager_state`
+    Dra,
+    /// `pod_status_manager_state` of Kubernetes 1.32
+    PodStatus,
+}
+
+impl StateFile {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 7] = [
+        Self::Devices,
+        Self::Cpu,
+        Self::Memory,
+        Self::AllocatedPods,
+        Self::ActuatedPods,
+        Self::Dra,
+        Self::PodStatus,
+    ];
+
+    /// Returns the name of the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Devices => "kubelet_internal_checkpoint",
+            Self::Cpu => "cpu_manager_state",
+            Self::Memory => "memory_manager_state",
+            Self::AllocatedPods => "allocated_pods_state",
+            Self::ActuatedPods => "actuated_pods_state",
+            Self::Dra => "dra_manager_state",
+            Self::PodStatus => "pod_status_manager_state",
+        }
+    }
+
+    /// Returns the file of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|file| file.name() == name)
+    }
+
+    /// Returns what the kubelet says of a file that it does not take, in full. `folder` is its root folder.
+    pub fn refusal(self, cause: &str, folder: &str) -> String {
+        let owner = match self {
+            Self::Cpu => "the CPU manager",
+            Self::Memory => "the memory manager",
+            Self::AllocatedPods | Self::ActuatedPods => "pod resource information",
+            Self::PodStatus => "the pod allocation",
+            Self::Devices | Self::Dra => return cause.to_owned(),
+        };
+        let path = quote(&format!("{}/{}", folder.trim_end_matches('/'), self.name()));
+        format!(
+            "could not restore state from checkpoint: {cause}, please drain this node and delete \
+             {owner} checkpoint file {path} before restarting Kubelet"
+        )
+    }
+}
+
+impl fmt::Display for StateFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
