@@ -64,6 +64,13 @@ pub enum HintError {
     },
 }
 
+impl HintError {
+    /// Tells whether the kubelet does not survive.
+    pub fn is_crash(&self) -> bool {
+        !matches!(self, Self::TooManyNodes { .. })
+    }
+}
+
 /// How many NUMA nodes are gone through: each doubles the work.
 pub const MAX_NODES: usize = 16;
 

@@ -172,7 +172,7 @@ mod tests {
             (
                 "the one that needs most decides how large the best is that nobody prefers",
                 &[Some(&[NODE_0, NODE_1, BOTH]), Some(&[(&[0, 1], true)])],
-                [(Some(&[0]), false, true), (Some(&[0]), false, false), (any, false, false)],
+                [(Some(&[0, 1]), false, true), (Some(&[0, 1]), false, false), (any, false, false)],
             ),
         ];
         let policies = [
