@@ -1,7 +1,11 @@
 //! Devices of plugins: who has which, what the kubelet would do next. The domain of `kq devices`. Pure.
 //!
+//! * [`list`]: who has which device, from every source that tells.
 //! * [`manager`]: the kubelet's device manager: what it holds, allocates, offers.
 //! * [`pods`]: which pods are active, so that they keep their devices.
+//! * [`stand_in`]: the manager with plugins that come and go, for those who write one.
 
+pub mod list;
 pub mod manager;
 pub mod pods;
+pub mod stand_in;

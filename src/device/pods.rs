@@ -155,7 +155,7 @@ impl<'a> NodePods<'a> {
     fn why_unknown(&self) -> String {
         match self.recorded.is_unsought() {
             true => "the pods of the node were not looked for".to_owned(),
-            false => format!("the pods of the node could not be had ({})", self.recorded.reason()),
+            false => "the pods of the node could not be had".to_owned(),
         }
     }
 }

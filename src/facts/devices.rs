@@ -1,6 +1,8 @@
 //! What is known of a node's devices, and where from.
 
-use crate::facts::checkpoint::device::ContainerAllocateResponse;
+use crate::facts::checkpoint::device::{
+    ContainerAllocateResponse, DeviceCheckpoint, PodDevicesEntry,
+};
 use crate::facts::pod_resources::PodResources;
 use crate::facts::sought::Sought;
 use serde::{Deserialize, Serialize, Serializer};
@@ -26,6 +28,8 @@ pub struct CheckpointFact {
     /// Why the kubelet does not take it and starts with nothing, in its own words; what could be read all
     /// the same is below.
     pub error: Option<String>,
+    /// It has the layout of a kubelet of 1.19 or older, which none of today reads.
+    pub is_old_layout: bool,
     /// The checksum that it says.
     pub checksum_in_file: Option<u64>,
     /// The checksum that it has.
@@ -79,34 +83,59 @@ impl DeviceFacts {
 }
 
 impl CheckpointFact {
-    /// Reads the entries of a file that is sound; its checksum and its answers are not looked at yet.
+    /// Reads the bytes of a file. What can be read is kept even where the kubelet refuses it.
     pub fn read(bytes: &[u8]) -> Self {
-        let parsed: serde_json::Value = match serde_json::from_slice(bytes) {
-            Ok(parsed) => parsed,
-            Err(error) => return Self { error: Some(error.to_string()), ..Self::default() },
-        };
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let ids =
-            |value: &serde_json::Value| value.as_array().into_iter().flatten().map(text).collect();
-        let data = &parsed["Data"];
-        let entries = data["PodDeviceEntries"].as_array().into_iter().flatten();
-        let entries = entries.map(|entry| CheckpointEntry {
-            pod_uid: text(&entry["PodUID"]),
-            container_name: text(&entry["ContainerName"]),
-            resource_name: text(&entry["ResourceName"]),
-            device_ids: entry["DeviceIDs"]
-                .as_object()
-                .into_iter()
-                .flatten()
-                .filter_map(|(node, list)| Some((node.parse().ok()?, ids(list))))
-                .collect(),
-            answer: PluginAnswer::Withheld,
-        });
-        let registered = data["RegisteredDevices"].as_object().into_iter().flatten();
+        match DeviceCheckpoint::parse(bytes) {
+            Ok(loaded) => {
+                let mut fact = match loaded.is_valid() {
+                    true => Self::of(&loaded.checkpoint),
+                    // Before there were checksums, the content stood in the file as it is.
+                    false => {
+                        Self::old_layout(bytes).unwrap_or_else(|| Self::of(&loaded.checkpoint))
+                    }
+                };
+                fact.error = loaded.error().map(str::to_owned);
+                fact.checksum_in_file = Some(loaded.checksum_in_file);
+                fact.checksum_computed = Some(loaded.checksum_computed);
+                fact
+            }
+            Err(error) => {
+                let fact = Self::old_layout(bytes).unwrap_or_default();
+                Self { error: Some(error.to_string()), ..fact }
+            }
+        }
+    }
+
+    fn old_layout(bytes: &[u8]) -> Option<Self> {
+        let checkpoint = DeviceCheckpoint::parse_old_layout(bytes)?;
+        Some(Self { is_old_layout: true, ..Self::of(&checkpoint) })
+    }
+
+    fn of(checkpoint: &DeviceCheckpoint) -> Self {
+        let registered = checkpoint.registered.iter().flatten();
         Self {
-            entries: entries.collect(),
-            registered: registered.map(|(name, list)| (name.clone(), ids(list))).collect(),
+            entries: checkpoint.entries.iter().flatten().map(Into::into).collect(),
+            registered: registered
+                .map(|(resource, ids)| (resource.clone(), ids.clone().unwrap_or_default()))
+                .collect(),
             ..Self::default()
+        }
+    }
+}
+
+impl From<&PodDevicesEntry> for CheckpointEntry {
+    fn from(entry: &PodDevicesEntry) -> Self {
+        let answer = entry.alloc_resp.as_deref().unwrap_or_default();
+        let nodes = entry.device_ids.iter().flatten();
+        Self {
+            pod_uid: entry.pod_uid.clone(),
+            container_name: entry.container_name.clone(),
+            resource_name: entry.resource_name.clone(),
+            device_ids: nodes.map(|(node, ids)| (*node, ids.clone().unwrap_or_default())).collect(),
+            answer: match ContainerAllocateResponse::decode(answer) {
+                Ok(answer) => PluginAnswer::Decoded(answer),
+                Err(error) => PluginAnswer::Undecodable(error.to_string()),
+            },
         }
     }
 }

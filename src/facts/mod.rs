@@ -35,4 +35,5 @@ pub mod start_warnings;
 pub mod state_files;
 pub mod stats_summary;
 pub mod timestamp;
+pub mod unix_sockets;
 pub mod workloads;

@@ -2,7 +2,7 @@
 
 use super::plugins::PluginOptions;
 use super::state::{Device, Endpoint, HEALTHY, ManagerState};
-use crate::facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevices, PodDevicesEntry};
+use crate::facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevices};
 use crate::facts::timestamp::Timestamp;
 use std::collections::BTreeMap;
 
@@ -60,32 +60,7 @@ impl ManagerState {
     /// Returns what is written to the checkpoint (`writeCheckpoint`): the entries with an answer, and the
     /// healthy ids of each known resource. The kubelet writes them in any order; here it is theirs.
     pub fn checkpoint(&self) -> DeviceCheckpoint {
-        let entries: Vec<PodDevicesEntry> = self
-            .pod_devices
-            .entries
-            .iter()
-            .filter_map(|(key, device)| {
-                let numa =
-                    |(node, ids): (&i64, &DeviceSet)| (*node, Some(ids.iter().cloned().collect()));
-                Some(PodDevicesEntry {
-                    pod_uid: key.pod_uid.clone(),
-                    container_name: key.container_name.clone(),
-                    resource_name: key.resource_name.clone(),
-                    device_ids: Some(device.devices.iter().map(numa).collect()),
-                    alloc_resp: Some(device.answer.clone()?),
-                })
-            })
-            .collect();
-        DeviceCheckpoint {
-            // Go's list stays nil until something is added.
-            entries: (!entries.is_empty()).then_some(entries),
-            registered: Some(
-                self.healthy
-                    .iter()
-                    .map(|(name, ids)| (name.clone(), Some(ids.iter().cloned().collect())))
-                    .collect(),
-            ),
-        }
+        DeviceCheckpoint::of(&self.pod_devices, &self.healthy)
     }
 
     /// Tells whether the resource is one of plugins: it is known, or something of it is or was allocated
@@ -144,7 +119,7 @@ mod tests {
                 container_name: name.to_owned(),
                 resource_name: "r".to_owned(),
             };
-            let devices = [(-1, set(&[name])), (0, set(&["x"]))].into();
+            let devices = [(-1, vec![name.to_owned()]), (0, vec!["x".to_owned()])].into();
             (key, PodDevice { devices, answer })
         };
         let entries = [entry("a", Some(vec![])), entry("b", None)].into();

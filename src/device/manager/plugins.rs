@@ -3,7 +3,7 @@
 use crate::facts::checkpoint::device::DeviceSet;
 
 /// What a plugin says of itself (`DevicePluginOptions`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginOptions {
     /// It wants a call before each container that gets its devices starts.

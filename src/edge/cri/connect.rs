@@ -54,7 +54,7 @@ pub(in crate::edge) async fn dial(path: PathBuf) -> Result<Channel, String> {
 
 /// Connects to a socket; one whose queue is full is asked again, which the kernel does itself for
 /// connections that may block.
-async fn connect_socket(path: &Path) -> io::Result<UnixStream> {
+pub(in crate::edge) async fn connect_socket(path: &Path) -> io::Result<UnixStream> {
     loop {
         match UnixStream::connect(path).await {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

@@ -2,15 +2,13 @@
 //! `staging/src/k8s.io/cri-client/pkg/remote_runtime.go`).
 
 use super::connect::connect;
-use super::reason::chain;
+use super::go_status::go_status;
 use super::{CriError, v1};
 use crate::probe::{ExecReply, ExecRequest, GrpcCode, GrpcStatus, MAX_RUNTIME_MESSAGE_BYTES};
-use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tonic::transport::Channel;
-use tonic::{Code, Status};
 use v1::runtime_service_client::RuntimeServiceClient;
 
 /// A runtime that runs commands; to clone it is to share its connection, which is made again where it
@@ -68,7 +66,7 @@ impl ExecRuntime {
                 let v1::ExecSyncResponse { stdout, stderr, exit_code } = answer.into_inner();
                 ExecReply::Ended { exit_code, stdout, stderr }
             }
-            Err(status) => ExecReply::Failed(go_status(&status)),
+            Err(status) => ExecReply::Failed(go_status(&status, MAX_RUNTIME_MESSAGE_BYTES)),
         }
     }
 }
@@ -83,32 +81,6 @@ fn own_limit(timeout_seconds: i32, runtime_timeout: Duration) -> Option<Duration
     }
 }
 
-/// Returns a status as grpc-go has it: what the client itself found is worded by each in its own way.
-fn go_status(status: &Status) -> GrpcStatus {
-    if let Some(found) = too_large(status) {
-        let limit = MAX_RUNTIME_MESSAGE_BYTES;
-        let text = format!("grpc: received message larger than max ({found} vs. {limit})");
-        return GrpcStatus::of(GrpcCode::ResourceExhausted, text);
-    }
-    match status.source() {
-        Some(source) => {
-            let text = format!("error reading from server: {}", chain(source));
-            GrpcStatus::of(GrpcCode::Unavailable, text)
-        }
-        // Codes of the wire have no sign.
-        None => GrpcStatus::new(i32::from(status.code()).unsigned_abs(), status.message()),
-    }
-}
-
-/// Returns the size of a message that tonic refused: `Error, decoded message length too large: found 5 bytes,
-/// the limit is: 4 bytes`.
-fn too_large(status: &Status) -> Option<&str> {
-    let refused = status.code() == Code::OutOfRange || status.code() == Code::ResourceExhausted;
-    let rest = status.message().strip_prefix("Error, decoded message length too large: found ")?;
-    let (found, _) = rest.split_once(" bytes")?;
-    (refused && found.bytes().all(|byte| byte.is_ascii_digit())).then_some(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,20 +93,5 @@ mod tests {
             assert_eq!(own_limit(seconds, minutes), expected, "{seconds}");
         }
         assert_eq!(own_limit(i32::MAX, Duration::MAX), Some(Duration::MAX));
-    }
-
-    #[test]
-    fn what_the_client_refuses_has_the_words_of_grpc_go() {
-        let refused = "Error, decoded message length too large: found 16777217 bytes, the limit is: 16777216 bytes";
-        for (status, expected) in [
-            (
-                Status::out_of_range(refused),
-                "rpc error: code = ResourceExhausted desc = grpc: received message larger than max (16777217 vs. 16777216)",
-            ),
-            (Status::not_found("no x"), "rpc error: code = NotFound desc = no x"),
-            (Status::unknown(""), "rpc error: code = Unknown desc = "),
-        ] {
-            assert_eq!(go_status(&status).to_string(), expected);
-        }
     }
 }

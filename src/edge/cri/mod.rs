@@ -29,6 +29,8 @@ mod decode;
 #[cfg(feature = "cri")]
 mod exec;
 #[cfg(feature = "cri")]
+pub(super) mod go_status;
+#[cfg(feature = "cri")]
 mod info;
 #[cfg(feature = "cri")]
 mod low_level;

@@ -1,4 +1,44 @@
 //! Device plugins over the device plugin API, on unix sockets: as the kubelet talks to them.
+//!
+//! [`folder`] looks at the folder of their sockets, [`unix_sockets`] at who is connected to them; both open
+//! nothing. The rest speaks gRPC and needs the feature `cri`: [`ask_options`] asks a plugin what it can do
+//! and nothing else, which plugins that serve a kubelet stand; [`StandIn`] is the kubelet's side of
+//! registration, and each plugin that registered is a [`PluginClient`].
+//!
+//! Followed are `pkg/kubelet/cm/devicemanager/plugin/v1beta1` and `endpoint.go` beside it.
+
+pub mod folder;
+pub mod unix_sockets;
+
+/// The largest message that the kubelet takes from a plugin: what grpc-go takes where nobody says otherwise.
+pub const MAX_PLUGIN_MESSAGE_BYTES: usize = 4 << 20;
+
+#[cfg(not(feature = "cri"))]
+mod disabled;
+#[cfg(not(feature = "cri"))]
+pub use disabled::{ask_info, ask_options, ask_preferred};
+
+#[cfg(feature = "cri")]
+mod ask;
+#[cfg(feature = "cri")]
+mod client;
+#[cfg(feature = "cri")]
+mod control;
+#[cfg(feature = "cri")]
+mod greeting;
+#[cfg(feature = "cri")]
+mod registration;
+#[cfg(feature = "cri")]
+mod stand_in;
+
+#[cfg(feature = "cri")]
+pub use ask::{ask_info, ask_options, ask_preferred};
+#[cfg(feature = "cri")]
+pub use client::{PluginClient, wire_devices};
+#[cfg(feature = "cri")]
+pub use control::{ControlError, MAX_CONTROL_BYTES, ask_stand_in};
+#[cfg(feature = "cri")]
+pub use stand_in::{CONTROL_SOCKET, Caller, Incoming, KUBELET_SOCKET, Patience, StandIn};
 
 #[cfg(feature = "cri")]
 #[rustfmt::skip]
@@ -9,3 +49,17 @@ pub mod v1beta1;
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, reason = "generated from pluginregistration.proto")]
 pub mod pluginregistration;
+
+/// What a plugin of `plugins_registry` says of itself (`PluginInfo`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginInfo {
+    /// `DevicePlugin`, `CSIPlugin`, `DRAPlugin`.
+    pub kind: String,
+    /// A device plugin's resource.
+    pub name: String,
+    /// The socket on which it serves; empty: this one.
+    pub endpoint: String,
+    /// The versions of the API that it speaks.
+    pub versions: Vec<String>,
+}

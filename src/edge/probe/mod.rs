@@ -7,7 +7,7 @@ pub mod exec;
 pub mod grpc;
 pub mod http;
 pub mod netns;
-mod open_files;
+pub(super) mod open_files;
 pub mod run;
 mod scanned;
 pub mod tcp;

@@ -31,7 +31,7 @@ pub fn pod_devices(case: &Value) -> PodDevices {
             container_name: input::read(&entry["container_name"]),
             resource_name: input::read(&entry["resource_name"]),
         };
-        let ids: BTreeMap<String, DeviceSet> = input::read(&entry["device_ids_by_numa_node"]);
+        let ids: BTreeMap<String, Vec<String>> = input::read(&entry["device_ids_by_numa_node"]);
         let devices =
             ids.into_iter().map(|(node, ids)| (node.parse().expect("a NUMA node"), ids)).collect();
         (key, PodDevice { devices, answer: Some(Vec::new()) })

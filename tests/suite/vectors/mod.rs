@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 mod cgroup_path;
+mod checkpoint;
 mod container_cgroup;
 mod container_gc;
 mod cpu_convert;
@@ -52,6 +53,7 @@ type Answer = fn(&Value) -> Value;
 /// Every family that kq knows.
 const FAMILIES: &[(&str, Answer)] = &[
     ("cgroup_path", cgroup_path::answer),
+    ("checkpoint", checkpoint::answer),
     ("container_cgroup", container_cgroup::answer),
     ("container_gc", container_gc::answer),
     ("cpu_convert", cpu_convert::answer),
@@ -129,6 +131,7 @@ fn check(answer: Answer, line: &str) -> Result<(), String> {
     let case: Value = serde_json::from_str(line).expect("a vector line is JSON");
     let got = std::panic::catch_unwind(|| answer(&case["in"]))
         .unwrap_or_else(|_| Value::from("kq panicked"));
+    let got = checkpoint::comparable(got, &case["out"]);
     let in_order = eviction_rank::in_tie_order;
     if device_allocate::agrees(&got, &case["out"])
         || in_order(got.clone()) == in_order(case["out"].clone())

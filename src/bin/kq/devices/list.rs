@@ -1,16 +1,176 @@
 //! `kq devices list`
 
-use crate::exit::{Code, Failure};
+use super::node::DeviceNodeArgs;
+use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
+use crate::kubelet_node::KubeletNode;
+use crate::live::Wants;
+use crate::write;
 use anyhow::anyhow;
+use clap::ValueEnum;
+use kq::device::list::{Asked, DeviceList, free, given, resources, table, wide};
+use kq::device::pods::NodePods;
+use kq::facts::pod_selector::{PodSelector, Selection};
 
 /// Show which container has which device, and in what state
+///
+/// What the kubelet remembers in its checkpoint and what it tells on its pod-resources socket are held
+/// against each other, the active pods and the node's status. The state is the worst that applies:
+///
+///   DOUBLE     in two containers that may not share
+///   ORPHAN     the pod is there, but nothing in it asks for the device
+///   MISSING    one source has it, and the other should
+///   UNHEALTHY  the kubelet does not offer it any more
+///   STALE      the pod is gone; normal until a pod asks for devices again
+///   INIT-HELD  an init container took it and ended; kept until the pod ends
+///   UNKNOWN    a source that decides could not be had
+///   OK         as it should be
+///
+/// Below it, what there is of each resource and what is left; --free names the devices that are left.
+/// -o wide also shows what plugins gave to each container: variables, mounts, device nodes,
+/// annotations, CDI names. They may hold secrets; a snapshot does not.
+///
+/// Exit code 0: answered, whatever the states; kq devices verify judges. 3: a source could not be had,
+/// and what the others say is shown, or nobody knows the pod.
+///
+/// Examples:
+///
+///   kq devices list
+///   kq devices list shop/train-0 -o wide
+///   kq devices list --free
+///   kq devices list --checkpoint kubelet_internal_checkpoint --source checkpoint
+///   kq devices list -o json | jq '.items[] | select(.state != "OK") | {pod, device, state}'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {}
+pub struct Args {
+    /// One pod: NAME, NAMESPACE/NAME or a UID; else all
+    #[arg(value_name = "POD")]
+    pod: Option<String>,
+
+    /// Ask only one source
+    #[arg(long, value_enum, default_value = "both")]
+    source: Source,
+
+    /// Show the healthy devices that no active pod has, instead
+    #[arg(long, conflicts_with = "pod")]
+    free: bool,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    node: DeviceNodeArgs,
+}
+
+/// The sources of allocations.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Source {
+    /// The kubelet's checkpoint
+    Checkpoint,
+    /// The kubelet's pod-resources API
+    #[value(name = "podresources")]
+    PodResources,
+    /// Both, held against each other
+    Both,
+}
 
 impl Args {
-    /// Not there yet.
+    /// Gathers, puts together and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        Err(Failure::usage(anyhow!("kq devices list is not there yet")))
+        let asked = match self.source {
+            Source::Checkpoint => Asked::Checkpoint,
+            Source::PodResources => Asked::PodResources,
+            Source::Both => Asked::Both,
+        };
+        let mut wants = Wants { state_files: false, ..Wants::DEVICES };
+        wants.devices.checkpoint = asked.checkpoint();
+        wants.devices.pod_resources = asked.pod_resources();
+        let node = self.node.gather(wants)?;
+        let mut list = DeviceList::of(&node.snapshot, asked);
+        // Without any source there is nothing to say.
+        if !has_source(&node, asked) {
+            return Err(no_source(&list));
+        }
+        if let Some(pod) = &self.pod {
+            let selection = Selection(vec![PodSelector::new(pod)]);
+            check_known(&node, &list, &selection)?;
+            list.select(&selection);
+        }
+        self.show(&list)?;
+        if self.output.is_for_people() {
+            list.resources.iter().for_each(|resource| {
+                let name = &resource.resource;
+                resource.notes.iter().for_each(|text| note("note", &format!("{name}: {text}")));
+            });
+            let is_new = |text: &&String| !list.missing.contains(text);
+            node.notes.iter().filter(is_new).for_each(|text| warn(text));
+            list.assumed.iter().for_each(|text| note("assumed", text));
+            list.missing.iter().for_each(|text| note("missing", text));
+        }
+        Ok(if list.missing.is_empty() { Code::Answered } else { Code::Missing })
+    }
+
+    fn show(&self, list: &DeviceList) -> Result<(), Failure> {
+        if !self.output.is_for_people() {
+            return self.output.write(list, table, wide);
+        }
+        if self.free {
+            return write::text(free(&list.resources));
+        }
+        let is_wide = self.output == Form::Wide;
+        match (list.items.is_empty(), &self.pod) {
+            (true, Some(pod)) => write::lines([format!("{pod} has no devices")])?,
+            (true, None) => write::lines(["no container has a device".to_owned()])?,
+            (false, _) if is_wide => write::text(wide(list))?,
+            (false, _) => write::text(table(list))?,
+        }
+        if is_wide && !list.given.is_empty() {
+            write::text(format!("\n{}", given(&list.given)))?;
+        }
+        if !list.resources.is_empty() {
+            write::text(format!("\n{}", resources(&list.resources)))?;
+        }
+        Ok(())
+    }
+}
+
+fn has_source(node: &KubeletNode, asked: Asked) -> bool {
+    node.snapshot.devices.as_ref().is_some_and(|facts| {
+        (asked.checkpoint() && facts.checkpoint.found.is_some())
+            || (asked.pod_resources() && facts.pod_resources.found.is_some())
+    })
+}
+
+fn no_source(list: &DeviceList) -> Failure {
+    let reasons = list.missing.join("; ");
+    Failure::missing(anyhow!("nobody tells who has which device: {reasons}"))
+        .hint("run as root on the node, or take a snapshot there and pass it with --snapshot")
+}
+
+/// Refuses a pod that nobody knows.
+fn check_known(
+    node: &KubeletNode,
+    list: &DeviceList,
+    selection: &Selection,
+) -> Result<(), Failure> {
+    let pods = NodePods::of(&node.snapshot);
+    let listed = pods.iter().map(|(uid, pod)| {
+        let metadata = &pod.metadata;
+        (metadata.namespace.as_str(), metadata.name.as_str(), uid)
+    });
+    let running = node.workloads.pods();
+    let running = running.map(|(uid, pod)| (pod.namespace.as_str(), pod.name.as_str(), uid));
+    let held = list.items.iter().map(|row| {
+        let pod = &row.pod;
+        (pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_deref().unwrap_or_default())
+    });
+    let all: Vec<(&str, &str, &str)> = listed.chain(running).chain(held).collect();
+    match selection.unmatched(all.into_iter()).next() {
+        None => Ok(()),
+        Some(pod) => Err(Failure::missing(anyhow!(
+            "no pod {pod} on this node, and no devices of one"
+        ))
+        .hint("kq devices list shows all that have any; a pod that is gone is known by its UID")),
     }
 }

@@ -251,14 +251,14 @@ impl Admission<'_> {
             Ok(Allocated::NoContainer) => return Err(AllocateError::NoContainerResponse),
             Ok(Allocated::Answer(answer)) => answer,
         };
-        let mut devices: BTreeMap<i64, DeviceSet> = BTreeMap::new();
+        let mut devices: BTreeMap<i64, Vec<String>> = BTreeMap::new();
         let listed = self.state.devices.get(resource);
         for id in &choice.devices {
             let device = listed.and_then(|listed| listed.get(id));
             let nodes = device.and_then(|device| device.numa_nodes.as_deref());
             let nodes = nodes.filter(|nodes| !nodes.is_empty()).unwrap_or(&[NO_NUMA_NODE]);
             for node in nodes {
-                devices.entry(*node).or_default().insert(id.clone());
+                devices.entry(*node).or_default().push(id.clone());
             }
         }
         let recorded = PodDevice { devices, answer: Some(answer) };

@@ -3,9 +3,15 @@
 //! Followed are `checkpoint/checkpoint.go` and `pod_devices.go` in `pkg/kubelet/cm/devicemanager`.
 
 mod answer;
+mod old_layout;
+mod parse;
 mod pod_devices;
+#[cfg(test)]
+mod tests;
 mod types;
+mod wire;
+mod write;
 
 pub use answer::{ContainerAllocateResponse, DecodeError, DeviceSpec, Mount};
-pub use pod_devices::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
+pub use pod_devices::{DeviceSet, PodDevice, PodDeviceKey, PodDevices, Restored};
 pub use types::{DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};

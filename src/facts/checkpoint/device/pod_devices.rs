@@ -1,5 +1,7 @@
 //! What a running kubelet holds of the entries (`podDevices` in `pod_devices.go`).
 
+use super::answer::ContainerAllocateResponse;
+use super::types::{DeviceCheckpoint, DevicesPerNuma, PodDevicesEntry};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A set of device ids.
@@ -20,9 +22,22 @@ pub struct PodDeviceKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodDevice {
     /// The devices per NUMA node; a device with several nodes stands under each, one with none under -1.
-    pub devices: BTreeMap<i64, DeviceSet>,
+    /// What a file says twice is kept twice, as the kubelet does.
+    pub devices: BTreeMap<i64, Vec<String>>,
     /// What the plugin answered, in protobuf; one without is neither written nor counted as allocated.
     pub answer: Option<Vec<u8>>,
+}
+
+/// What a kubelet that starts makes of a checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// What it holds from then on.
+    pub pod_devices: PodDevices,
+    /// The entries that it skips, by their place in the file: why.
+    pub skipped: Vec<(usize, String)>,
+    /// The entries that a later one with the same pod, container and resource replaces, by their place in
+    /// the file.
+    pub replaced: Vec<usize>,
 }
 
 /// The recorded allocations.
@@ -36,6 +51,16 @@ impl PodDevice {
     /// Returns the distinct ids (`DevicesPerNUMA.Devices`).
     pub fn ids(&self) -> DeviceSet {
         self.devices.values().flatten().cloned().collect()
+    }
+}
+
+impl From<&PodDevicesEntry> for PodDeviceKey {
+    fn from(entry: &PodDevicesEntry) -> Self {
+        Self {
+            pod_uid: entry.pod_uid.clone(),
+            container_name: entry.container_name.clone(),
+            resource_name: entry.resource_name.clone(),
+        }
     }
 }
 
@@ -62,6 +87,27 @@ impl PodDevices {
         self.entries.range(first..).take_while(move |(key, _)| key.pod_uid == pod_uid)
     }
 
+    /// Takes over what a checkpoint says (`fromCheckpointData`): an entry whose answer does not decode is
+    /// skipped, and of several about the same the last one counts.
+    pub fn restore(checkpoint: &DeviceCheckpoint) -> Restored {
+        let mut restored = Restored::default();
+        let mut places: BTreeMap<PodDeviceKey, usize> = BTreeMap::new();
+        for (place, entry) in checkpoint.entries.iter().flatten().enumerate() {
+            let answer = entry.alloc_resp.clone().unwrap_or_default();
+            if let Err(error) = ContainerAllocateResponse::decode(&answer) {
+                restored.skipped.push((place, error.to_string()));
+                continue;
+            }
+            let nodes = entry.device_ids.iter().flatten();
+            let devices = nodes.map(|(node, ids)| (*node, ids.clone().unwrap_or_default()));
+            let device = PodDevice { devices: devices.collect(), answer: Some(answer) };
+            let key = PodDeviceKey::from(entry);
+            restored.replaced.extend(places.insert(key.clone(), place));
+            restored.pod_devices.entries.insert(key, device);
+        }
+        restored
+    }
+
     /// Returns the ids per resource, of entries with a plugin's answer (`podDevices.devices`).
     pub fn allocated(&self) -> BTreeMap<String, DeviceSet> {
         let mut allocated: BTreeMap<String, DeviceSet> = BTreeMap::new();
@@ -69,5 +115,35 @@ impl PodDevices {
             allocated.entry(key.resource_name.clone()).or_default().extend(device.ids());
         }
         allocated
+    }
+}
+
+impl DeviceCheckpoint {
+    /// Returns what a running kubelet writes (`writeCheckpoint`): no entries are nil, and one without a
+    /// plugin's answer is left out. The kubelet's order is random; this one is always the same.
+    pub fn of(pod_devices: &PodDevices, healthy: &BTreeMap<String, DeviceSet>) -> Self {
+        let entries: Vec<PodDevicesEntry> = pod_devices
+            .entries
+            .iter()
+            .filter_map(|(key, device)| {
+                let nodes = device.devices.iter();
+                let devices: DevicesPerNuma =
+                    nodes.map(|(node, ids)| (*node, Some(ids.clone()))).collect();
+                Some(PodDevicesEntry {
+                    pod_uid: key.pod_uid.clone(),
+                    container_name: key.container_name.clone(),
+                    resource_name: key.resource_name.clone(),
+                    device_ids: Some(devices),
+                    alloc_resp: Some(device.answer.clone()?),
+                })
+            })
+            .collect();
+        let registered = healthy.iter();
+        let registered = registered
+            .map(|(resource, ids)| (resource.clone(), Some(ids.iter().cloned().collect())));
+        Self {
+            entries: Some(entries).filter(|entries| !entries.is_empty()),
+            registered: Some(registered.collect()),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What the file holds.
 
+use crate::facts::checkpoint::CORRUPT;
 use std::collections::BTreeMap;
 
 /// Device ids per NUMA node; -1 is "no NUMA node". `None` is Go's nil, which has another checksum than
@@ -45,5 +46,10 @@ impl Loaded {
     /// Tells whether the kubelet takes it.
     pub fn is_valid(&self) -> bool {
         self.checksum_in_file == u64::from(self.checksum_computed)
+    }
+
+    /// Returns why the kubelet does not take it, in its words.
+    pub fn error(&self) -> Option<&'static str> {
+        (!self.is_valid()).then_some(CORRUPT)
     }
 }

@@ -1,0 +1,100 @@
+//! Devices in two containers that may not share.
+//!
+//! Of one pod, an ordinary init container leaves its devices to those after it; what a sidecar or a
+//! regular container has is its own (`Allocate` and
+//! `devicesToReuse` in `manager.go`). Two pods never share.
+
+use super::holding::{Holdings, Key, Role};
+use super::reason::Reason;
+use crate::device::pods::Standing;
+use std::collections::BTreeMap;
+
+/// How many others are named.
+const NAMED: usize = 3;
+
+/// Who has which device, of the pods that are active.
+pub(super) struct Sharing<'h> {
+    /// By resource and id.
+    by_device: BTreeMap<&'h str, BTreeMap<&'h str, Vec<&'h Key>>>,
+    doubles: BTreeMap<&'h Key, Reason>,
+}
+
+impl<'h> Sharing<'h> {
+    /// Finds out who shares with whom.
+    pub fn of(holdings: &'h Holdings<'_>) -> Self {
+        let mut by_device: BTreeMap<&str, BTreeMap<&str, Vec<&'h Key>>> = BTreeMap::new();
+        for key in holdings.devices.keys() {
+            // What ended is dropped before the next allocation; who is not known may have ended.
+            if matches!(holdings.holders[&key.pod].standing, Standing::Active(_)) {
+                let ids = by_device.entry(&key.resource).or_default();
+                ids.entry(&key.device).or_default().push(key);
+            }
+        }
+        let mut doubles = BTreeMap::new();
+        for holders in
+            by_device.values().flat_map(BTreeMap::values).filter(|holders| holders.len() > 1)
+        {
+            // The keys of a pod are neighbours, so one of each pod is found by going through them once.
+            let mut pods: Vec<&'h Key> = holders.clone();
+            pods.dedup_by(|a, b| a.pod == b.pod);
+            for key in holders.iter().filter(|_| pods.len() > 1) {
+                let others = pods.iter().filter(|other| other.pod != key.pod);
+                let named = others.take(NAMED).map(|other| {
+                    format!("{} {}", holdings.holders[&other.pod].shown(), other.container)
+                });
+                let named: Vec<String> = named.collect();
+                let more = pods.len() - 1 - named.len();
+                doubles.insert(*key, Reason::OtherPods(named, more));
+            }
+            if pods.len() == 1 {
+                doubles.extend(of_one_pod(holdings, holders));
+            }
+        }
+        Self { by_device, doubles }
+    }
+
+    /// Returns with whom a device is shared that may not be.
+    pub fn double(&self, key: &Key) -> Option<&Reason> {
+        self.doubles.get(key)
+    }
+
+    /// Returns who has a device.
+    pub fn holders(&self, resource: &str, device: &str) -> &[&'h Key] {
+        let holders = self.by_device.get(resource).and_then(|ids| ids.get(device));
+        holders.map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Returns who of the containers of one pod shares with whom it may not.
+fn of_one_pod<'h>(holdings: &Holdings<'_>, keys: &[&'h Key]) -> Vec<(&'h Key, Reason)> {
+    let holder = &holdings.holders[&keys[0].pod];
+    let mut ordered: Vec<(usize, Role, &'h Key)> = Vec::new();
+    for key in keys {
+        let (role, at) = holder.role(&key.container);
+        // What is not in the pod is an orphan; it takes part only by being there.
+        if !matches!(role, Role::None | Role::Unknown) {
+            ordered.push((at, role, key));
+        }
+    }
+    ordered.sort_by_key(|(at, ..)| *at);
+    // Whoever is before may share only what it gives away, and only an ordinary init container does.
+    let Some(first) = ordered.iter().position(|(_, role, _)| *role != Role::Init) else {
+        return Vec::new();
+    };
+    let keepers = &ordered[first..];
+    if keepers.len() < 2 {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (_, _, key) in keepers {
+        let names: Vec<String> = keepers
+            .iter()
+            .filter(|(_, _, other)| other != key)
+            .take(NAMED)
+            .map(|(_, _, other)| other.container.clone())
+            .collect();
+        let more = keepers.len() - 1 - names.len();
+        found.push((*key, Reason::OtherContainers(names, more)));
+    }
+    found
+}

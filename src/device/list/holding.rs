@@ -1,0 +1,243 @@
+//! A device in a container, from the checkpoint, from the pod-resources API, or from both.
+
+use crate::device::pods::{NodePods, Standing};
+use crate::facts::devices::CheckpointFact;
+use crate::facts::pod_resources::{PodResources, PodResourcesPod};
+use crate::k8s::pod::{Container, Pod};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a container is in its pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Role {
+    /// It runs to its end before those after it; they may have its devices.
+    Init,
+    /// An init container that keeps running, and its devices.
+    Sidecar,
+    /// A regular container.
+    App,
+    /// The pod has no such container.
+    None,
+    /// The pod's specification is not known.
+    Unknown,
+}
+
+/// Whose a device is: of a pod by its UID, or, where nobody knows that, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PodKey {
+    /// The UID under which the kubelet runs it.
+    Uid(String),
+    /// Namespace and name.
+    Name(String, String),
+}
+
+/// One device of one container.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub pod: PodKey,
+    pub container: String,
+    pub resource: String,
+    pub device: String,
+}
+
+/// What the sources say of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Holding {
+    pub numa_nodes: BTreeSet<i64>,
+    pub in_checkpoint: bool,
+    pub in_pod_resources: bool,
+}
+
+/// A pod that has devices, as far as it is known.
+#[derive(Clone, Debug)]
+pub(super) struct Holder<'a> {
+    pub pod: Option<&'a Pod>,
+    pub namespace: String,
+    pub name: String,
+    pub uid: Option<String>,
+    pub standing: Standing,
+    /// The kubelet lists it.
+    pub is_told: bool,
+}
+
+/// The devices that anybody has, with the pods.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holdings<'a> {
+    pub devices: BTreeMap<Key, Holding>,
+    pub holders: BTreeMap<PodKey, Holder<'a>>,
+}
+
+impl<'a> Holdings<'a> {
+    /// Puts the sources together.
+    pub fn of(
+        checkpoint: Option<&CheckpointFact>,
+        told: Option<&PodResources>,
+        pods: &NodePods<'a>,
+    ) -> Self {
+        let mut all = Self::default();
+        for entry in checkpoint.iter().flat_map(|checkpoint| &checkpoint.entries) {
+            let pod = PodKey::Uid(entry.pod_uid.clone());
+            all.holders.entry(pod.clone()).or_insert_with(|| holder(&entry.pod_uid, pods));
+            for (node, ids) in &entry.device_ids {
+                for id in ids {
+                    let key = Key {
+                        pod: pod.clone(),
+                        container: entry.container_name.clone(),
+                        resource: entry.resource_name.clone(),
+                        device: id.clone(),
+                    };
+                    let holding = all.devices.entry(key).or_default();
+                    holding.in_checkpoint = true;
+                    holding.numa_nodes.extend(Some(*node).filter(|node| *node >= 0));
+                }
+            }
+        }
+        for pod in told.iter().flat_map(|told| &told.pods) {
+            let uid = pods.named(&pod.namespace, &pod.name);
+            let key = match uid.map(str::to_owned).or_else(|| all.uid_by_devices(pod)) {
+                Some(uid) => PodKey::Uid(uid),
+                None => PodKey::Name(pod.namespace.clone(), pod.name.clone()),
+            };
+            let devices = pod.containers.iter().flat_map(|container| {
+                container.devices.iter().map(|devices| (&container.name, devices))
+            });
+            let mut has_any = false;
+            for (container, devices) in devices {
+                for id in &devices.device_ids {
+                    has_any = true;
+                    let key = Key {
+                        pod: key.clone(),
+                        container: container.clone(),
+                        resource: devices.resource_name.clone(),
+                        device: id.clone(),
+                    };
+                    let holding = all.devices.entry(key).or_default();
+                    holding.in_pod_resources = true;
+                    holding.numa_nodes.extend(devices.numa_nodes.iter().flatten());
+                }
+            }
+            if has_any && !all.holders.contains_key(&key) {
+                all.holders.insert(key.clone(), told_holder(uid, pod, pods));
+            }
+            if let Some(holder) = all.holders.get_mut(&key) {
+                holder.is_told = true;
+                if holder.name.is_empty() {
+                    holder.namespace.clone_from(&pod.namespace);
+                    holder.name.clone_from(&pod.name);
+                }
+                // The kubelet lists the pods that are active to it.
+                if matches!(holder.standing, Standing::Unknown(_)) && holder.uid.is_some() {
+                    holder.standing = Standing::Active(match uid {
+                        Some(_) => "the kubelet lists it".to_owned(),
+                        None => "the kubelet lists a pod with just these devices".to_owned(),
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the UID in the checkpoint under which the devices of a pod stand that nobody else knows.
+    /// What its containers have must be the same to the last device, and the same of no other pod.
+    fn uid_by_devices(&self, told: &PodResourcesPod) -> Option<String> {
+        let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+        for container in &told.containers {
+            for of_resource in &container.devices {
+                let ids = of_resource.device_ids.iter().map(String::as_str);
+                let key = (&*container.name, &*of_resource.resource_name);
+                devices.entry(key).or_default().extend(ids);
+            }
+        }
+        let first = *devices.first_key_value()?.1.first()?;
+        let nameless = self.holders.iter().filter(|(_, holder)| holder.name.is_empty());
+        let mut same = nameless.filter_map(|(key, holder)| {
+            let of_pod = self.of_pod(key);
+            let mut recorded: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+            let mut has_first = false;
+            for (key, _) in of_pod {
+                has_first |= key.device == first;
+                let ids = recorded.entry((&key.container, &key.resource)).or_default();
+                ids.insert(&key.device);
+            }
+            // Init containers are in the checkpoint only.
+            let is_same =
+                has_first && devices.iter().all(|(of, ids)| recorded.get(of) == Some(ids));
+            is_same.then(|| holder.uid.clone()).flatten()
+        });
+        let found = same.next()?;
+        same.next().is_none().then_some(found)
+    }
+
+    /// Walks over the devices of a pod.
+    fn of_pod<'s>(&'s self, pod: &'s PodKey) -> impl Iterator<Item = (&'s Key, &'s Holding)> {
+        let nothing = String::new;
+        let from =
+            Key { pod: pod.clone(), container: nothing(), resource: nothing(), device: nothing() };
+        self.devices.range(from..).take_while(move |(key, _)| key.pod == *pod)
+    }
+}
+
+fn holder<'a>(uid: &str, pods: &NodePods<'a>) -> Holder<'a> {
+    let (namespace, name) = pods.name(uid).unwrap_or_default();
+    Holder {
+        pod: pods.get(uid),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        uid: Some(uid.to_owned()),
+        standing: pods.standing(uid),
+        is_told: false,
+    }
+}
+
+fn told_holder<'a>(
+    uid: Option<&'a str>,
+    told: &PodResourcesPod,
+    pods: &NodePods<'a>,
+) -> Holder<'a> {
+    match uid {
+        Some(uid) => holder(uid, pods),
+        None => Holder {
+            pod: None,
+            namespace: told.namespace.clone(),
+            name: told.name.clone(),
+            uid: None,
+            standing: Standing::Unknown(
+                "the kubelet lists the pod, and nobody else knows it, so that its UID is not known"
+                    .to_owned(),
+            ),
+            is_told: true,
+        },
+    }
+}
+
+impl Holder<'_> {
+    /// Returns what a container is, and its place in the order in which they get devices.
+    pub fn role(&self, container: &str) -> (Role, usize) {
+        let Some(pod) = self.pod else { return (Role::Unknown, 0) };
+        let spec = &pod.spec;
+        let ordered = spec.init_containers.iter().map(|init| match init.restarts_always() {
+            true => (Role::Sidecar, init),
+            false => (Role::Init, init),
+        });
+        let ordered = ordered.chain(spec.containers.iter().map(|app| (Role::App, app)));
+        let found = ordered.enumerate().find(|(_, (_, known))| known.name == container);
+        found.map_or((Role::None, usize::MAX), |(at, (role, _))| (role, at))
+    }
+
+    /// Returns a container by name.
+    pub fn container(&self, name: &str) -> Option<&Container> {
+        let spec = &self.pod?.spec;
+        let mut all = spec.init_containers.iter().chain(&spec.containers);
+        all.find(|container| container.name == name)
+    }
+
+    /// Returns the name as it is shown.
+    pub fn shown(&self) -> String {
+        match (&*self.namespace, &*self.name, &self.uid) {
+            (_, "", Some(uid)) => uid.clone(),
+            ("", name, _) => name.to_owned(),
+            (namespace, name, _) => format!("{namespace}/{name}"),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The answer: every device that a container has, and every resource.
+
+use super::doubles::Sharing;
+use super::holding::{Holder, Holding, Holdings, Key, Role};
+use super::judge::{Known, judge, not_had};
+use super::reason::{Reason, State};
+use super::resources::{ResourceSummary, summaries};
+use crate::device::pods::NodePods;
+use crate::facts::devices::{DeviceFacts, PluginAnswer};
+use crate::facts::pod_selector::Selection;
+use crate::facts::snapshot::{API_VERSION, Snapshot};
+use serde::Serialize;
+
+/// Which sources are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Asked {
+    /// The kubelet's checkpoint.
+    Checkpoint,
+    /// The kubelet's pod-resources API.
+    PodResources,
+    /// Both, held against each other.
+    Both,
+}
+
+impl Asked {
+    /// Tells whether the checkpoint is asked.
+    pub fn checkpoint(self) -> bool {
+        self != Self::PodResources
+    }
+
+    /// Tells whether the pod-resources API is asked.
+    pub fn pod_resources(self) -> bool {
+        self != Self::Checkpoint
+    }
+}
+
+/// Who has which device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceList {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `DeviceList`
+    pub kind: &'static str,
+    /// The moment of everything.
+    pub at: String,
+    /// The sources that were asked.
+    pub source: Asked,
+    /// A device of a container each.
+    pub items: Vec<DeviceRow>,
+    /// What plugins answered for a container and a resource.
+    pub given: Vec<Given>,
+    /// A resource each; empty where the answer is about one pod.
+    pub resources: Vec<ResourceSummary>,
+    /// What was taken for granted.
+    pub assumed: Vec<String>,
+    /// What could not be had.
+    pub missing: Vec<String>,
+}
+
+/// A pod, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodRef {
+    /// The namespace; empty: not known.
+    pub namespace: String,
+    /// The name; empty: not known.
+    pub name: String,
+    /// The UID under which the kubelet runs it; `None`: not known.
+    pub uid: Option<String>,
+}
+
+impl PodRef {
+    /// Returns the name as it is shown.
+    pub fn shown(&self) -> String {
+        match (&*self.namespace, &*self.name, &self.uid) {
+            (_, "", uid) => uid.clone().unwrap_or_default(),
+            ("", name, _) => name.to_owned(),
+            (namespace, name, _) => format!("{namespace}/{name}"),
+        }
+    }
+}
+
+/// A device of a container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceRow {
+    /// The pod.
+    pub pod: PodRef,
+    /// The container.
+    pub container: String,
+    /// What the container is in its pod.
+    pub role: Role,
+    /// The resource.
+    pub resource: String,
+    /// The device.
+    pub device: String,
+    /// Its NUMA nodes; empty: none.
+    pub numa_nodes: Vec<i64>,
+    /// Whether it is healthy.
+    pub health: Health,
+    /// Who says so, or why nobody does.
+    pub health_because: String,
+    /// The worst of what is the matter.
+    pub state: State,
+    /// All that is the matter, the worst first.
+    pub findings: Vec<Finding>,
+    /// The checkpoint has it; `None`: not asked, or not to be had.
+    pub in_checkpoint: Option<bool>,
+    /// The kubelet tells of it; `None`: not asked, or not to be had.
+    pub in_pod_resources: Option<bool>,
+}
+
+/// Something that is the matter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// What it makes of the device.
+    pub state: State,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Whether a device is healthy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Health {
+    /// The kubelet offers it.
+    Healthy,
+    /// The kubelet does not offer it.
+    Unhealthy,
+    /// Nobody told.
+    Unknown,
+}
+
+/// What a plugin answered for a container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Given {
+    /// The pod.
+    pub pod: PodRef,
+    /// The container.
+    pub container: String,
+    /// The resource.
+    pub resource: String,
+    /// The answer.
+    pub answer: PluginAnswer,
+}
+
+impl DeviceList {
+    /// Puts together what the sources say of all pods.
+    pub fn of(snapshot: &Snapshot, asked: Asked) -> Self {
+        let nothing = DeviceFacts::default();
+        let facts = snapshot.devices.as_ref().unwrap_or(&nothing);
+        let pods = NodePods::of(snapshot);
+        let known = Known::of(asked, facts, &pods);
+        let told = asked.pod_resources().then(|| facts.pod_resources.value()).flatten();
+        let holdings = Holdings::of(known.checkpoint(), told, &pods);
+        let sharing = Sharing::of(&holdings);
+        let rows = holdings.devices.iter().map(|(key, holding)| {
+            let holder = &holdings.holders[&key.pod];
+            let (role, at) = holder.role(&key.container);
+            let findings = judge(key, holding, holder, &sharing, &known);
+            (at, row(key, holding, holder, role, findings, &known))
+        });
+        let mut rows: Vec<(usize, DeviceRow)> = rows.collect();
+        rows.sort_by(|(a_at, a), (b_at, b)| order(a, *a_at).cmp(&order(b, *b_at)));
+        let items: Vec<DeviceRow> = rows.into_iter().map(|(_, row)| row).collect();
+        let mut assumed = Vec::new();
+        let resources = summaries(snapshot, &known, &items, &mut assumed);
+        let mut given = given(&holdings, &known);
+        given.sort_by(|a, b| {
+            let key = |given: &Given| {
+                (given.pod.shown(), given.container.clone(), given.resource.clone())
+            };
+            key(a).cmp(&key(b))
+        });
+        Self {
+            api_version: API_VERSION,
+            kind: "DeviceList",
+            at: snapshot.taken_at.clone(),
+            source: asked,
+            items,
+            given,
+            resources,
+            assumed,
+            missing: missing(snapshot, asked),
+        }
+    }
+
+    /// Keeps the pods that are meant; resources are about all of them, and left out.
+    pub fn select(&mut self, selection: &Selection) {
+        if selection.is_all() {
+            return;
+        }
+        let is_meant = |pod: &PodRef| {
+            let uid = pod.uid.as_deref().unwrap_or_default();
+            selection.has(&pod.namespace, &pod.name, uid)
+        };
+        self.items.retain(|row| is_meant(&row.pod));
+        self.given.retain(|given| is_meant(&given.pod));
+        self.resources.clear();
+    }
+}
+
+/// The order of lines: by pod, then as its containers get devices.
+fn order(row: &DeviceRow, at: usize) -> (bool, &str, &str, Option<&str>, usize, &str, &str, &str) {
+    let PodRef { namespace, name, uid } = &row.pod;
+    (
+        name.is_empty(),
+        namespace,
+        name,
+        uid.as_deref(),
+        at,
+        &row.container,
+        &row.resource,
+        &row.device,
+    )
+}
+
+fn pod_ref(holder: &Holder<'_>) -> PodRef {
+    PodRef {
+        namespace: holder.namespace.clone(),
+        name: holder.name.clone(),
+        uid: holder.uid.clone(),
+    }
+}
+
+fn row(
+    key: &Key,
+    holding: &Holding,
+    holder: &Holder<'_>,
+    role: Role,
+    findings: Vec<Reason>,
+    known: &Known<'_>,
+) -> DeviceRow {
+    let (health, health_because) = known.health(&key.resource, &key.device);
+    let told = known.asked.pod_resources() && known.facts.pod_resources.found.is_some();
+    DeviceRow {
+        pod: pod_ref(holder),
+        container: key.container.clone(),
+        role,
+        resource: key.resource.clone(),
+        device: key.device.clone(),
+        numa_nodes: holding.numa_nodes.iter().copied().collect(),
+        health,
+        health_because,
+        state: findings.first().map_or(State::Ok, Reason::state),
+        findings: findings
+            .into_iter()
+            .map(|reason| Finding { state: reason.state(), reason })
+            .collect(),
+        in_checkpoint: known.checkpoint().map(|_| holding.in_checkpoint),
+        in_pod_resources: told.then_some(holding.in_pod_resources),
+    }
+}
+
+fn given(holdings: &Holdings<'_>, known: &Known<'_>) -> Vec<Given> {
+    let entries = known.checkpoint().into_iter().flat_map(|read| &read.entries);
+    let given = entries.filter_map(|entry| {
+        let holder = holdings.holders.get(&super::holding::PodKey::Uid(entry.pod_uid.clone()))?;
+        Some(Given {
+            pod: pod_ref(holder),
+            container: entry.container_name.clone(),
+            resource: entry.resource_name.clone(),
+            answer: entry.answer.clone(),
+        })
+    });
+    given.collect()
+}
+
+/// Returns what could not be had, each with the way to supply it.
+fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
+    let Some(facts) = &snapshot.devices else {
+        return vec![
+            "the snapshot was taken before kq looked at devices: take a new one with kq snapshot, or \
+             give --checkpoint FILE and --pod-resources FILE"
+                .to_owned(),
+        ];
+    };
+    let mut missing = Vec::new();
+    if asked.checkpoint() {
+        match facts.checkpoint.value() {
+            None => missing.push(format!(
+                "{}; give it with --checkpoint FILE",
+                not_had("the checkpoint", &facts.checkpoint.reason())
+            )),
+            Some(read) => {
+                if let Some(error) = &read.error {
+                    missing.push(format!(
+                        "the checkpoint is damaged ({error}): the kubelet would start with nothing; \
+                         what could be read is shown; see kq devices verify"
+                    ));
+                }
+            }
+        }
+    }
+    if asked.pod_resources() {
+        match facts.pod_resources.value() {
+            None => missing.push(format!(
+                "{}; give its answers with --pod-resources FILE, or leave it out with --source \
+                 checkpoint",
+                not_had("the pod-resources API", &facts.pod_resources.reason())
+            )),
+            Some(told) if told.allocatable.found.is_none() => missing.push(format!(
+                "the kubelet does not tell its healthy devices ({})",
+                told.allocatable.reason()
+            )),
+            Some(_) => {}
+        }
+    }
+    if snapshot.pods.found.is_none() {
+        missing.push(format!(
+            "the pods of the node could not be had; give them with --pods FILE{}",
+            snapshot.pods.reasons()
+        ));
+    }
+    missing
+}

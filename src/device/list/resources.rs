@@ -1,0 +1,153 @@
+//! What there is of each resource, who has how many, and what is left.
+
+use super::judge::Known;
+use super::reason::State;
+use super::report::DeviceRow;
+use crate::facts::snapshot::Snapshot;
+use crate::k8s::pod::{ResourceList, ResourceName};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A resource of the node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceSummary {
+    /// The resource.
+    pub resource: String,
+    /// What the node's status says that there is; `None`: it does not, or is not known.
+    pub capacity: Option<i64>,
+    /// What the node's status says that pods may have; `None`: it does not, or is not known.
+    pub allocatable: Option<i64>,
+    /// How many devices are healthy; `None`: nobody told.
+    pub healthy: Option<usize>,
+    /// How many devices active pods have.
+    pub allocated: usize,
+    /// How many devices only pods have that are gone; they are free before the next allocation.
+    pub stale: usize,
+    /// The healthy devices that no active pod has; `None`: which are healthy is not known.
+    pub free: Option<Vec<FreeDevice>>,
+    /// What contradicts what.
+    pub notes: Vec<String>,
+}
+
+/// A device that no active pod has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FreeDevice {
+    /// Its id.
+    pub device: String,
+    /// Its NUMA nodes; empty: none. `None`: not known.
+    pub numa_nodes: Option<Vec<i64>>,
+}
+
+/// Puts resources together, from the devices that are offered and those that are held.
+pub(super) fn summaries(
+    snapshot: &Snapshot,
+    known: &Known<'_>,
+    rows: &[DeviceRow],
+    assumed: &mut Vec<String>,
+) -> Vec<ResourceSummary> {
+    let mut held: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut stale: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in rows {
+        let devices = if row.state == State::Stale { &mut stale } else { &mut held };
+        devices.entry(&row.resource).or_default().insert(&row.device);
+    }
+    let registered = known.checkpoint().map(|read| &read.registered);
+    let offered = known.healthy.iter().flat_map(BTreeMap::keys).copied();
+    let names = registered.into_iter().flat_map(BTreeMap::keys).map(String::as_str);
+    let names: BTreeSet<&str> =
+        names.chain(offered).chain(held.keys().copied()).chain(stale.keys().copied()).collect();
+    let places = places(known);
+    let status = snapshot.node.value().map(|node| &node.status);
+    let mut guessed = false;
+    let summaries = names.into_iter().map(|name| {
+        let none = BTreeSet::new();
+        let held = held.get(name).unwrap_or(&none);
+        let healthy: Option<BTreeSet<&str>> = match (&known.healthy, registered) {
+            (Some(healthy), _) => Some(healthy.get(name).cloned().unwrap_or_default()),
+            (None, Some(registered)) => {
+                guessed = true;
+                let ids = registered.get(name).into_iter().flatten();
+                Some(ids.map(String::as_str).collect())
+            }
+            (None, None) => None,
+        };
+        let free = healthy.as_ref().map(|healthy| {
+            let free = healthy.difference(held).map(|id| FreeDevice {
+                device: (*id).to_owned(),
+                numa_nodes: places.as_ref().map(|places| {
+                    places.get(&(name, *id)).into_iter().flatten().copied().collect()
+                }),
+            });
+            free.collect()
+        });
+        let stale = stale.get(name).unwrap_or(&none);
+        let mut summary = ResourceSummary {
+            resource: name.to_owned(),
+            capacity: status.and_then(|status| amount(&status.capacity, name)),
+            allocatable: status.and_then(|status| amount(&status.allocatable, name)),
+            healthy: healthy.as_ref().map(BTreeSet::len),
+            allocated: held.len(),
+            stale: stale.difference(held).count(),
+            free,
+            notes: Vec::new(),
+        };
+        summary.notes = notes(&summary, known, status.is_some());
+        summary
+    });
+    let summaries = summaries.collect();
+    if guessed {
+        assumed.push(
+            "devices are taken for healthy that were so when the checkpoint was last written"
+                .to_owned(),
+        );
+    }
+    summaries
+}
+
+/// Returns the NUMA nodes of the devices that are offered; `None`: nobody told.
+fn places<'a>(known: &Known<'a>) -> Option<BTreeMap<(&'a str, &'a str), BTreeSet<i64>>> {
+    let healthy = known.healthy.as_ref()?;
+    let told = known.facts.pod_resources.value()?.allocatable.value()?;
+    let mut places: BTreeMap<(&str, &str), BTreeSet<i64>> = BTreeMap::new();
+    for devices in &told.devices {
+        for id in &devices.device_ids {
+            let nodes = places.entry((&devices.resource_name, id)).or_default();
+            nodes.extend(devices.numa_nodes.iter().flatten());
+        }
+    }
+    debug_assert!(healthy.values().map(BTreeSet::len).sum::<usize>() == places.len());
+    Some(places)
+}
+
+fn amount(list: &ResourceList, name: &str) -> Option<i64> {
+    list.get(&ResourceName::from(name)).map(crate::k8s::quantity::Quantity::value)
+}
+
+fn notes(summary: &ResourceSummary, known: &Known<'_>, has_node: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let healthy = summary.healthy.and_then(|healthy| i64::try_from(healthy).ok());
+    match (summary.allocatable, healthy, known.healthy.is_some()) {
+        (Some(allocatable), Some(healthy), true) if allocatable != healthy => notes.push(format!(
+            "the node's status says {allocatable} allocatable, and the kubelet has {healthy} healthy: \
+             it reports its status every few seconds, and at once on changes"
+        )),
+        (None, Some(_), true) if has_node => notes.push(
+            "the node's status does not have it: a plugin has just registered, or the resource was \
+             just removed"
+                .to_owned(),
+        ),
+        _ => {}
+    }
+    if let (Some(allocatable), true) = (summary.allocatable, summary.allocated > 0)
+        && usize::try_from(allocatable).is_ok_and(|allocatable| allocatable < summary.allocated)
+    {
+        notes.push(format!(
+            "pods have {} devices and {allocatable} are allocatable: the scheduler sends no more, and \
+             those that run keep theirs",
+            summary.allocated
+        ));
+    }
+    notes
+}

@@ -1,0 +1,353 @@
+//! What happened, one line each.
+
+use crate::device::manager::PluginOptions;
+use crate::facts::timestamp::Timestamp;
+use crate::output::terminal::plain;
+use serde::Serialize;
+use std::fmt;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// Plugins can register.
+    Listening {
+        /// Where.
+        socket: String,
+    },
+    /// The state of the one before was taken over.
+    Restored {
+        /// The pods that have devices; they count as active.
+        pods: Vec<String>,
+        /// The resources, whose plugins must register again.
+        resources: Vec<String>,
+    },
+    /// The checkpoint cannot be taken.
+    Damaged {
+        /// Why, in the kubelet's words.
+        error: String,
+        /// Where it is now; a kubelet leaves it where it is and writes over it.
+        kept: Option<String>,
+    },
+    /// Something that an earlier one left was removed.
+    StaleRemoved {
+        /// The name of the socket, or of a file half-written.
+        name: String,
+    },
+    /// A plugin was refused.
+    Refused {
+        /// What it offered.
+        resource: String,
+        /// Its socket.
+        endpoint: String,
+        /// What it was told, in the kubelet's words.
+        reason: String,
+        /// What the kubelet does not tell.
+        detail: Option<String>,
+    },
+    /// A plugin has registered.
+    Registered {
+        /// What it offers.
+        resource: String,
+        /// Its socket.
+        endpoint: String,
+        /// What it can do.
+        options: PluginOptions,
+        /// The socket of one whose stream is still open; it is not the resource's endpoint any more.
+        replaces: Option<String>,
+    },
+    /// A list came.
+    Listed {
+        /// The resource.
+        resource: String,
+        /// Its devices.
+        devices: usize,
+        /// Those of them that are healthy.
+        healthy: usize,
+        /// What changed, as far as it was counted.
+        changes: usize,
+    },
+    /// A device is new.
+    DeviceAdded {
+        /// The resource.
+        resource: String,
+        /// The device.
+        id: String,
+        /// Its health, as the plugin says.
+        health: String,
+        /// Its NUMA nodes.
+        numa_nodes: Option<Vec<i64>>,
+    },
+    /// A device is not listed any more.
+    DeviceRemoved {
+        /// The resource.
+        resource: String,
+        /// The device.
+        id: String,
+        /// The containers that have it: `UID/CONTAINER`.
+        used_by: Vec<String>,
+    },
+    /// A device has another health.
+    DeviceHealth {
+        /// The resource.
+        resource: String,
+        /// The device.
+        id: String,
+        /// What it was.
+        before: String,
+        /// What it is.
+        health: String,
+        /// The containers that have it: `UID/CONTAINER`.
+        used_by: Vec<String>,
+    },
+    /// A device has other NUMA nodes.
+    DeviceTopology {
+        /// The resource.
+        resource: String,
+        /// The device.
+        id: String,
+        /// What they were.
+        before: Option<Vec<i64>>,
+        /// What they are.
+        numa_nodes: Option<Vec<i64>>,
+    },
+    /// More changed than is shown.
+    More {
+        /// The resource.
+        resource: String,
+        /// How many changes are not shown.
+        changes: usize,
+    },
+    /// A plugin does what hardly anybody means.
+    Odd {
+        /// The resource.
+        resource: String,
+        /// What.
+        text: String,
+    },
+    /// A plugin is gone.
+    Disconnected {
+        /// The resource.
+        resource: String,
+        /// Its socket.
+        endpoint: String,
+        /// How its stream ended.
+        reason: String,
+        /// The devices that are unhealthy from now on.
+        unhealthy: usize,
+        /// When the resource is forgotten, unless a plugin registers.
+        forgotten_after: Timestamp,
+        /// The socket of one that registered since: the kubelet stops that one's endpoint.
+        newer: Option<String>,
+    },
+    /// A resource is forgotten: its plugin was gone for the whole grace period.
+    Forgotten {
+        /// The resource.
+        resource: String,
+    },
+    /// A pod asked for devices.
+    Allocated {
+        /// `NAMESPACE/NAME`
+        pod: String,
+        /// Its UID.
+        uid: String,
+        /// Why it was refused, in the kubelet's words.
+        refused: Option<String>,
+    },
+    /// A pod has ended; its devices are free when the next one asks.
+    PodEnded {
+        /// Its UID.
+        uid: String,
+    },
+    /// The checkpoint could not be written; the kubelet goes on as well.
+    CheckpointFailed {
+        /// Why.
+        error: String,
+    },
+    /// Lines came too fast.
+    HeldBack {
+        /// How many are not shown.
+        lines: usize,
+    },
+    /// It ends.
+    Stopping,
+}
+
+/// An event and when it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// When.
+    pub time: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+impl Event {
+    /// Tells whether there may be any number of them.
+    pub fn may_flood(&self) -> bool {
+        !matches!(
+            self,
+            Self::Listening { .. }
+                | Self::Restored { .. }
+                | Self::Damaged { .. }
+                | Self::Allocated { .. }
+                | Self::PodEnded { .. }
+                | Self::Stopping
+                | Self::HeldBack { .. }
+        )
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.time, plain(short(&self.event.to_string())))
+    }
+}
+
+/// Cuts a line that a name of megabytes would make unreadable.
+fn short(line: &str) -> String {
+    const SHOWN: usize = 1_000;
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => {
+            format!("{}... ({} more bytes)", &line[..end], line.len() - end)
+        }
+        None => line.to_owned(),
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listening { socket } => write!(f, "LISTENING {socket}"),
+            Self::Restored { pods, resources } => write!(
+                f,
+                "RESTORED {} that have devices ({}), {} without a plugin yet ({})",
+                count(pods.len(), "pod"),
+                listed(pods),
+                count(resources.len(), "resource"),
+                listed(resources),
+            ),
+            Self::Damaged { error, kept: Some(kept) } => write!(
+                f,
+                "DAMAGED checkpoint: {error}; starting with nothing, as the kubelet does; kept as {kept}"
+            ),
+            Self::Damaged { error, kept: None } => {
+                write!(f, "DAMAGED checkpoint: {error}; starting with nothing, as the kubelet does")
+            }
+            Self::StaleRemoved { name } => write!(f, "REMOVED stale {name}"),
+            Self::Refused { resource, endpoint, reason, detail } => {
+                write!(f, "REFUSED {resource} {endpoint}: {reason}")?;
+                match detail {
+                    Some(detail) => write!(f, " ({detail})"),
+                    None => Ok(()),
+                }
+            }
+            Self::Registered { resource, endpoint, options, replaces } => {
+                write!(
+                    f,
+                    "REGISTERED {resource} {endpoint} preStartRequired={} \
+                     getPreferredAllocationAvailable={}",
+                    options.pre_start_required, options.get_preferred_allocation_available
+                )?;
+                match replaces {
+                    Some(before) => write!(f, ", in place of {before}, whose stream is still open"),
+                    None => Ok(()),
+                }
+            }
+            Self::Listed { resource, devices, healthy, changes } => write!(
+                f,
+                "LISTED {resource} {}, {healthy} healthy, {}",
+                count(*devices, "device"),
+                count(*changes, "change")
+            ),
+            Self::DeviceAdded { resource, id, health, numa_nodes } => {
+                write!(f, "ADDED {resource} {} {health} {}", name(id), nodes(numa_nodes.as_deref()))
+            }
+            Self::DeviceRemoved { resource, id, used_by } => {
+                write!(f, "GONE {resource} {}{}", name(id), users(used_by))
+            }
+            Self::DeviceHealth { resource, id, before, health, used_by } => {
+                write!(f, "HEALTH {resource} {} {before} -> {health}{}", name(id), users(used_by))
+            }
+            Self::DeviceTopology { resource, id, before, numa_nodes } => write!(
+                f,
+                "TOPOLOGY {resource} {} {} -> {}",
+                name(id),
+                nodes(before.as_deref()),
+                nodes(numa_nodes.as_deref())
+            ),
+            Self::More { resource, changes } => {
+                write!(f, "MORE {resource} {} of this list not shown", count(*changes, "change"))
+            }
+            Self::Odd { resource, text } => write!(f, "ODD {resource} {text}"),
+            Self::Disconnected {
+                resource,
+                endpoint,
+                reason,
+                unhealthy,
+                forgotten_after,
+                newer,
+            } => {
+                write!(
+                    f,
+                    "DISCONNECTED {resource} {endpoint}: {reason}; {} unhealthy now; forgotten after \
+                     {forgotten_after}",
+                    count(*unhealthy, "device")
+                )?;
+                match newer {
+                    Some(newer) => write!(
+                        f,
+                        "; {newer} has registered since, and the kubelet takes this for its end: it \
+                         must register again"
+                    ),
+                    None => Ok(()),
+                }
+            }
+            Self::Forgotten { resource } => {
+                write!(f, "FORGOTTEN {resource}: no plugin for more than five minutes")
+            }
+            Self::Allocated { pod, uid, refused: None } => write!(f, "ALLOCATED {pod} {uid}"),
+            Self::Allocated { pod, uid, refused: Some(error) } => {
+                write!(f, "NOT-ALLOCATED {pod} {uid}: {error}")
+            }
+            Self::PodEnded { uid } => write!(f, "ENDED {uid}"),
+            Self::CheckpointFailed { error } => write!(f, "CHECKPOINT-FAILED {error}"),
+            Self::HeldBack { lines } => {
+                write!(f, "HELD-BACK {} that came too fast", count(*lines, "line"))
+            }
+            Self::Stopping => write!(f, "STOPPING"),
+        }
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Shows an id; one that would not be seen is quoted.
+fn name(id: &str) -> String {
+    if id.is_empty() || id.contains(char::is_whitespace) {
+        format!("{id:?}")
+    } else {
+        id.to_owned()
+    }
+}
+
+fn nodes(nodes: Option<&[i64]>) -> String {
+    match nodes {
+        None | Some([]) => "no NUMA node".to_owned(),
+        Some(nodes) => {
+            let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+            format!("NUMA {}", nodes.join(","))
+        }
+    }
+}
+
+fn users(used_by: &[String]) -> String {
+    if used_by.is_empty() { String::new() } else { format!(", used by {}", used_by.join(", ")) }
+}

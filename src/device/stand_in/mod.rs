@@ -1,0 +1,20 @@
+//! What a stand-in for the kubelet holds while plugins come and go, and what it tells of it.
+//!
+//! [`Manager`] is the device manager with its connections; each step returns what happened as [`Event`]s.
+//! Sockets, files and the clock are the caller's. Followed are `PluginConnected`, `PluginDisconnected` and
+//! `PluginListAndWatchReceiver` in `pkg/kubelet/cm/devicemanager/manager.go` (v1.36).
+
+mod changes;
+mod event;
+mod machine;
+mod report;
+mod throttle;
+mod view;
+
+pub use event::{Event, Told};
+pub use machine::Manager;
+pub use report::{
+    Call, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource, PluginState, PreStart,
+};
+pub use throttle::Throttle;
+pub use view::{table, wide};

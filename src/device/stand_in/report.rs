@@ -1,0 +1,129 @@
+//! What came of an allocation, as it is told.
+
+use crate::device::manager::PluginOptions;
+use crate::facts::checkpoint::device::ContainerAllocateResponse;
+use serde::{Deserialize, Serialize};
+
+/// What a pod got from a stand-in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceAllocation {
+    /// The version of this shape.
+    pub api_version: String,
+    /// `DeviceAllocation`
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID; made up where the manifest has none.
+    pub uid: String,
+    /// It is admitted.
+    pub admitted: bool,
+    /// Why it is not: the kubelet's reason.
+    pub reason: Option<String>,
+    /// And its message.
+    pub message: Option<String>,
+    /// Its containers, in the order in which they are given devices.
+    pub containers: Vec<ContainerAllocation>,
+    /// What plugins were asked, in order.
+    pub calls: Vec<Call>,
+    /// On what this rests.
+    pub assumptions: Vec<String>,
+    /// What should be known.
+    pub warnings: Vec<String>,
+}
+
+/// What a container got.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerAllocation {
+    /// The container.
+    pub name: String,
+    /// `init`, `sidecar`, `app`.
+    pub kind: String,
+    /// Its devices.
+    pub resources: Vec<GivenResource>,
+    /// Why it got none, in the kubelet's words.
+    pub error: Option<String>,
+    /// What the runtime is told; `None`: the plugins told nothing of it.
+    pub gets: Option<ContainerAllocateResponse>,
+    /// The calls before it starts.
+    pub pre_start: Vec<PreStart>,
+}
+
+/// Devices of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GivenResource {
+    /// The resource.
+    pub resource: String,
+    /// The devices.
+    pub devices: Vec<GivenDevice>,
+}
+
+/// A device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GivenDevice {
+    /// Its id.
+    pub id: String,
+    /// Its NUMA nodes.
+    pub numa_nodes: Vec<i64>,
+}
+
+/// A `PreStartContainer`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreStart {
+    /// The resource.
+    pub resource: String,
+    /// Why the container does not start, in the kubelet's words; `None`: it may.
+    pub error: Option<String>,
+}
+
+/// A call to a plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// The method.
+    pub method: String,
+    /// The resource.
+    pub resource: String,
+    /// What was asked.
+    pub request: String,
+    /// What was answered.
+    pub answer: Option<String>,
+    /// Or how it failed.
+    pub error: Option<String>,
+    /// How long it took, in microseconds.
+    pub took_us: u64,
+}
+
+/// A resource and its plugin, as a stand-in has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginState {
+    /// The resource.
+    pub resource: String,
+    /// The name of the plugin's socket, while it is connected.
+    pub endpoint: Option<String>,
+    /// Its endpoint is not stopped.
+    pub is_registered: bool,
+    /// What it can do.
+    pub options: PluginOptions,
+    /// How many devices are healthy.
+    pub healthy: usize,
+    /// And not.
+    pub unhealthy: usize,
+    /// And in use.
+    pub allocated: usize,
+}
+
+impl DeviceAllocation {
+    /// Tells whether everything went as the pod asked: it is admitted, and each container may start.
+    pub fn is_good(&self) -> bool {
+        let mut calls = self.containers.iter().flat_map(|container| &container.pre_start);
+        self.admitted && calls.all(|call| call.error.is_none())
+    }
+}

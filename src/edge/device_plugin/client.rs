@@ -1,0 +1,199 @@
+//! One plugin, as the kubelet's client talks to it (`client.go`, `endpoint.go`).
+
+use super::greeting::{Greeted, Greeting};
+use super::{MAX_PLUGIN_MESSAGE_BYTES, v1beta1};
+use crate::device::manager::{Allocated, Device, PluginOptions};
+use crate::edge::cri::connect::connect_socket;
+use crate::edge::cri::go_status::go_status;
+use crate::facts::checkpoint::device::DeviceSet;
+use hyper_util::rt::TokioIo;
+use prost::Message;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout_at};
+use tonic::transport::{Channel, Endpoint, Uri};
+use tonic::{Response, Status, Streaming};
+use v1beta1::device_plugin_client::DevicePluginClient;
+
+/// How long to wait before a socket on which nobody speaks HTTP/2 is tried again; grpc-go waits a second.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A plugin that is connected to; to clone it is to share the connection.
+#[derive(Clone, Debug)]
+pub struct PluginClient {
+    client: DevicePluginClient<Channel>,
+}
+
+impl PluginClient {
+    /// Connects to a plugin's socket, and tries again until the time is up: a plugin may register before it
+    /// listens.
+    ///
+    /// # Errors
+    ///
+    /// Fails in the words of grpc-go, which never tells why: `context deadline exceeded`. The second text
+    /// is what was in the way.
+    pub async fn dial(socket: &Path, patience: Duration) -> Result<Self, (String, String)> {
+        let end = Instant::now() + patience;
+        let mut reason = "nobody greeted".to_owned();
+        loop {
+            match timeout_at(end, dial_once(socket.to_owned())).await {
+                Ok(Ok(plugin)) => return Ok(plugin),
+                Ok(Err(error)) => reason = error,
+                Err(_) => return Err(("context deadline exceeded".to_owned(), reason)),
+            }
+            if Instant::now() + PAUSE >= end {
+                return Err(("context deadline exceeded".to_owned(), reason));
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Connects once: whoever looks at a plugin does not wait for it to come. It waits for the greeting as
+    /// long as it takes; the caller sets the time.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what is in the way.
+    pub async fn dial_now(socket: &Path) -> Result<Self, String> {
+        dial_once(socket.to_owned()).await
+    }
+
+    /// Asks what it can do (`GetDevicePluginOptions`).
+    ///
+    /// # Errors
+    ///
+    /// Fails in the words of grpc-go.
+    pub async fn options(&mut self) -> Result<PluginOptions, String> {
+        let options = said(self.client.get_device_plugin_options(v1beta1::Empty {}).await)?;
+        Ok(PluginOptions {
+            pre_start_required: options.pre_start_required,
+            get_preferred_allocation_available: options.get_preferred_allocation_available,
+        })
+    }
+
+    /// Opens the stream of its lists (`ListAndWatch`). Only for a plugin that serves nobody else.
+    ///
+    /// # Errors
+    ///
+    /// Fails in the words of grpc-go.
+    pub async fn list_and_watch(&mut self) -> Result<DeviceLists, String> {
+        said(self.client.list_and_watch(v1beta1::Empty {}).await).map(DeviceLists)
+    }
+
+    /// Asks which devices it prefers (`GetPreferredAllocation`); `None` is an answer without a container.
+    ///
+    /// # Errors
+    ///
+    /// Fails in the words of grpc-go.
+    pub async fn preferred_allocation(
+        &mut self,
+        available: &DeviceSet,
+        must_include: &DeviceSet,
+        size: usize,
+    ) -> Result<Option<Vec<String>>, String> {
+        let request = v1beta1::ContainerPreferredAllocationRequest {
+            available_device_i_ds: available.iter().cloned().collect(),
+            must_include_device_i_ds: must_include.iter().cloned().collect(),
+            // As the kubelet converts it.
+            allocation_size: i32::try_from(size).unwrap_or(i32::MAX),
+        };
+        let request = v1beta1::PreferredAllocationRequest { container_requests: vec![request] };
+        let answer = said(self.client.get_preferred_allocation(request).await)?;
+        Ok(answer.container_responses.into_iter().next().map(|first| first.device_i_ds))
+    }
+
+    /// Tells it which devices a container gets (`Allocate`).
+    ///
+    /// # Errors
+    ///
+    /// Fails in the words of grpc-go.
+    pub async fn allocate(&mut self, devices: &DeviceSet) -> Result<Allocated, String> {
+        let request =
+            v1beta1::ContainerAllocateRequest { devices_ids: devices.iter().cloned().collect() };
+        let request = v1beta1::AllocateRequest { container_requests: vec![request] };
+        let answer = said(self.client.allocate(request).await)?;
+        Ok(match answer.container_responses.into_iter().next() {
+            Some(first) => Allocated::Answer(first.encode_to_vec()),
+            None => Allocated::NoContainer,
+        })
+    }
+
+    /// Lets it prepare devices for a container that is about to start (`PreStartContainer`).
+    ///
+    /// # Errors
+    ///
+    /// Fails in the words of grpc-go.
+    pub async fn pre_start(&mut self, devices: &DeviceSet) -> Result<(), String> {
+        let request =
+            v1beta1::PreStartContainerRequest { devices_ids: devices.iter().cloned().collect() };
+        said(self.client.pre_start_container(request).await).map(|_| ())
+    }
+}
+
+/// The lists of a plugin, one at a time.
+#[derive(Debug)]
+pub struct DeviceLists(Streaming<v1beta1::ListAndWatchResponse>);
+
+impl DeviceLists {
+    /// Waits for the next list.
+    ///
+    /// # Errors
+    ///
+    /// Fails with how the stream ended, in the words of grpc-go: `EOF` when the plugin ended it.
+    pub async fn next(&mut self) -> Result<Vec<Device>, String> {
+        match self.0.message().await {
+            Ok(Some(list)) => Ok(wire_devices(list)),
+            Ok(None) => Err("EOF".to_owned()),
+            Err(status) => Err(go_status(&status, MAX_PLUGIN_MESSAGE_BYTES).to_string()),
+        }
+    }
+}
+
+/// Returns the devices of a list.
+pub fn wire_devices(list: v1beta1::ListAndWatchResponse) -> Vec<Device> {
+    let nodes =
+        |topology: v1beta1::TopologyInfo| topology.nodes.into_iter().map(|node| node.id).collect();
+    let device = |device: v1beta1::Device| Device {
+        id: device.id,
+        health: device.health,
+        numa_nodes: device.topology.map(nodes),
+    };
+    list.devices.into_iter().map(device).collect()
+}
+
+async fn dial_once(socket: PathBuf) -> Result<PluginClient, String> {
+    let stream =
+        connect_socket(&socket).await.map_err(|error| crate::edge::input::plain(&error))?;
+    let (tell, mut greeting) = watch::channel(Greeting::Awaited);
+    let mut stream = Some(TokioIo::new(Greeted::new(stream, tell)));
+    // One connection and no other: that of a plugin that went is not made again behind its back.
+    let connector = tower::service_fn(move |_: Uri| {
+        let stream = stream.take();
+        async move { stream.ok_or_else(|| std::io::Error::other("the connection is gone")) }
+    });
+    let channel = Endpoint::from_static("http://localhost")
+        .connect_with_connector(connector)
+        .await
+        .map_err(|error| crate::edge::cri::reason::chain(&error))?;
+    loop {
+        let seen = *greeting.borrow_and_update();
+        match seen {
+            Greeting::Given => break,
+            Greeting::Wrong => return Err("what listens there does not speak HTTP/2".to_owned()),
+            Greeting::Awaited => {}
+        }
+        if greeting.changed().await.is_err() && *greeting.borrow() == Greeting::Awaited {
+            return Err("it closed the connection without a word".to_owned());
+        }
+    }
+    let client =
+        DevicePluginClient::new(channel).max_decoding_message_size(MAX_PLUGIN_MESSAGE_BYTES);
+    Ok(PluginClient { client })
+}
+
+fn said<T>(answer: Result<Response<T>, Status>) -> Result<T, String> {
+    answer
+        .map(Response::into_inner)
+        .map_err(|status| go_status(&status, MAX_PLUGIN_MESSAGE_BYTES).to_string())
+}

@@ -1,0 +1,282 @@
+//! The folder of a kubelet's device plugins, or that of a stand-in for it.
+
+use crate::edge::input::plain;
+use crate::edge::kubelet_process::find_kubelet;
+use rustix::fs::{AtFlags, CWD, FileType, statat};
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// The file in which the device manager remembers.
+pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";
+
+/// What only a kubelet leaves in its folder of plugins, or in its root folder.
+const KUBELET_FILES: &[&str] = &[
+    "DEPRECATION",
+    "cpu_manager_state",
+    "memory_manager_state",
+    "allocated_pods_state",
+    "actuated_pods_state",
+    "dra_manager_state",
+    "plugins_registry",
+    "pod-resources",
+    "pods",
+];
+
+/// The folder of device plugins below a kubelet's root folder.
+pub const BELOW_ROOT: &str = "device-plugins";
+
+/// The root folder of a kubelet that was told of none.
+pub const KUBELET_ROOT: &str = "/var/lib/kubelet";
+
+/// Something in the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// It is a socket.
+    pub is_socket: bool,
+    /// It is a folder.
+    pub is_folder: bool,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Why a stand-in may not work in a folder.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// It is a kubelet's.
+    #[error("{folder} belongs to a kubelet: {reason}")]
+    Kubelet {
+        /// The folder.
+        folder: String,
+        /// How that is known.
+        reason: String,
+    },
+    /// Somebody else stands in already.
+    #[error("somebody listens on {socket} already")]
+    Taken {
+        /// The socket.
+        socket: String,
+    },
+    /// The system refused.
+    #[error("cannot use {folder}: {}", plain(error))]
+    System {
+        /// The folder.
+        folder: String,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+/// Lists a folder, in the order of names.
+///
+/// # Errors
+///
+/// Fails where it cannot be read.
+pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // What went meanwhile is not there.
+        let Ok(stat) = statat(CWD, entry.path(), AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        entries.push(Entry {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            is_socket: kind == FileType::Socket,
+            is_folder: kind == FileType::Directory,
+            bytes: u64::try_from(stat.st_size).unwrap_or(0),
+        });
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+/// Makes a folder for a stand-in where there is none, and refuses one where a kubelet lives: such a kubelet
+/// would lose its plugins, and its checkpoint.
+///
+/// `host_root` is where the node's root is: a kubelet that runs there is looked for.
+///
+/// # Errors
+///
+/// Fails with how a kubelet is known to live there, and where the system refuses.
+pub fn claim(folder: &Path, host_root: &Path) -> Result<PathBuf, FolderError> {
+    let shown = || folder.display().to_string();
+    let system = |error| FolderError::System { folder: folder.display().to_string(), error };
+    if !folder.exists() {
+        refuse_below_kubelets(&nearest(folder), folder, host_root)?;
+        fs::DirBuilder::new().recursive(true).mode(0o750).create(folder).map_err(system)?;
+    }
+    let folder_path = fs::canonicalize(folder).map_err(system)?;
+    if !folder_path.is_dir() {
+        return Err(system(io::Error::from(io::ErrorKind::NotADirectory)));
+    }
+    refuse_below_kubelets(&folder_path, folder, host_root)?;
+    for place in [Some(folder_path.as_path()), beside(&folder_path)].into_iter().flatten() {
+        if let Some(name) = KUBELET_FILES.iter().find(|name| place.join(name).exists()) {
+            let reason = format!("there is {}", place.join(name).display());
+            return Err(FolderError::Kubelet { folder: shown(), reason });
+        }
+    }
+    for name in ["kubelet.sock", "kq.sock"] {
+        let socket = folder_path.join(name);
+        if UnixStream::connect(&socket).is_ok() {
+            return Err(FolderError::Taken { socket: socket.display().to_string() });
+        }
+    }
+    Ok(folder_path)
+}
+
+/// Returns the folder above, where it would be a kubelet's root folder.
+fn beside(folder: &Path) -> Option<&Path> {
+    folder.file_name().is_some_and(|name| name == BELOW_ROOT).then(|| folder.parent()).flatten()
+}
+
+/// Returns the part of a path that exists.
+fn nearest(folder: &Path) -> PathBuf {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let there = absolute.ancestors().find_map(|above| fs::canonicalize(above).ok());
+    there.unwrap_or(absolute)
+}
+
+/// Refuses a folder that is, or is in, the root folder of a kubelet: the usual one's device plugins, and
+/// all of one that runs. Folders are compared by device and inode, so no link and no mount hides them.
+fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result<(), FolderError> {
+    let refuse =
+        |reason: String| Err(FolderError::Kubelet { folder: folder.display().to_string(), reason });
+    let running = find_kubelet(host_root).ok().flatten();
+    let root_dir = running.as_ref().and_then(|kubelet| kubelet.interpreted().root_dir);
+    let mut roots = vec![(KUBELET_ROOT.to_owned(), "the usual root folder of kubelets".to_owned())];
+    if let (Some(kubelet), Some(root)) = (&running, root_dir) {
+        roots.push((root, format!("the root folder of the kubelet in process {}", kubelet.pid)));
+    }
+    for (root, what) in roots {
+        for base in [host_root, Path::new("/")] {
+            let place = base.join(root.trim_start_matches('/'));
+            let Some(known) = identity(&place) else { continue };
+            if let Some(above) = real.ancestors().find(|above| identity(above) == Some(known)) {
+                return refuse(format!("it is in {}, {what}", above.display()));
+            }
+            if identity(&place.join(BELOW_ROOT)) == identity(real) {
+                return refuse(format!("it is the folder {BELOW_ROOT} of {root}, {what}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let stat = rustix::fs::stat(path).ok()?;
+    Some((stat.st_dev, stat.st_ino))
+}
+
+/// Removes the sockets that a stand-in before this one left, and returns their names: a plugin that watches
+/// its own notices, and registers again. The kubelet does the same when it starts
+/// (`CleanupPluginDirectory`). Nothing but sockets is removed, and files that kq itself left half-written.
+///
+/// # Errors
+///
+/// Fails where the system refuses.
+pub fn remove_stale(folder: &Path) -> io::Result<Vec<String>> {
+    let half_written = format!("{CHECKPOINT}.kq-");
+    let mut removed = Vec::new();
+    for entry in entries(folder)? {
+        let number = entry.name.strip_prefix(&half_written).unwrap_or_default();
+        let is_ours = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        if entry.is_socket || is_ours && !entry.is_folder {
+            fs::remove_file(folder.join(&entry.name))?;
+            removed.push(entry.name);
+        }
+    }
+    Ok(removed)
+}
+
+/// Puts a checkpoint that cannot be read aside, and returns its new name: whoever writes a plugin wants to
+/// see it, and the next one is written in its place.
+///
+/// # Errors
+///
+/// Fails where the system refuses.
+pub fn keep_damaged(folder: &Path) -> io::Result<String> {
+    for number in 1..1_000 {
+        let name = format!("{CHECKPOINT}.damaged-{number}");
+        // A link refuses a name that is taken, as a rename does not.
+        match fs::hard_link(folder.join(CHECKPOINT), folder.join(&name)) {
+            Ok(()) => {
+                fs::remove_file(folder.join(CHECKPOINT))?;
+                return Ok(name);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("a thousand damaged checkpoints are kept already"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn only_stale_sockets_and_own_leftovers_go() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let path = |name: &str| folder.path().join(name);
+        drop(UnixListener::bind(path("gpu.sock")).expect("a socket can be made"));
+        for name in [CHECKPOINT, "notes.txt", "kubelet_internal_checkpoint.kq-17"] {
+            fs::write(path(name), "x").expect("a file can be written");
+        }
+        fs::write(path("kubelet_internal_checkpoint.kq-x"), "x").expect("a file can be written");
+        let removed = remove_stale(folder.path()).expect("the folder can be read");
+        assert_eq!(removed, ["gpu.sock", "kubelet_internal_checkpoint.kq-17"]);
+        let left: Vec<String> =
+            entries(folder.path()).expect("it can be read").into_iter().map(|it| it.name).collect();
+        assert_eq!(left, [CHECKPOINT, "kubelet_internal_checkpoint.kq-x", "notes.txt"]);
+    }
+
+    #[test]
+    fn a_damaged_file_is_kept_beside_those_before() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        for (number, text) in [(1, "first"), (2, "second")] {
+            fs::write(folder.path().join(CHECKPOINT), text).expect("a file can be written");
+            let name = keep_damaged(folder.path()).expect("it can be renamed");
+            assert_eq!(name, format!("{CHECKPOINT}.damaged-{number}"));
+            let kept = fs::read_to_string(folder.path().join(name)).expect("it is there");
+            assert_eq!(kept, text);
+            assert!(!folder.path().join(CHECKPOINT).exists());
+        }
+    }
+
+    #[test]
+    fn folders_of_kubelets_are_refused() {
+        let host = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = host.path();
+        for folder in ["proc", "var/lib/kubelet/device-plugins/mine", "own", "old/device-plugins"] {
+            fs::create_dir_all(root.join(folder)).expect("a folder can be made");
+        }
+        fs::write(root.join("old/cpu_manager_state"), "").expect("a file can be written");
+        std::os::unix::fs::symlink(root.join("var/lib/kubelet/device-plugins"), root.join("link"))
+            .expect("a link can be made");
+        drop(UnixListener::bind(root.join("own/kubelet.sock")).expect("a socket can be made"));
+        let rows = [
+            ("one's own, with a dead socket", "own", true),
+            ("a new one", "new/one", true),
+            ("the kubelet's", "var/lib/kubelet/device-plugins", false),
+            ("below it", "var/lib/kubelet/device-plugins/mine", false),
+            ("a new one below its root", "var/lib/kubelet/new", false),
+            ("a link to it", "link", false),
+            ("beside state of a kubelet that does not run", "old/device-plugins", false),
+        ];
+        for (name, folder, is_free) in rows {
+            let claimed = claim(&root.join(folder), root);
+            assert_eq!(claimed.is_ok(), is_free, "{name}: {claimed:?}");
+            assert!(is_free || matches!(claimed, Err(FolderError::Kubelet { .. })), "{name}");
+        }
+        assert!(!root.join("var/lib/kubelet/new").exists(), "nothing is made in it");
+        let listener = UnixListener::bind(root.join("new/one/kubelet.sock")).expect("a socket");
+        assert!(matches!(claim(&root.join("new/one"), root), Err(FolderError::Taken { .. })));
+        drop(listener);
+    }
+}

@@ -1,0 +1,125 @@
+//! The Registration service, as the kubelet serves it (`server.go`, `handler.go`).
+
+use super::client::PluginClient;
+use super::stand_in::{Incoming, Patience, plugin_socket};
+use super::v1beta1::registration_server::{Registration, RegistrationServer};
+use super::v1beta1::{Empty, RegisterRequest};
+use crate::device::manager::check_registration;
+use hyper::body::Incoming as Body;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::UnixListener;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::timeout;
+use tonic::codegen::Service;
+use tonic::{Request, Response, Status};
+
+/// Streams of one connection at once; each is a registration that waits.
+const STREAMS: u32 = 1_024;
+
+/// How often a silent connection is asked whether it is still there, and how long that may take: one that is
+/// forgotten must not hold its place for ever.
+const PING: Duration = Duration::from_secs(60);
+
+/// What registers plugins.
+pub(super) struct Registrar {
+    pub folder: PathBuf,
+    pub patience: Patience,
+    pub sender: mpsc::Sender<Incoming>,
+    pub connections: AtomicU64,
+}
+
+/// Accepts connections, as many at once as there are permits.
+pub(super) async fn serve(listener: UnixListener, registrar: Arc<Registrar>, at_once: usize) {
+    let permits = Arc::new(Semaphore::new(at_once));
+    loop {
+        let Ok(permit) = permits.clone().acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // No descriptors are left for the moment, or the caller has gone already.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let registrar = registrar.clone();
+        tokio::spawn(async move {
+            let service = service_fn(move |request: hyper::Request<Body>| {
+                let registrar = registrar.clone();
+                async move { RegistrationServer::from_arc(registrar).call(request).await }
+            });
+            let mut connection = http2::Builder::new(TokioExecutor::new());
+            connection
+                .timer(TokioTimer::new())
+                .keep_alive_interval(PING)
+                .keep_alive_timeout(PING)
+                .max_concurrent_streams(STREAMS);
+            // A caller that breaks off is none of ours.
+            let _ = connection.serve_connection(TokioIo::new(stream), service).await;
+            drop(permit);
+        });
+    }
+}
+
+#[tonic::async_trait]
+impl Registration for Registrar {
+    async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<Empty>, Status> {
+        let request = request.into_inner();
+        let (resource, endpoint) = (request.resource_name.clone(), request.endpoint.clone());
+        match self.connect(request).await {
+            Ok(()) => Ok(Response::new(Empty {})),
+            Err((text, detail)) => {
+                let told = Incoming::Refused { resource, endpoint, reason: text.clone(), detail };
+                let _ = self.sender.send(told).await;
+                // What grpc-go makes of an error that is no status.
+                Err(Status::unknown(text))
+            }
+        }
+    }
+}
+
+impl Registrar {
+    /// Checks a registration, connects to the plugin and asks it for its options; from then on it is
+    /// watched. The second text of an error is more than a kubelet says.
+    async fn connect(&self, request: RegisterRequest) -> Result<(), (String, Option<String>)> {
+        let RegisterRequest { version, endpoint, resource_name: resource, .. } = request;
+        check_registration(&version, &resource).map_err(|error| (error.to_string(), None))?;
+        let socket = plugin_socket(&self.folder, &endpoint).map_err(|text| (text, None))?;
+        let mut plugin = PluginClient::dial(&socket, self.patience.dial)
+            .await
+            .map_err(|(go, why)| (format!("failed to dial device plugin: {go}"), Some(why)))?;
+        let asked = timeout(self.patience.call, plugin.options()).await.unwrap_or_else(|_| {
+            Err("rpc error: code = DeadlineExceeded desc = context deadline exceeded".to_owned())
+        });
+        let options = asked
+            .map_err(|error| (format!("failed to get device plugin options: {error}"), None))?;
+        let id = self.connections.fetch_add(1, Ordering::Relaxed);
+        let (taken, wait) = oneshot::channel();
+        let connected =
+            Incoming::Connected { id, resource, endpoint, options, plugin: plugin.clone(), taken };
+        let gone = |_| ("the stand-in for the kubelet is stopping".to_owned(), None);
+        self.sender.send(connected).await.map_err(|_| gone(()))?;
+        wait.await.map_err(|_| gone(()))?;
+        tokio::spawn(watch(id, plugin, self.sender.clone()));
+        Ok(())
+    }
+}
+
+/// Passes on the lists of a plugin until its stream ends. One list at a time: the next is read when the one
+/// before was taken, so a plugin that floods is slowed down by its own socket.
+async fn watch(id: u64, mut plugin: PluginClient, sender: mpsc::Sender<Incoming>) {
+    let lists = async {
+        let mut lists = plugin.list_and_watch().await?;
+        loop {
+            let devices = lists.next().await?;
+            if sender.send(Incoming::Listed { id, devices }).await.is_err() {
+                return Ok::<(), String>(());
+            }
+        }
+    };
+    if let Err(reason) = lists.await {
+        let _ = sender.send(Incoming::Ended { id, reason }).await;
+    }
+}

@@ -1,0 +1,247 @@
+//! The sockets of a stand-in for the kubelet: plugins register on one, `kq devices allocate` speaks on
+//! another. What comes in is told one thing after the other to whoever holds the state.
+
+use super::client::PluginClient;
+use super::control::serve_control;
+use super::registration::{Registrar, serve};
+use crate::device::manager::{Device, PluginOptions};
+use crate::edge::input::plain;
+use crate::edge::probe::open_files::connections_at_once;
+use std::future::Future;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tokio::runtime::{Builder, Handle};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+/// The socket on which plugins register (`KubeletSocket`).
+pub const KUBELET_SOCKET: &str = "kubelet.sock";
+
+/// The socket on which `kq devices allocate` speaks.
+pub const CONTROL_SOCKET: &str = "kq.sock";
+
+/// Connections at once: each plugin needs one each way.
+const CONNECTIONS: usize = 2_048;
+
+/// How long plugins are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until they are connected to; the kubelet waits ten seconds.
+    pub dial: Duration,
+    /// Each call; the kubelet waits for ever, but for PreStartContainer.
+    pub call: Duration,
+}
+
+/// What came in.
+#[derive(Debug)]
+pub enum Incoming {
+    /// A plugin has registered. It is answered once this is taken, and lists its devices then.
+    Connected {
+        /// The number of its connection.
+        id: u64,
+        /// What it offers.
+        resource: String,
+        /// The name of its socket.
+        endpoint: String,
+        /// What it can do.
+        options: PluginOptions,
+        /// The plugin.
+        plugin: PluginClient,
+        /// To be told when it is known.
+        taken: oneshot::Sender<()>,
+    },
+    /// A plugin was refused.
+    Refused {
+        /// What it offered.
+        resource: String,
+        /// The name of its socket.
+        endpoint: String,
+        /// What it was told, in the kubelet's words.
+        reason: String,
+        /// What a kubelet does not tell.
+        detail: Option<String>,
+    },
+    /// A list came.
+    Listed {
+        /// The connection.
+        id: u64,
+        /// All its devices, as they were sent.
+        devices: Vec<Device>,
+    },
+    /// A stream of lists has ended: the kubelet takes that for a disconnection.
+    Ended {
+        /// The connection.
+        id: u64,
+        /// How.
+        reason: String,
+    },
+    /// Somebody asks for something.
+    Control {
+        /// One line of JSON.
+        request: Vec<u8>,
+        /// Takes one line of JSON.
+        reply: std::sync::mpsc::Sender<Vec<u8>>,
+    },
+    /// It is to end.
+    Stop,
+}
+
+/// The sockets while they are served.
+#[derive(Debug)]
+pub struct StandIn {
+    folder: PathBuf,
+    handle: Handle,
+    receiver: mpsc::Receiver<Incoming>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StandIn {
+    /// Serves in a folder, whose stale sockets are gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a socket cannot be made.
+    pub fn start(folder: &Path, patience: Patience) -> io::Result<Self> {
+        let at_once = connections_at_once(CONNECTIONS);
+        let control = bind(&folder.join(CONTROL_SOCKET))?;
+        let registration = bind(&folder.join(KUBELET_SOCKET))?;
+        registration.set_nonblocking(true)?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        // One place: what is not taken yet waits where it came from.
+        let (sender, receiver) = mpsc::channel(1);
+        let (stop, stopped) = oneshot::channel();
+        let (listener, signals) = {
+            let _inside = runtime.enter();
+            let listener = tokio::net::UnixListener::from_std(registration)?;
+            (listener, [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?])
+        };
+        let registrar = Arc::new(Registrar {
+            folder: folder.to_owned(),
+            patience,
+            sender: sender.clone(),
+            connections: AtomicU64::new(1),
+        });
+        let to_control = sender.clone();
+        thread::spawn(move || serve_control(&control, &to_control));
+        let thread = thread::spawn(move || {
+            runtime.block_on(async move {
+                tokio::spawn(serve(listener, registrar, at_once));
+                for mut signal in signals {
+                    let sender = sender.clone();
+                    tokio::spawn(async move {
+                        signal.recv().await;
+                        let _ = sender.send(Incoming::Stop).await;
+                    });
+                }
+                let _ = stopped.await;
+            });
+        });
+        Ok(Self {
+            folder: folder.to_owned(),
+            handle,
+            receiver,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Waits for what comes next; `None`: nothing came in that time.
+    pub fn next(&mut self, patience: Duration) -> Option<Incoming> {
+        let receiver = &mut self.receiver;
+        let next = self.handle.block_on(async { timeout(patience, receiver.recv()).await });
+        next.ok().map(|incoming| incoming.unwrap_or(Incoming::Stop))
+    }
+
+    /// Returns what makes calls to plugins.
+    pub fn caller(&self) -> Caller {
+        Caller(self.handle.clone())
+    }
+}
+
+/// Makes calls to plugins, one after the other, while lists go on coming in.
+#[derive(Clone, Debug)]
+pub struct Caller(Handle);
+
+impl Caller {
+    /// Waits for a call, as long as it may take.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the call does, and when its time is up.
+    pub fn call<T>(
+        &self,
+        patience: Duration,
+        call: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
+        self.0.block_on(async {
+            timeout(patience, call).await.unwrap_or_else(|_| {
+                Err("rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+                    .to_owned())
+            })
+        })
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        for name in [KUBELET_SOCKET, CONTROL_SOCKET] {
+            let _ = std::fs::remove_file(self.folder.join(name));
+        }
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        // What waits to be taken is let go, so that nothing waits for ever.
+        self.receiver.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes a socket that only its owner can use.
+fn bind(path: &Path) -> io::Result<std::os::unix::net::UnixListener> {
+    let listener = std::os::unix::net::UnixListener::bind(path).map_err(|error| {
+        io::Error::new(error.kind(), format!("{}: {}", path.display(), plain(&error)))
+    })?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Returns the socket of a plugin: a name in the folder, and nothing that leads out of it.
+///
+/// The kubelet joins whatever it is given; a plugin that relies on that is told here.
+pub(super) fn plugin_socket(folder: &Path, endpoint: &str) -> Result<PathBuf, String> {
+    let is_name = !endpoint.is_empty() && endpoint != "." && endpoint != "..";
+    if !is_name || endpoint.contains(['/', '\0']) {
+        return Err(format!(
+            "the endpoint {endpoint:?} is not the name of a socket in the folder of kubelet.sock"
+        ));
+    }
+    if [KUBELET_SOCKET, CONTROL_SOCKET].contains(&endpoint) {
+        return Err(format!("the endpoint {endpoint:?} is the kubelet's own socket"));
+    }
+    Ok(folder.join(endpoint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_stay_in_the_folder() {
+        let folder = Path::new("/plugins");
+        assert_eq!(plugin_socket(folder, "gpu.sock"), Ok(PathBuf::from("/plugins/gpu.sock")));
+        assert_eq!(plugin_socket(folder, "..gpu"), Ok(PathBuf::from("/plugins/..gpu")));
+        for wrong in ["", ".", "..", "../gpu.sock", "/gpu.sock", "a/b", "a\0b", "kubelet.sock"] {
+            assert!(plugin_socket(folder, wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

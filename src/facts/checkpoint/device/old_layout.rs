@@ -1,0 +1,89 @@
+//! Layouts that kubelets wrote long ago. Those of today refuse or ignore them, so they are only shown.
+
+use super::types::{DeviceCheckpoint, PodDevicesEntry};
+use crate::k8s::go_json::{Field, GoBytes, GoList, GoStruct, GoValue, decode};
+use std::collections::BTreeMap;
+
+/// A file of a kubelet of 1.19 or older: ids in a flat list; before checksums were introduced, without
+/// `Data` around it.
+#[derive(Default)]
+struct OldFile {
+    data: OldContent,
+    bare: OldContent,
+}
+
+#[derive(Default)]
+struct OldContent {
+    entries: GoList<OldEntry>,
+    registered: Option<BTreeMap<String, Option<Vec<String>>>>,
+}
+
+#[derive(Default)]
+struct OldEntry {
+    pod_uid: String,
+    container_name: String,
+    resource_name: String,
+    device_ids: Option<Vec<String>>,
+    alloc_resp: GoBytes,
+}
+
+impl GoStruct for OldFile {
+    const TYPE: &'static str = "checkpoint.Data";
+    const FIELDS: &'static [Field<Self>] = &[
+        Field { name: "Data", read: |file, reader| file.data.read(reader) },
+        Field { name: "PodDeviceEntries", read: |file, reader| file.bare.entries.read(reader) },
+        Field { name: "RegisteredDevices", read: |file, reader| file.bare.registered.read(reader) },
+    ];
+}
+
+impl GoStruct for OldContent {
+    const TYPE: &'static str = "checkpoint.checkpointData";
+    const FIELDS: &'static [Field<Self>] = &[
+        Field { name: "PodDeviceEntries", read: |content, reader| content.entries.read(reader) },
+        Field {
+            name: "RegisteredDevices",
+            read: |content, reader| content.registered.read(reader),
+        },
+    ];
+}
+
+impl GoStruct for OldEntry {
+    const TYPE: &'static str = "checkpoint.PodDevicesEntry";
+    const FIELDS: &'static [Field<Self>] = &[
+        Field { name: "PodUID", read: |entry, reader| entry.pod_uid.read(reader) },
+        Field { name: "ContainerName", read: |entry, reader| entry.container_name.read(reader) },
+        Field { name: "ResourceName", read: |entry, reader| entry.resource_name.read(reader) },
+        Field { name: "DeviceIDs", read: |entry, reader| entry.device_ids.read(reader) },
+        Field { name: "AllocResp", read: |entry, reader| entry.alloc_resp.read(reader) },
+    ];
+}
+
+impl DeviceCheckpoint {
+    /// Reads a file of a kubelet of 1.19 or older; its devices stand under -1, since it knew no NUMA
+    /// nodes. `None`: it is no such file.
+    pub fn parse_old_layout(bytes: &[u8]) -> Option<Self> {
+        let mut file = OldFile::default();
+        decode(bytes, &mut file).ok()?;
+        let of = |content: OldContent| {
+            let entries = content.entries.into_option().unwrap_or_default();
+            let is_old = entries.iter().any(|entry| entry.device_ids.is_some());
+            is_old.then(|| Self {
+                entries: Some(entries.into_iter().map(Into::into).collect()),
+                registered: content.registered,
+            })
+        };
+        of(file.data).or_else(|| of(file.bare))
+    }
+}
+
+impl From<OldEntry> for PodDevicesEntry {
+    fn from(entry: OldEntry) -> Self {
+        Self {
+            pod_uid: entry.pod_uid,
+            container_name: entry.container_name,
+            resource_name: entry.resource_name,
+            device_ids: entry.device_ids.map(|ids| [(-1, Some(ids))].into()),
+            alloc_resp: entry.alloc_resp.into_option(),
+        }
+    }
+}

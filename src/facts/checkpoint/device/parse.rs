@@ -1,0 +1,101 @@
+//! Reading the file as the kubelet does (`Unmarshal` into the object of `NewDevicesCheckpoint`).
+
+use super::types::{DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};
+use crate::k8s::go_json::{Field, GoBytes, GoJsonError, GoList, GoStruct, GoValue, decode};
+use std::collections::BTreeMap;
+
+/// `checkpoint.Data`: the file.
+#[derive(Default)]
+struct File {
+    data: Content,
+    checksum: u64,
+}
+
+/// `checkpoint.checkpointData`. Lists that the file does not name are there and empty.
+struct Content {
+    entries: GoList<Entry>,
+    registered: Option<BTreeMap<String, Option<Vec<String>>>>,
+}
+
+/// `checkpoint.PodDevicesEntry`
+#[derive(Default)]
+struct Entry {
+    pod_uid: String,
+    container_name: String,
+    resource_name: String,
+    device_ids: Option<DevicesPerNuma>,
+    alloc_resp: GoBytes,
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self { entries: GoList::empty(), registered: Some(BTreeMap::new()) }
+    }
+}
+
+impl GoStruct for File {
+    const TYPE: &'static str = "checkpoint.Data";
+    const FIELDS: &'static [Field<Self>] = &[
+        Field { name: "Data", read: |file, reader| file.data.read(reader) },
+        Field {
+            name: "Checksum",
+            read: |file, reader| file.checksum.read_as("checksum.Checksum", reader),
+        },
+    ];
+}
+
+impl GoStruct for Content {
+    const TYPE: &'static str = "checkpoint.checkpointData";
+    const FIELDS: &'static [Field<Self>] = &[
+        Field { name: "PodDeviceEntries", read: |content, reader| content.entries.read(reader) },
+        Field {
+            name: "RegisteredDevices",
+            read: |content, reader| content.registered.read(reader),
+        },
+    ];
+}
+
+impl GoStruct for Entry {
+    const TYPE: &'static str = "checkpoint.PodDevicesEntry";
+    const FIELDS: &'static [Field<Self>] = &[
+        Field { name: "PodUID", read: |entry, reader| entry.pod_uid.read(reader) },
+        Field { name: "ContainerName", read: |entry, reader| entry.container_name.read(reader) },
+        Field { name: "ResourceName", read: |entry, reader| entry.resource_name.read(reader) },
+        Field {
+            name: "DeviceIDs",
+            read: |entry, reader| entry.device_ids.read_as("checkpoint.DevicesPerNUMA", reader),
+        },
+        Field { name: "AllocResp", read: |entry, reader| entry.alloc_resp.read(reader) },
+    ];
+}
+
+impl From<Entry> for PodDevicesEntry {
+    fn from(entry: Entry) -> Self {
+        Self {
+            pod_uid: entry.pod_uid,
+            container_name: entry.container_name,
+            resource_name: entry.resource_name,
+            device_ids: entry.device_ids,
+            alloc_resp: entry.alloc_resp.into_option(),
+        }
+    }
+}
+
+impl DeviceCheckpoint {
+    /// Reads the bytes of a file. The checksum is computed and not judged: [`Loaded::is_valid`].
+    ///
+    /// # Errors
+    ///
+    /// Fails as the kubelet does, in its words.
+    pub fn parse(bytes: &[u8]) -> Result<Loaded, GoJsonError> {
+        let mut file = File::default();
+        decode(bytes, &mut file)?;
+        let entries = file.data.entries.into_option();
+        let checkpoint = Self {
+            entries: entries.map(|entries| entries.into_iter().map(Into::into).collect()),
+            registered: file.data.registered,
+        };
+        let checksum_computed = checkpoint.checksum();
+        Ok(Loaded { checkpoint, checksum_in_file: file.checksum, checksum_computed })
+    }
+}
