@@ -69,6 +69,12 @@ impl KubeletRules {
         self.since(33)
     }
 
+    /// Tells whether hints of devices go through the NUMA nodes of the devices alone
+    /// (1.36; 1.32 went through all of the machine; assumed since 1.33).
+    pub fn hints_of_device_nodes(&self) -> bool {
+        self.since(33)
+    }
+
     /// Tells whether a prober that neither failed nor could tell anything is kept out of the events
     /// (1.36; 1.32 wrote of a failed probe; assumed since 1.33).
     pub fn unknown_probes_are_no_event(&self) -> bool {

@@ -250,6 +250,30 @@ pub struct PodStatus {
     /// What dynamic resource allocation accounts to this pod.
     #[serde(deserialize_with = "objects")]
     pub node_allocatable_resource_claim_statuses: Vec<NodeAllocatableResourceClaimStatus>,
+    /// Which extended resources dynamic resource allocation provides.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub extended_resource_claim_status: Option<ExtendedResourceClaimStatus>,
+}
+
+/// The extended resources that a claim provides instead of a device plugin.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ExtendedResourceClaimStatus {
+    /// Which resources of which containers.
+    #[serde(deserialize_with = "objects")]
+    pub request_mappings: Vec<ExtendedResourceMapping>,
+}
+
+/// One resource of one container that a claim provides (`ContainerExtendedResourceRequest`).
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ExtendedResourceMapping {
+    /// The container.
+    #[serde(deserialize_with = "null_as_default")]
+    pub container_name: String,
+    /// The resource.
+    #[serde(deserialize_with = "null_as_default")]
+    pub resource_name: String,
 }
 
 /// A condition of a pod.

@@ -1,12 +1,25 @@
 //! The kubelet's device manager (`pkg/kubelet/cm/devicemanager/manager.go`) as a value and its steps.
+//!
+//! * `lifecycle`: plugins come, list, and go; what is written to the checkpoint.
+//! * `registration`: what a plugin is refused for.
+//! * `capacity`: what the node offers.
+//! * [`allocate`]: the devices of a container. `admit`: those of a pod.
+//! * [`hints`] and [`topology`]: the NUMA nodes that are wished for, and what is made of it.
 
+mod admit;
+pub mod allocate;
 mod capacity;
+pub mod hints;
 mod lifecycle;
+mod numa;
 mod plugins;
 mod registration;
 mod state;
+pub mod topology;
 
+pub use admit::{Affinities, PodAdmission, Step};
 pub use capacity::{Capacity, CapacityReason, ResourceCapacity, STOP_GRACE};
+pub use numa::NumaNodes;
 pub use plugins::{Allocated, PluginOptions, Plugins};
 pub use registration::{
     API_VERSION, DIAL_PATIENCE, RegistrationError, check_plugin, check_registration,

@@ -80,7 +80,8 @@ fn known_health<'d>(state: &ManagerState, resource: &str, device: &'d Device) ->
 fn used_by(state: &ManagerState, resource: &str, id: &str) -> Vec<String> {
     let entries = state.pod_devices.entries.iter();
     let holding = entries.filter(|(key, device)| {
-        key.resource_name == resource && device.devices.values().any(|ids| ids.contains(id))
+        key.resource_name == resource
+            && device.devices.values().any(|ids| ids.iter().any(|own| own == id))
     });
     holding.map(|(key, _)| format!("{}/{}", key.pod_uid, key.container_name)).collect()
 }

@@ -56,6 +56,9 @@ pub struct EffectiveConfiguration {
     pub system_cgroups: String,
     pub system_reserved: BTreeMap<String, String>,
     pub system_reserved_cgroup: String,
+    pub topology_manager_policy: String,
+    pub topology_manager_policy_options: BTreeMap<String, String>,
+    pub topology_manager_scope: String,
 }
 
 /// Returns the hard eviction thresholds of a kubelet that was told none.
@@ -147,5 +150,11 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
         system_cgroups: text(&config.system_cgroups, ""),
         system_reserved: config.system_reserved.clone().unwrap_or_default(),
         system_reserved_cgroup: text(&config.system_reserved_cgroup, ""),
+        topology_manager_policy: text(&config.topology_manager_policy, "none"),
+        topology_manager_policy_options: config
+            .topology_manager_policy_options
+            .clone()
+            .unwrap_or_default(),
+        topology_manager_scope: text(&config.topology_manager_scope, "container"),
     }
 }

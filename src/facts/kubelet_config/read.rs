@@ -71,6 +71,9 @@ pub struct KubeletConfiguration {
     pub system_cgroups: Option<String>,
     pub system_reserved: Option<BTreeMap<String, String>>,
     pub system_reserved_cgroup: Option<String>,
+    pub topology_manager_policy: Option<String>,
+    pub topology_manager_policy_options: Option<BTreeMap<String, String>>,
+    pub topology_manager_scope: Option<String>,
 }
 
 /// The swap settings.

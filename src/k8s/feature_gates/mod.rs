@@ -35,11 +35,12 @@ pub enum Gate {
     RestartAllContainersOnContainerExits,
     ChangeContainerStatusOnKubeletRestart,
     ExecProbeTimeout,
+    DraExtendedResource,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -59,6 +60,7 @@ impl Gate {
         Self::RestartAllContainersOnContainerExits,
         Self::ChangeContainerStatusOnKubeletRestart,
         Self::ExecProbeTimeout,
+        Self::DraExtendedResource,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -85,6 +87,7 @@ impl Gate {
             Self::RestartAllContainersOnContainerExits => "RestartAllContainersOnContainerExits",
             Self::ChangeContainerStatusOnKubeletRestart => "ChangeContainerStatusOnKubeletRestart",
             Self::ExecProbeTimeout => "ExecProbeTimeout",
+            Self::DraExtendedResource => "DRAExtendedResource",
         }
     }
 

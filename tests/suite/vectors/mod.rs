@@ -17,6 +17,7 @@ mod container_cgroup;
 mod container_gc;
 mod cpu_convert;
 mod cpu_share;
+mod device_allocate;
 mod device_capacity;
 mod device_input;
 mod device_register;
@@ -45,6 +46,7 @@ mod qos;
 mod qos_cgroup;
 mod quantity;
 mod state_files;
+mod topology_hints;
 
 type Answer = fn(&Value) -> Value;
 
@@ -56,6 +58,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("container_gc", container_gc::answer),
     ("cpu_convert", cpu_convert::answer),
     ("cpu_share", cpu_share::answer),
+    ("device_allocate", device_allocate::answer),
     ("device_capacity", device_capacity::answer),
     ("device_register", device_register::answer),
     ("image_gc", image_gc::answer),
@@ -79,6 +82,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("qos_cgroup", qos_cgroup::answer),
     ("quantity", quantity::answer),
     ("state_files", state_files::answer),
+    ("topology_hints", topology_hints::answer),
 ];
 
 /// How many cases of a family are run at once.
@@ -129,7 +133,9 @@ fn check(answer: Answer, line: &str) -> Result<(), String> {
         .unwrap_or_else(|_| Value::from("kq panicked"));
     let got = checkpoint::comparable(got, &case["out"]);
     let in_order = eviction_rank::in_tie_order;
-    if agrees(&got, &case["out"]) || in_order(got.clone()) == in_order(case["out"].clone()) {
+    if device_allocate::agrees(&got, &case["out"])
+        || in_order(got.clone()) == in_order(case["out"].clone())
+    {
         return Ok(());
     }
     Err(format!("{}\n    expected {}\n    got      {got}", case["id"], case["out"]))

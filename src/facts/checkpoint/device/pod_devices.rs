@@ -65,6 +65,28 @@ impl From<&PodDevicesEntry> for PodDeviceKey {
 }
 
 impl PodDevices {
+    /// Walks over what a container has, by resource.
+    pub fn of_container<'a>(
+        &'a self,
+        pod_uid: &'a str,
+        container_name: &'a str,
+    ) -> impl Iterator<Item = (&'a PodDeviceKey, &'a PodDevice)> {
+        self.of_pod(pod_uid).filter(move |(key, _)| key.container_name == container_name)
+    }
+
+    /// Walks over what the containers of a pod have.
+    pub fn of_pod<'a>(
+        &'a self,
+        pod_uid: &'a str,
+    ) -> impl Iterator<Item = (&'a PodDeviceKey, &'a PodDevice)> {
+        let first = PodDeviceKey {
+            pod_uid: pod_uid.to_owned(),
+            container_name: String::new(),
+            resource_name: String::new(),
+        };
+        self.entries.range(first..).take_while(move |(key, _)| key.pod_uid == pod_uid)
+    }
+
     /// Takes over what a checkpoint says (`fromCheckpointData`): an entry whose answer does not decode is
     /// skipped, and of several about the same the last one counts.
     pub fn restore(checkpoint: &DeviceCheckpoint) -> Restored {

@@ -1,0 +1,13 @@
+//! Which devices a container gets, and why: pinned by `device_allocate.jsonl`.
+
+mod affinity;
+mod choose;
+mod container;
+mod report;
+
+pub use affinity::{NO_NUMA_NODE, has_topology};
+pub use container::{Circumstances, ContainerKind, in_order};
+pub use report::{
+    AllocateError, AnyOf, Choice, ContainerAllocation, Outcome, Pool, Preference,
+    ResourceAllocation, Split,
+};

@@ -1,0 +1,230 @@
+//! What an allocation tells of itself.
+
+use crate::facts::checkpoint::device::DeviceSet;
+use crate::k8s::go_text::quote;
+use serde::{Serialize, Serializer};
+
+/// What became of the devices of one container.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerAllocation {
+    /// Its name.
+    pub container: String,
+    /// What it asked for, in the order of the names; the kubelet's order is random.
+    pub resources: Vec<ResourceAllocation>,
+    /// Pods whose devices were taken back before, for they are not active.
+    pub reclaimed_pods: Vec<String>,
+    /// Why it gets nothing and its pod is refused, in the kubelet's words.
+    pub error: Option<AllocateError>,
+    /// The checkpoint was written.
+    pub checkpoint_written: bool,
+}
+
+/// What became of one resource.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceAllocation {
+    /// The resource.
+    pub resource: String,
+    /// How many are asked for: the limit, rounded up.
+    pub requested: i64,
+    /// What became of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What became of one resource.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "outcome", rename_all = "camelCase")]
+pub enum Outcome {
+    /// No plugin offers it, and nothing of it was ever allocated: the device manager lets it pass.
+    NotOfPlugin,
+    /// A resource claim provides it.
+    ResourceClaim,
+    /// The devices are recorded already.
+    Recorded {
+        /// Which.
+        devices: DeviceSet,
+    },
+    /// The container runs, and the kubelet does not know all pods yet: it is left alone.
+    RunningAtStart {
+        /// What is recorded.
+        devices: DeviceSet,
+    },
+    /// None are asked for.
+    Nothing,
+    /// Devices were chosen and the plugin was told.
+    Allocated(Box<Choice>),
+    /// Refused: the error is that of the container.
+    Refused {
+        /// What was chosen before it was refused.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        choice: Option<Box<Choice>>,
+    },
+}
+
+/// Which devices, and how they were chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Choice {
+    /// The devices.
+    pub devices: DeviceSet,
+    /// Those of them that ended init containers of the pod leave behind.
+    pub reused: DeviceSet,
+    /// Devices that the kubelet takes in any case.
+    pub certain: DeviceSet,
+    /// Where it had a choice: the kubelet goes by the random order of a map.
+    pub any_of: Option<AnyOf>,
+    /// How many were free when it chose.
+    pub available: usize,
+    /// How they lie to the NUMA nodes that were decided on.
+    pub alignment: Option<Split>,
+    /// What the plugin was asked.
+    pub preference: Preference,
+    /// The NUMA nodes of the devices; a device without any adds none.
+    pub numa_nodes: Vec<i64>,
+    /// Devices of an init container that their plugin does not list any more.
+    pub vanished: DeviceSet,
+}
+
+/// A choice among devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnyOf {
+    /// How many of them.
+    pub count: usize,
+    /// The devices, in the order of their ids.
+    pub from: Vec<String>,
+    /// Which those are.
+    pub pool: Pool,
+}
+
+/// Which devices there was a choice among.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Pool {
+    /// Those that init containers leave behind.
+    Reusable,
+    /// Those that the plugin prefers.
+    Preferred,
+    /// Those on the NUMA nodes that were decided on.
+    Aligned,
+    /// Those on other NUMA nodes.
+    Unaligned,
+    /// Those on no NUMA node, or all where NUMA nodes do not matter.
+    WithoutNuma,
+    /// All that the plugin could prefer: nobody knows what it would say.
+    Unknown,
+}
+
+/// How the free devices lie to the NUMA nodes that were decided on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Split {
+    /// On one of them.
+    pub aligned: usize,
+    /// On others.
+    pub unaligned: usize,
+    /// On none.
+    pub without_numa: usize,
+}
+
+/// What the plugin said about the choice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "asked", rename_all = "camelCase")]
+pub enum Preference {
+    /// There was nothing to choose, so the kubelet does not ask.
+    #[default]
+    NoNeed,
+    /// It does not offer to be asked.
+    NotOffered,
+    /// Nobody knows whether it offers to be asked, or it was not asked.
+    Unknown,
+    /// It was asked.
+    Answered {
+        /// What it prefers.
+        preferred: DeviceSet,
+    },
+}
+
+/// Why a container gets no devices, in the kubelet's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AllocateError {
+    /// Something else is recorded for it.
+    #[error(
+        "pod {} container {} changed request for resource {} from {recorded} to {requested}",
+        quote(pod_uid),
+        quote(container),
+        quote(resource)
+    )]
+    ChangedRequest {
+        /// The pod.
+        pod_uid: String,
+        /// The container.
+        container: String,
+        /// The resource.
+        resource: String,
+        /// How many are recorded.
+        recorded: usize,
+        /// How many are asked for.
+        requested: i64,
+    },
+    /// The resource is only known from records.
+    #[error("cannot allocate unregistered device {_0}")]
+    Unregistered(String),
+    /// It has no healthy device.
+    #[error("no healthy devices present; cannot allocate unhealthy devices {_0}")]
+    NoneHealthy(String),
+    /// Recorded devices are not healthy.
+    #[error(
+        "previously allocated devices are no longer healthy; cannot allocate unhealthy devices {_0}"
+    )]
+    RecordedUnhealthy(String),
+    /// Too few are free.
+    #[error(
+        "requested number of devices unavailable for {resource}. Requested: {requested}, \
+         Available: {available}"
+    )]
+    Unavailable {
+        /// The resource.
+        resource: String,
+        /// How many are asked for, without those that were reused.
+        requested: i64,
+        /// How many are free.
+        available: usize,
+    },
+    /// Fewer were found than counted.
+    #[error(
+        "unexpectedly allocated less resources than required. Requested: {requested}, Got: {got}"
+    )]
+    TooFew {
+        /// How many are asked for.
+        requested: i64,
+        /// How many were found.
+        got: i64,
+    },
+    /// There is no plugin to ask what it prefers.
+    #[error("endpoint not found in cache for a registered resource: {_0}")]
+    NoEndpoint(String),
+    /// The plugin failed to say what it prefers.
+    #[error("device plugin GetPreferredAllocation rpc failed with err: {_0}")]
+    Preferred(String),
+    /// There is no plugin to tell.
+    #[error("unknown Device Plugin {_0}")]
+    UnknownPlugin(String),
+    /// The plugin stopped. The kubelet shows its innards where the dots are.
+    #[error("endpoint {{...}} has been stopped")]
+    Stopped,
+    /// The plugin failed: its words.
+    #[error("{_0}")]
+    Allocate(String),
+    /// The plugin answered for no container.
+    #[error("no containers return in allocation response ")]
+    NoContainerResponse,
+}
+
+impl Serialize for AllocateError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
