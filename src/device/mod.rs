@@ -4,8 +4,10 @@
 //! * [`manager`]: the kubelet's device manager: what it holds, allocates, offers.
 //! * [`pods`]: which pods are active, so that they keep their devices.
 //! * [`stand_in`]: the manager with plugins that come and go, for those who write one.
+//! * [`verify`]: the files in which the kubelet remembers all that: sound, damaged, contradictory.
 
 pub mod list;
 pub mod manager;
 pub mod pods;
 pub mod stand_in;
+pub mod verify;
