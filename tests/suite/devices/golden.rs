@@ -9,6 +9,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("list", "devices list"),
     ("list-checkpoint", "devices list --source checkpoint"),
     ("free", "devices list --free"),
+    ("verify", "devices verify"),
 ];
 
 /// Commands that act on a node, or that a stored one cannot answer.
@@ -20,7 +21,6 @@ pub const NO_ANSWERS: &[&str] = &[
     // Added with their golden answers.
     "devices capacity",
     "devices plan",
-    "devices verify",
 ];
 
 const FORMATS: &[&str] = &["table", "wide", "json", "yaml"];
