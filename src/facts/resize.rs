@@ -3,39 +3,15 @@
 //! The kubelet keeps both in files of its own (`allocated_pods_state`, `actuated_pods_state`,
 //! `pkg/kubelet/allocation/state`), and reports them in the pod's status, read in 1.36.2.
 
+use crate::facts::checkpoint::pod_allocation::{PodAllocations, Resources, load};
 use crate::facts::host::Text;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::{Pod, ResourceRequirements};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The resources of pods by UID, as one of the kubelet's files has them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RecordedResources(BTreeMap<String, PodResources>);
-
-/// The resources of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-struct PodResources {
-    /// By container.
-    #[serde(rename = "ContainerResources", default)]
-    containers: BTreeMap<String, ResourceRequirements>,
-    /// Of the pod as a whole.
-    #[serde(rename = "PodLevelResources", default)]
-    pod: Option<ResourceRequirements>,
-}
-
-/// What a file holds: data as a text of its own, and a checksum of it.
-#[derive(Deserialize)]
-struct Checkpoint {
-    data: String,
-}
-
-/// The data.
-#[derive(Deserialize)]
-struct Data {
-    #[serde(default)]
-    entries: BTreeMap<String, PodResources>,
-}
+pub struct RecordedResources(PodAllocations);
 
 impl RecordedResources {
     /// Reads one of the files; one that is not there holds nothing.
@@ -49,11 +25,8 @@ impl RecordedResources {
             Some(Text::Unreadable(reason)) => return Err(reason.clone()),
             Some(Text::Read(text)) => text,
         };
-        let checkpoint: Checkpoint =
-            serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let data: Data =
-            serde_json::from_str(&checkpoint.data).map_err(|error| format!("data: {error}"))?;
-        Ok(Self(data.entries))
+        // What the file says is of use even where its checksum is wrong, and kq devices verify tells that.
+        Ok(Self(load(text.as_bytes()).shown?))
     }
 
     /// Puts what is recorded of a pod into it, and tells whether that changes anything.
@@ -62,15 +35,19 @@ impl RecordedResources {
         let mut changed = false;
         let spec = &mut pod.spec;
         for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
-            if let Some(resources) = recorded.containers.get(&container.name) {
-                changed |= replace(&mut container.resources, resources);
+            if let Some(resources) = recorded.container_resources.get(&container.name) {
+                changed |= replace(&mut container.resources, &requirements(resources));
             }
         }
-        if let (Some(own), Some(recorded)) = (&mut spec.resources, &recorded.pod) {
-            changed |= replace(own, recorded);
+        if let (Some(own), Some(recorded)) = (&mut spec.resources, &recorded.pod_level_resources) {
+            changed |= replace(own, &requirements(recorded));
         }
         changed
     }
+}
+
+fn requirements(recorded: &Resources) -> ResourceRequirements {
+    ResourceRequirements { requests: recorded.requests.clone(), limits: recorded.limits.clone() }
 }
 
 /// Puts what the status says is in effect into a pod, and tells whether that changes anything.
