@@ -21,6 +21,9 @@ mod contract;
 mod contract_live;
 /// `kq devices list`
 mod devices_list;
+/// `kq devices serve`, `allocate` and `plugins`
+#[cfg(feature = "cri")]
+mod devices_serve;
 /// `kq devices verify`
 mod devices_verify;
 /// `kq doctor`
