@@ -21,6 +21,8 @@ mod contract;
 mod contract_live;
 /// `kq devices list`
 mod devices_list;
+/// `kq devices verify`
+mod devices_verify;
 /// `kq doctor`
 pub mod doctor;
 /// `kq cgroup explain`
