@@ -7,6 +7,7 @@
 //! * [`plan`](mod@plan): what would happen to the devices of pods.
 //! * [`pods`]: which pods are active, so that they keep their devices.
 //! * [`stand_in`]: the manager with plugins that come and go, for those who write one.
+//! * [`verify`]: the files in which the kubelet remembers all that: sound, damaged, contradictory.
 
 pub mod assemble;
 pub mod capacity;
@@ -15,3 +16,4 @@ pub mod manager;
 pub mod plan;
 pub mod pods;
 pub mod stand_in;
+pub mod verify;

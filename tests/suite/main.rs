@@ -10,6 +10,8 @@
 mod cli;
 /// No file of this suite is left out.
 mod complete;
+/// kq agrees with what a recorded kubelet did with devices.
+mod devices;
 /// kq meets the world: sockets, files and programs, also those that fail.
 mod edges;
 /// kq foresees which images a recorded kubelet removed.

@@ -62,6 +62,8 @@ pub struct KubeletNode {
     pub runtime_request_timeout: GoDuration,
     /// The names.
     pub workloads: Workloads,
+    /// The configuration of the kubelet could be had; else it is the default one.
+    pub knows_config: bool,
     /// What could not be had, or is odd.
     pub notes: Vec<String>,
 }
@@ -99,6 +101,7 @@ impl KubeletNodeArgs {
         snapshot: Snapshot,
         given: Option<GivenConfig>,
     ) -> Result<KubeletNode, Failure> {
+        let knows_config = given.is_some() || snapshot.kubelet_config.found.is_some();
         let mut notes = missing(&snapshot, given.is_some());
         let mut config = config_of(given, &snapshot, &mut notes);
         self.rules.set_fields(&mut config)?;
@@ -128,6 +131,7 @@ impl KubeletNodeArgs {
             now,
             runtime_request_timeout: patience.filter(|it| it.0 > 0).unwrap_or(TWO_MINUTES),
             workloads,
+            knows_config,
             notes,
         })
     }

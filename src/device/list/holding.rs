@@ -1,7 +1,7 @@
 //! A device in a container, from the checkpoint, from the pod-resources API, or from both.
 
 use crate::device::pods::{NodePods, Standing};
-use crate::facts::devices::CheckpointFact;
+use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use crate::facts::pod_resources::{PodResources, PodResourcesPod};
 use crate::k8s::pod::{Container, Pod};
 use serde::Serialize;
@@ -47,6 +47,8 @@ pub(super) struct Holding {
     pub numa_nodes: BTreeSet<i64>,
     pub in_checkpoint: bool,
     pub in_pod_resources: bool,
+    /// A kubelet that starts skips the entry: why.
+    pub skipped: Option<String>,
 }
 
 /// A pod that has devices, as far as it is known.
@@ -76,7 +78,7 @@ impl<'a> Holdings<'a> {
         pods: &NodePods<'a>,
     ) -> Self {
         let mut all = Self::default();
-        for entry in checkpoint.iter().flat_map(|checkpoint| &checkpoint.entries) {
+        for entry in checkpoint.into_iter().flat_map(in_effect) {
             let pod = PodKey::Uid(entry.pod_uid.clone());
             all.holders.entry(pod.clone()).or_insert_with(|| holder(&entry.pod_uid, pods));
             for (node, ids) in &entry.device_ids {
@@ -89,6 +91,9 @@ impl<'a> Holdings<'a> {
                     };
                     let holding = all.devices.entry(key).or_default();
                     holding.in_checkpoint = true;
+                    if let PluginAnswer::Undecodable(error) = &entry.answer {
+                        holding.skipped = Some(error.clone());
+                    }
                     holding.numa_nodes.extend(Some(*node).filter(|node| *node >= 0));
                 }
             }
@@ -176,6 +181,15 @@ impl<'a> Holdings<'a> {
             Key { pod: pod.clone(), container: nothing(), resource: nothing(), device: nothing() };
         self.devices.range(from..).take_while(move |(key, _)| key.pod == *pod)
     }
+}
+
+/// Walks over the entries that count: of several for a container and a resource, the last.
+pub(super) fn in_effect(checkpoint: &CheckpointFact) -> impl Iterator<Item = &CheckpointEntry> {
+    let mut last: BTreeMap<(&str, &str, &str), &CheckpointEntry> = BTreeMap::new();
+    for entry in &checkpoint.entries {
+        last.insert((&entry.pod_uid, &entry.container_name, &entry.resource_name), entry);
+    }
+    last.into_values()
 }
 
 fn holder<'a>(uid: &str, pods: &NodePods<'a>) -> Holder<'a> {

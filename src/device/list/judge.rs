@@ -110,6 +110,7 @@ pub(super) fn judge(
         Role::Init | Role::Sidecar | Role::App => {}
     }
     reasons.extend(in_one_source(holding, holder, role, known));
+    reasons.extend(holding.skipped.clone().map(Reason::Skipped));
     if let Some(healthy) = &known.healthy {
         let ids = healthy.get(&*key.resource);
         match ids.map_or(0, BTreeSet::len) {

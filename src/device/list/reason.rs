@@ -66,6 +66,8 @@ pub enum Reason {
     NoCheckpoint,
     /// The checkpoint is damaged: the kubelet's words.
     Damaged(String),
+    /// The plugin's answer in the checkpoint cannot be decoded: why.
+    Skipped(String),
     /// No device of the resource is healthy.
     NoneHealthy,
     /// Others of the resource are healthy: how many.
@@ -92,7 +94,8 @@ impl Reason {
             | Self::PodNotTold
             | Self::NotRecorded
             | Self::NoCheckpoint
-            | Self::Damaged(_) => State::Missing,
+            | Self::Damaged(_)
+            | Self::Skipped(_) => State::Missing,
             Self::NoneHealthy | Self::NotAmongHealthy(_) => State::Unhealthy,
             Self::PodGone(_) | Self::PodEnded(_) => State::Stale,
             Self::InitEnded(_) => State::InitHeld,
@@ -134,6 +137,11 @@ impl fmt::Display for Reason {
             Self::Damaged(error) => write!(
                 f,
                 "the checkpoint is damaged ({error}): forgotten when the kubelet starts again"
+            ),
+            Self::Skipped(error) => write!(
+                f,
+                "what the plugin answered cannot be decoded ({error}): the entry is skipped when the \
+                 kubelet starts again"
             ),
             Self::NoneHealthy => f.write_str(
                 "the kubelet offers no healthy device of the resource: its plugin stopped, or has not \

@@ -1,7 +1,7 @@
 //! The answer: every device that a container has, and every resource.
 
 use super::doubles::Sharing;
-use super::holding::{Holder, Holding, Holdings, Key, Role};
+use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
 use super::judge::{Known, judge, not_had};
 use super::reason::{Reason, State};
 use super::resources::{ResourceSummary, summaries};
@@ -256,9 +256,9 @@ fn row(
 }
 
 fn given(holdings: &Holdings<'_>, known: &Known<'_>) -> Vec<Given> {
-    let entries = known.checkpoint().into_iter().flat_map(|read| &read.entries);
+    let entries = known.checkpoint().into_iter().flat_map(in_effect);
     let given = entries.filter_map(|entry| {
-        let holder = holdings.holders.get(&super::holding::PodKey::Uid(entry.pod_uid.clone()))?;
+        let holder = holdings.holders.get(&PodKey::Uid(entry.pod_uid.clone()))?;
         Some(Given {
             pod: pod_ref(holder),
             container: entry.container_name.clone(),

@@ -19,6 +19,8 @@ mod bad_input;
 mod contract;
 /// The same for answers about a live node.
 mod contract_live;
+/// `kq devices list`
+mod devices_list;
 /// `kq doctor`
 pub mod doctor;
 /// `kq cgroup explain`

@@ -125,6 +125,7 @@ fn no_command_about_a_node_is_left_out() {
         .collect();
     let is_asked = |command: &String| {
         crate::images::asks(command)
+            || crate::devices::asks(command)
             || COMMANDS.contains(&command.as_str())
             || NO_ANSWERS.contains(&command.as_str())
             || LIVE_COMMANDS.iter().any(|line| line.starts_with(command.as_str()))

@@ -1,16 +1,262 @@
 //! `kq devices verify`
 
-use crate::exit::{Code, Failure};
+use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
+use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::live::Wants;
 use anyhow::anyhow;
+use clap::ValueEnum;
+use kq::device::pods::NodePods;
+use kq::device::verify::{Content, Known, StateFileContent, Verification, recognise, view};
+use kq::edge::host::{ReadError, read_beneath};
+use kq::facts::checkpoint::StateFile;
+use kq::facts::checkpoint::cpu_manager::KnownContainers;
+use kq::facts::host::Text;
+use kq::facts::snapshot::Snapshot;
+use kq::k8s::feature_gates::Gate;
+use std::borrow::Cow;
+use std::path::Path;
 
 /// Check the files in which the kubelet remembers devices, CPUs, memory and pods
+///
+/// For each: its layout, its checksum computed again, the kind of damage (cut short, a bit flipped,
+/// edited by hand, zeros after a loss of power, another file's content, an old layout), what
+/// contradicts itself, the machine or the pods, and what the kubelet does with the file at its next
+/// start, in its own words: with a device checkpoint that it does not take it starts as if there was
+/// none; with any of the others it does not start at all. A file that is not there is fine.
+///
+/// Without FILE the files of this node, or of a snapshot. A snapshot has the device checkpoint
+/// without what plugins answered. FILE is judged without looking at the node: its kind is its name,
+/// else it is recognised by its content, or said with --kind. The policies that CPU and memory files
+/// are held against are those of the kubelet's configuration; where that is not known, they are
+/// taken to be those of the files.
+///
+/// Files are as kubelets 1.33 to 1.36 read them; pod_status_manager_state as 1.32 does.
+///
+/// Exit code 0: nothing is wrong; warnings and notes may be there. 1: the kubelet does not take a
+/// file, or there is an error in one. 3: a file could not be read, or what the kubelet makes of it
+/// is not known.
+///
+/// Examples:
+///
+///   kq devices verify
+///   kq devices verify -o wide
+///   kq devices verify --snapshot node.json.zst
+///   kq devices verify /mnt/var/lib/kubelet/cpu_manager_state --kubelet-config config.yaml
+///   kq devices verify saved.json --kind memory-manager
+///   kq devices verify -o json | jq '.files[] | select(.verdict != "OK") | {file, damageText}'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {}
+pub struct Args {
+    /// A file of state (can be repeated); else those of the node
+    #[arg(value_name = "FILE")]
+    files: Vec<String>,
+
+    /// What the named files are, whatever their names are
+    #[arg(long, value_enum, requires = "files")]
+    kind: Option<Kind>,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    kubelet: KubeletNodeArgs,
+}
+
+/// The kinds of files.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    /// kubelet_internal_checkpoint
+    Devices,
+    /// cpu_manager_state
+    CpuManager,
+    /// memory_manager_state
+    MemoryManager,
+    /// allocated_pods_state
+    AllocatedPods,
+    /// actuated_pods_state
+    ActuatedPods,
+    /// dra_manager_state
+    Dra,
+    /// pod_status_manager_state of Kubernetes 1.32
+    PodStatus,
+}
+
+/// The largest file that is read: a hundred thousand devices have a third of it.
+const LIMIT: u64 = 256 << 20;
 
 impl Args {
-    /// Not there yet.
+    /// Reads, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        Err(Failure::usage(anyhow!("kq devices verify is not there yet")))
+        let wants = Wants { node: false, ..Wants::DEVICES };
+        let is_stored = self.kubelet.sources.snapshot.is_some();
+        let is_of_node = self.files.is_empty();
+        let node = match is_of_node || is_stored {
+            true => self.kubelet.gather(wants)?,
+            false => self.kubelet.of_flags()?,
+        };
+        let files = match is_of_node {
+            true => of_node(&node, is_stored)?,
+            false => self.named()?,
+        };
+        let pods = NodePods::of(&node.snapshot);
+        let known = known(&node, &pods, is_of_node);
+        let answer = Verification::of(&files, &known);
+        self.output.write(&answer, view::table, view::wide)?;
+        if self.output.is_for_people() {
+            answer.assumed.iter().for_each(|text| note("assumed", text));
+            if is_of_node {
+                node.notes.iter().for_each(|text| warn(text));
+            }
+        }
+        if self.output == Form::Table {
+            view::advice(&answer).iter().for_each(|text| note("fix", text));
+            view::notes(&answer).iter().for_each(|text| note("note", text));
+        }
+        Ok(match (answer.is_wrong(), answer.is_complete()) {
+            (true, _) => Code::No,
+            (false, false) => Code::Missing,
+            (false, true) => Code::Answered,
+        })
+    }
+
+    /// Reads the files that are named.
+    fn named(&self) -> Result<Vec<StateFileContent<'static>>, Failure> {
+        let read = |name: &String| {
+            let path = std::path::absolute(name).map_err(Failure::missing)?;
+            let content = match path.to_str() {
+                None => Content::Unreadable("the name is not text in UTF-8".to_owned()),
+                Some(path) => match read_beneath(Path::new("/"), path, LIMIT) {
+                    Ok(bytes) => Content::Bytes(Cow::Owned(bytes)),
+                    // It was asked for by name.
+                    Err(error) => Content::Unreadable(error.to_string()),
+                },
+            };
+            let file = match self.kind {
+                Some(kind) => kind.file(),
+                None => by_name(&path).or_else(|| by_content(&content)).ok_or_else(|| {
+                    Failure::usage(anyhow!("{name}: neither its name nor its content tells which of the kubelet's files it is"))
+                        .hint("say it with --kind")
+                })?,
+            };
+            Ok(StateFileContent { file, path: path.display().to_string(), content })
+        };
+        self.files.iter().map(read).collect()
+    }
+}
+
+fn by_name(path: &Path) -> Option<StateFile> {
+    let name = path.file_name()?.to_str()?;
+    // Whoever copies a file gives it an ending.
+    StateFile::named(name).or_else(|| StateFile::named(path.file_stem()?.to_str()?))
+}
+
+fn by_content(content: &Content<'_>) -> Option<StateFile> {
+    match content {
+        Content::Bytes(bytes) => recognise(bytes),
+        // What cannot be read is of any kind.
+        Content::Unreadable(_) => Some(StateFile::Devices),
+        Content::Stored(_) | Content::Absent => None,
+    }
+}
+
+/// Collects the files of a node. A live node's are read again, byte for byte: what is not text cannot be
+/// stored, and what is wrong with it can be told.
+fn of_node(node: &KubeletNode, is_stored: bool) -> Result<Vec<StateFileContent<'_>>, Failure> {
+    let snapshot = &node.snapshot;
+    let Some(state) = &snapshot.state_files else {
+        return Err(Failure::missing(anyhow!("the snapshot has no files of the kubelet"))
+            .hint("take a new one with kq snapshot"));
+    };
+    let root = Path::new(&snapshot.host_root.path);
+    let mut files = Vec::new();
+    for file in StateFile::ALL {
+        let path = match file {
+            StateFile::Devices => state.path("device-plugins/kubelet_internal_checkpoint"),
+            file => state.path(file.name()),
+        };
+        let content = match is_stored {
+            false => of_bytes(read_beneath(root, &path, LIMIT)),
+            true if file == StateFile::Devices => stored_devices(snapshot),
+            true => match state.get(file.name()) {
+                Some(Text::Read(text)) => Content::Bytes(Cow::Borrowed(text.as_bytes())),
+                Some(Text::Absent) => Content::Absent,
+                Some(Text::Unreadable(reason)) => Content::Unreadable(reason.clone()),
+                None => Content::Unreadable("the snapshot does not have it".to_owned()),
+            },
+        };
+        // Of both ways to remember pods, a kubelet has one.
+        let is_other = match file {
+            StateFile::PodStatus => !is_1_32(node),
+            StateFile::AllocatedPods | StateFile::ActuatedPods => is_1_32(node),
+            _ => false,
+        };
+        if !(is_other && !matches!(content, Content::Bytes(_))) {
+            files.push(StateFileContent { file, path, content });
+        }
+    }
+    Ok(files)
+}
+
+fn of_bytes(read: Result<Vec<u8>, ReadError>) -> Content<'static> {
+    match read {
+        Ok(bytes) => Content::Bytes(Cow::Owned(bytes)),
+        Err(ReadError::Absent) => Content::Absent,
+        Err(error) => Content::Unreadable(error.to_string()),
+    }
+}
+
+fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
+    let Some(devices) = &snapshot.devices else {
+        return Content::Unreadable("the snapshot does not have it".to_owned());
+    };
+    match devices.checkpoint.value() {
+        Some(fact) => Content::Stored(fact),
+        None => Content::Unreadable(devices.checkpoint.reason()),
+    }
+}
+
+fn is_1_32(node: &KubeletNode) -> bool {
+    (node.kubelet.version.major, node.kubelet.version.minor) <= (1, 32)
+}
+
+/// Collects what is known beside the files.
+fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) -> Known<'n> {
+    let config = &node.kubelet.config;
+    let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);
+    let strict = node.snapshot.kubelet_config.value().is_none_or(|recorded| {
+        // With the option, reserved CPUs are in no set.
+        let option = recorded.value.pointer("/cpuManagerPolicyOptions/strict-cpu-reservation");
+        option.is_some_and(|on| on != "false")
+    });
+    let containers = node.snapshot.runtime.value().and_then(|runtime| {
+        let containers = runtime.containers.value()?.iter();
+        let known = containers.map(|it| (it.id.clone(), (it.pod_uid.clone(), it.name.clone())));
+        Some(known.collect::<KnownContainers>())
+    });
+    Known {
+        cpu_policy: says("cpuManagerPolicy").then_some(config.cpu_manager_policy.as_str()),
+        strict_cpu_reservation: strict,
+        memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
+        pod_level: node.kubelet.rules.gates.enabled(Gate::PodLevelResourceManagers),
+        is_1_32: is_1_32(node),
+        containers,
+        cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
+        pods: Some(pods),
+    }
+}
+
+impl Kind {
+    fn file(self) -> StateFile {
+        match self {
+            Self::Devices => StateFile::Devices,
+            Self::CpuManager => StateFile::Cpu,
+            Self::MemoryManager => StateFile::Memory,
+            Self::AllocatedPods => StateFile::AllocatedPods,
+            Self::ActuatedPods => StateFile::ActuatedPods,
+            Self::Dra => StateFile::Dra,
+            Self::PodStatus => StateFile::PodStatus,
+        }
     }
 }

@@ -30,6 +30,8 @@ pub struct CpuLoad {
     pub taken: Option<CpuLayout>,
     /// What it goes on with; else it does not start.
     pub outcome: Result<CpuState, CpuRefusal>,
+    /// What the file holds, whatever the kubelet thinks of its checksum and policy.
+    pub shown: Option<CpuState>,
 }
 
 /// What reading the file in one layout gave.
@@ -143,7 +145,10 @@ pub fn load(
     attempts.push(first(bytes));
     let taken = attempts.iter().position(|attempt| attempt.is_accepted());
     let outcome = content(&attempts, taken, known).and_then(|it| restore(&it, pod_level, policy));
-    CpuLoad { taken: taken.map(|at| attempts[at].layout), attempts, outcome }
+    let whole = attempts.iter().position(|attempt| attempt.error.is_none());
+    let shown = content(&attempts, taken.or(whole), known);
+    let shown = shown.and_then(|it| restore(&it, pod_level, None)).ok();
+    CpuLoad { taken: taken.map(|at| attempts[at].layout), attempts, outcome, shown }
 }
 
 impl CpuAttempt {

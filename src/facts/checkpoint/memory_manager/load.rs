@@ -22,6 +22,8 @@ pub struct MemoryLoad {
     pub taken: Option<MemoryLayout>,
     /// What it goes on with; else it does not start.
     pub outcome: Result<MemoryState, MemoryRefusal>,
+    /// What the file holds, whatever the kubelet thinks of its checksum and policy.
+    pub shown: Option<MemoryState>,
 }
 
 /// What reading the file in one layout gave.
@@ -94,7 +96,10 @@ pub fn load(bytes: &[u8], pod_level: bool, policy: Option<&str>) -> MemoryLoad {
         layouts.iter().map(|layout| attempt(bytes, *layout, pod_level)).collect();
     let taken = attempts.iter().position(MemoryAttempt::is_accepted);
     let outcome = content(&attempts, taken).and_then(|it| restore(&it, pod_level, policy));
-    MemoryLoad { taken: taken.map(|at| attempts[at].layout), attempts, outcome }
+    let whole = attempts.iter().position(|attempt| attempt.error.is_none());
+    let shown =
+        content(&attempts, taken.or(whole)).and_then(|it| restore(&it, pod_level, None)).ok();
+    MemoryLoad { taken: taken.map(|at| attempts[at].layout), attempts, outcome, shown }
 }
 
 impl MemoryAttempt {

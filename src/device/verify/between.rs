@@ -1,0 +1,100 @@
+//! The files against each other and against the pods of the node.
+
+use super::file::{Known, StateFileContent};
+use super::finding::{Finding, Findings, Severity};
+use super::report::{Examined, Held};
+use crate::device::pods::Standing;
+use crate::facts::checkpoint::StateFile;
+use crate::facts::checkpoint::pod_allocation::PodAllocations;
+
+/// Compares what the files hold.
+pub(super) fn between(
+    files: &[StateFileContent<'_>],
+    examined: &[Examined],
+    known: &Known<'_>,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (file, examined) in files.iter().zip(examined) {
+        let mut findings = Findings::of(&file.path);
+        let pods: Vec<&String> = match &examined.held {
+            Held::Nothing => Vec::new(),
+            Held::Pods(pods) => pods.iter().collect(),
+            Held::Resources(pods) => pods.keys().collect(),
+        };
+        stale(file.file, &pods, known, &mut findings);
+        found.extend(findings.into_vec());
+    }
+    found.extend(resizes(files, examined));
+    found
+}
+
+/// Finds what belongs to pods that are gone.
+fn stale(file: StateFile, uids: &[&String], known: &Known<'_>, findings: &mut Findings<'_>) {
+    let Some(pods) = known.pods else { return };
+    for uid in uids {
+        let (Standing::Gone(why) | Standing::Ended(why)) = pods.standing(uid) else { continue };
+        findings.add(
+            Severity::Note,
+            "stale",
+            format!("pod {uid}"),
+            why,
+            match file {
+                StateFile::Devices => {
+                    "normal: its devices are freed when the next pod asks for devices"
+                }
+                StateFile::Cpu | StateFile::Memory => {
+                    "normal for some seconds: a kubelet that runs takes it out soon"
+                }
+                StateFile::Dra => "normal until the claim is unprepared",
+                _ => "normal: it stays until the file is written for another reason",
+            },
+        );
+    }
+}
+
+/// Finds pods whose granted resources are not those in effect.
+fn resizes(files: &[StateFileContent<'_>], examined: &[Examined]) -> Vec<Finding> {
+    let of = |kind: StateFile| {
+        let both = files.iter().zip(examined).find(|(file, _)| file.file == kind)?;
+        match &both.1.held {
+            Held::Resources(pods) => Some((both.0, pods)),
+            _ => None,
+        }
+    };
+    let (Some((file, allocated)), Some((_, actuated))) =
+        (of(StateFile::AllocatedPods), of(StateFile::ActuatedPods))
+    else {
+        return Vec::new();
+    };
+    let mut findings = Findings::of(&file.path);
+    for place in differing(allocated, actuated) {
+        findings.add(
+            Severity::Note,
+            "resize",
+            place,
+            "is not what actuated_pods_state has",
+            "normal while a pod is resized: granted, and not in effect yet",
+        );
+    }
+    findings.into_vec()
+}
+
+/// Returns where both name a container or pod, and other resources.
+fn differing(allocated: &PodAllocations, actuated: &PodAllocations) -> Vec<String> {
+    let mut places = Vec::new();
+    for (uid, pod) in allocated {
+        let Some(other) = actuated.get(uid) else { continue };
+        for (name, resources) in &pod.container_resources {
+            if other.container_resources.get(name).is_some_and(|other| other != resources) {
+                places.push(format!("entries.{uid}.ContainerResources.{name}"));
+            }
+        }
+        let levels = (&pod.pod_level_resources, &other.pod_level_resources);
+        if let (Some(own), Some(other)) = levels
+            && own != other
+        {
+            places.push(format!("entries.{uid}.PodLevelResources"));
+        }
+    }
+    places
+}

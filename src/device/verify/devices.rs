@@ -1,0 +1,281 @@
+//! `kubelet_internal_checkpoint`.
+
+use super::cpu::beginning;
+use super::damage::Damage;
+use super::file::{Known, StateFileContent};
+use super::finding::{Findings, Severity, mend};
+use super::report::{Examined, FileVerdict, Held, Verdict};
+use crate::device::manager::check_registration;
+use crate::device::pods::Standing;
+use crate::facts::checkpoint::device::DeviceCheckpoint;
+use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
+use crate::k8s::pod::Pod;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many names are told of a long list.
+const TOLD: usize = 8;
+
+/// Looks at the bytes of the file.
+pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'_>) -> Examined {
+    let fact = CheckpointFact::read(bytes);
+    let mut examined = examine_stored(file, &fact, known);
+    let verdict = &mut examined.verdict;
+    let loaded = DeviceCheckpoint::parse(bytes);
+    if verdict.verdict == Verdict::Discarded && !fact.is_old_layout {
+        let is_right =
+            |bytes: &[u8]| DeviceCheckpoint::parse(bytes).is_ok_and(|loaded| loaded.is_valid());
+        verdict.damaged(Damage::of(file.file, bytes, loaded.is_ok(), is_right));
+    }
+    match loaded {
+        Ok(loaded) => {
+            let mut text = Beginning(String::new());
+            loaded.checkpoint.pre_image(&mut text);
+            verdict.derivation.push(format!(
+                "checksum {} of {}, file says {}",
+                loaded.checksum_computed,
+                beginning(&text.0),
+                loaded.checksum_in_file
+            ));
+        }
+        Err(error) => verdict.derivation.push(error.to_string()),
+    }
+    examined
+}
+
+/// The beginning of a text that may be very long.
+struct Beginning(String);
+
+impl crate::facts::checkpoint::checksum::PreImage for Beginning {
+    fn push(&mut self, piece: &str) {
+        if self.0.len() < 1_000 {
+            self.0.push_str(piece);
+        }
+    }
+}
+
+/// Looks at what is known of the file.
+pub(super) fn examine_stored(
+    file: &StateFileContent<'_>,
+    fact: &CheckpointFact,
+    known: &Known<'_>,
+) -> Examined {
+    let mut verdict = FileVerdict::of(file);
+    if fact.absent {
+        verdict.verdict = Verdict::Absent;
+        verdict.at_next_start = "starts with nothing".to_owned();
+        return Examined { verdict, findings: Vec::new(), held: Held::Nothing };
+    }
+    verdict.checksum_in_file = fact.checksum_in_file;
+    verdict.checksum_computed = fact.checksum_computed;
+    verdict.layout =
+        Some(if fact.is_old_layout { "up to 1.19" } else { "1.20 and later" }.to_owned());
+    if let Some(error) = &fact.error {
+        verdict.verdict = Verdict::Discarded;
+        verdict.kubelet_error = Some(error.clone());
+        verdict.at_next_start =
+            "logs that device allocation info may not be up to date, and starts \
+                                 with no allocations; the next write replaces the file"
+                .to_owned();
+        if fact.is_old_layout {
+            verdict.damaged(Damage::OldLayout { written_by: "a kubelet of 1.19 or older" });
+        }
+    }
+    let mut findings = Findings::of(&file.path);
+    contradictions(fact, known, &mut findings);
+    let pods: BTreeSet<&String> = fact.entries.iter().map(|entry| &entry.pod_uid).collect();
+    let held = Held::Pods(pods.into_iter().cloned().collect());
+    Examined { verdict, findings: findings.into_vec(), held }
+}
+
+fn contradictions(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>) {
+    let advice = mend(crate::facts::checkpoint::StateFile::Devices);
+    let mut seen = BTreeSet::new();
+    for entry in &fact.entries {
+        let place = place(entry);
+        if !seen.insert((&entry.pod_uid, &entry.container_name, &entry.resource_name)) {
+            findings.add(
+                Severity::Warning,
+                "duplicate-entry",
+                place.clone(),
+                "stands in the file more than once",
+                "the kubelet takes the last of them, and forgets the devices of the others",
+            );
+            findings.advise(advice);
+        }
+        if let PluginAnswer::Undecodable(error) = &entry.answer {
+            findings.add(
+                Severity::Error,
+                "undecodable-answer",
+                place.clone(),
+                format!("AllocResp cannot be decoded: {error}"),
+                "the kubelet skips the entry and gives the devices to the next pod that asks",
+            );
+            findings.advise(advice);
+        }
+        if entry.device_ids.values().all(Vec::is_empty) {
+            findings.add(
+                Severity::Warning,
+                "no-ids",
+                place.clone(),
+                "has no device",
+                "the kubelet makes an entry for allocated devices only",
+            );
+            findings.advise(advice);
+        }
+        for (name, value) in [("PodUID", &entry.pod_uid), ("ContainerName", &entry.container_name)]
+        {
+            if value.is_empty() {
+                findings.add(
+                    Severity::Error,
+                    "no-owner",
+                    place.clone(),
+                    format!("has no {name}"),
+                    "the devices belong to nobody, and nothing frees them",
+                );
+                findings.advise(advice);
+            }
+        }
+    }
+    let of_entries = fact.entries.iter().map(|entry| &entry.resource_name);
+    let resources: BTreeSet<&String> = of_entries.chain(fact.registered.keys()).collect();
+    for resource in resources {
+        if let Err(error) = check_registration("v1beta1", resource) {
+            findings.add(
+                Severity::Warning,
+                "resource-name",
+                resource.clone(),
+                error.to_string(),
+                "no plugin can register under this name, so nobody wrote it in good faith",
+            );
+            findings.advise("ask who wrote the file");
+        }
+    }
+    numa_nodes(fact, findings);
+    not_registered(fact, findings);
+    doubles(fact, known, findings);
+}
+
+fn place(entry: &CheckpointEntry) -> String {
+    format!("{}/{} {}", entry.pod_uid, entry.container_name, entry.resource_name)
+}
+
+/// Finds devices that stand under other NUMA nodes in other entries.
+fn numa_nodes(fact: &CheckpointFact, findings: &mut Findings<'_>) {
+    let mut nodes: BTreeMap<(&str, &str), BTreeSet<Vec<i64>>> = BTreeMap::new();
+    for entry in &fact.entries {
+        let mut of_entry: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+        for (node, ids) in &entry.device_ids {
+            for id in ids {
+                of_entry.entry(id).or_default().push(*node);
+            }
+        }
+        for (id, of_id) in of_entry {
+            nodes.entry((&entry.resource_name, id)).or_default().insert(of_id);
+        }
+    }
+    for ((resource, id), nodes) in nodes.into_iter().filter(|(_, nodes)| nodes.len() > 1) {
+        let shown: Vec<String> = nodes.iter().map(|nodes| format!("{nodes:?}")).collect();
+        findings.add(
+            Severity::Warning,
+            "numa-nodes",
+            format!("{resource} {id}"),
+            format!("stands under NUMA nodes {}", shown.join(" and ")),
+            "a device is where it is, unless its plugin told something else in between",
+        );
+        findings.advise("look at what the plugin tells: kq devices list");
+    }
+}
+
+/// Finds devices in use that were not healthy when the file was written.
+fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
+    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for entry in &fact.entries {
+        let healthy = fact.registered.get(&entry.resource_name);
+        let is_missing = |id: &&String| !healthy.is_some_and(|ids| ids.contains(id));
+        let ids = entry.device_ids.values().flatten().filter(is_missing);
+        missing.entry(&entry.resource_name).or_default().extend(ids.map(String::as_str));
+    }
+    for (resource, ids) in missing.into_iter().filter(|(_, ids)| !ids.is_empty()) {
+        let told: Vec<&str> = ids.iter().copied().take(TOLD).collect();
+        let more = match ids.len().checked_sub(TOLD) {
+            None | Some(0) => String::new(),
+            Some(more) => format!(" and {more} more"),
+        };
+        findings.add(
+            Severity::Note,
+            "not-registered",
+            format!("RegisteredDevices.{resource}"),
+            format!("does not list {}{more}, which are in use", told.join(", ")),
+            "they were not healthy when the file was written, or their plugin had not registered \
+             again after a start of the kubelet",
+        );
+    }
+}
+
+/// Finds devices that two containers have which may not share. Of a pod, an init container that is no
+/// sidecar leaves its devices to those after it.
+fn doubles(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>) {
+    let mut owners: BTreeMap<(&str, &str), BTreeSet<(&str, &str)>> = BTreeMap::new();
+    for entry in &fact.entries {
+        for id in entry.device_ids.values().flatten() {
+            let owner = (entry.pod_uid.as_str(), entry.container_name.as_str());
+            owners.entry((&entry.resource_name, id)).or_default().insert(owner);
+        }
+    }
+    let has_ended = |pod: &str| {
+        let standing = known.pods.map(|pods| pods.standing(pod));
+        matches!(standing, Some(Standing::Gone(_) | Standing::Ended(_)))
+    };
+    for ((resource, id), owners) in owners.into_iter().filter(|(_, owners)| owners.len() > 1) {
+        let all: BTreeSet<&str> = owners.iter().map(|(pod, _)| *pod).collect();
+        let pods: BTreeSet<&str> = all.into_iter().filter(|pod| !has_ended(pod)).collect();
+        let shown: Vec<String> =
+            owners.iter().take(TOLD).map(|(pod, name)| format!("{pod}/{name}")).collect();
+        let shown = shown.join(", ");
+        let place = format!("{resource} {id}");
+        if pods.len() > 1 {
+            findings.add(
+                Severity::Error,
+                "double",
+                place,
+                format!("belongs to {} pods: {shown}", pods.len()),
+                "two pods use a device that is to be used by one",
+            );
+            findings.advise("delete one of the pods");
+            continue;
+        }
+        let Some(pod) = pods.first() else { continue };
+        let spec = known.pods.and_then(|known| known.get(pod));
+        let mine = owners.iter().filter(|(owner, _)| owner == pod).map(|(_, name)| *name);
+        let keepers: Option<Vec<&str>> =
+            spec.map(|spec| mine.filter(|name| keeps(spec, name)).collect());
+        match keepers {
+            Some(keepers) if keepers.len() > 1 => {
+                findings.add(
+                    Severity::Error,
+                    "double",
+                    place,
+                    format!("belongs to the containers {} of pod {pod}", keepers.join(", ")),
+                    "only init containers that end leave their devices to others",
+                );
+                findings.advise("delete the pod");
+            }
+            Some(_) => {}
+            None => findings.add(
+                Severity::Note,
+                "shared-in-pod",
+                place,
+                format!("belongs to several containers of one pod: {shown}"),
+                "init containers leave their devices to those after them; which of these are init \
+                 containers is not known",
+            ),
+        }
+    }
+}
+
+/// Tells whether a container keeps its devices: a container, or a sidecar. One that is not in the pod does
+/// not count.
+fn keeps(pod: &Pod, name: &str) -> bool {
+    let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    pod.spec.containers.iter().chain(sidecars).any(|container| container.name == name)
+}

@@ -1,0 +1,28 @@
+//! `kq devices verify`: the files in which the kubelet remembers things, one by one and against each
+//! other: their format, their checksum, what is damaged and how, what contradicts itself, and what the
+//! kubelet does with them at its next start.
+//!
+//! * `file`: a file, and what is known beside it.
+//! * `damage`: in which way bytes are not what the kubelet wrote; `recognise`: whose content they are.
+//! * `devices`, `cpu`, `memory`, `pods`, `claims`: each kind of file.
+//! * `between`: the files against each other and the pods.
+//! * `finding`, `report`, `view`: the answer.
+
+mod between;
+mod claims;
+mod cpu;
+mod damage;
+mod devices;
+mod file;
+mod finding;
+mod memory;
+mod pods;
+mod recognise;
+mod report;
+pub mod view;
+
+pub use damage::Damage;
+pub use file::{Content, Known, StateFileContent};
+pub use finding::{Finding, Severity};
+pub use recognise::recognise;
+pub use report::{FileVerdict, Verdict, Verification};

@@ -1,0 +1,98 @@
+//! `allocated_pods_state` and `actuated_pods_state`; `pod_status_manager_state` of 1.32.
+
+use super::cpu::beginning;
+use super::damage::Damage;
+use super::file::{Known, StateFileContent};
+use super::finding::{Findings, Severity};
+use super::report::{Examined, FileVerdict, Held, Verdict};
+use crate::facts::checkpoint::StateFile;
+use crate::facts::checkpoint::pod_allocation::{
+    PodAllocations, PodsRefusal, Resources, load, load_v1_32,
+};
+use std::cmp::Ordering;
+
+/// Looks at a file.
+pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'_>) -> Examined {
+    let read = match file.file {
+        StateFile::PodStatus => load_v1_32,
+        _ => load,
+    };
+    let found = read(bytes);
+    let mut verdict = FileVerdict::of(file);
+    let mut findings = Findings::of(&file.path);
+    let is_old = found.data.as_ref().is_some_and(|data| data.contains("\"allocationEntries\""));
+    if let Some(data) = &found.data {
+        verdict.layout = Some(if is_old { "1.32" } else { "1.33 and later" }.to_owned());
+        verdict.checksum_in_file = Some(found.checksum_in_file);
+        verdict.checksum_computed = Some(found.checksum_computed);
+        verdict.derivation.push(format!(
+            "checksum {} of (string){}, file says {}",
+            found.checksum_computed,
+            beginning(data),
+            found.checksum_in_file
+        ));
+    }
+    match &found.outcome {
+        Ok(_) => {}
+        Err(refusal) => {
+            verdict.refuse(file, &refusal.to_string());
+            verdict.damaged(match refusal {
+                PodsRefusal::Data(_) => Damage::Type,
+                _ => Damage::of(file.file, bytes, found.data.is_some(), |bytes| {
+                    read(bytes).outcome.is_ok()
+                }),
+            });
+        }
+    }
+    if (file.file == StateFile::PodStatus) != known.is_1_32 && file.file == StateFile::PodStatus {
+        // A kubelet of 1.33 or later leaves the old file where it is.
+        verdict.verdict = Verdict::Unused;
+        verdict.at_next_start = "does not look at it: only a kubelet 1.32 does".to_owned();
+        verdict.kubelet_error = None;
+    } else if is_old && file.file != StateFile::PodStatus && found.outcome.is_ok() {
+        findings.add(
+            Severity::Warning,
+            "old-layout",
+            "data.allocationEntries",
+            "is what Kubernetes 1.32 wrote",
+            "the kubelet reads it as a file without pods, and forgets which resources it granted",
+        );
+        findings.advise("ask who put the file there");
+    }
+    let mut held = Held::Nothing;
+    if let Ok(pods) = found.shown {
+        contradictions(&pods, &mut findings);
+        held = Held::Resources(pods);
+    }
+    Examined { verdict, findings: findings.into_vec(), held }
+}
+
+fn contradictions(pods: &PodAllocations, findings: &mut Findings<'_>) {
+    for (uid, pod) in pods {
+        for (name, resources) in &pod.container_resources {
+            let place = format!("entries.{uid}.ContainerResources.{name}");
+            above_limits(resources, &place, findings);
+        }
+        if let Some(resources) = &pod.pod_level_resources {
+            above_limits(resources, &format!("entries.{uid}.PodLevelResources"), findings);
+        }
+    }
+}
+
+/// Finds requests that are larger than limits.
+fn above_limits(resources: &Resources, place: &str, findings: &mut Findings<'_>) {
+    for (name, request) in resources.requests.iter() {
+        let limit = resources.limits.get(name);
+        let Some(limit) = limit.filter(|limit| request.compare(limit) == Ordering::Greater) else {
+            continue;
+        };
+        findings.add(
+            Severity::Warning,
+            "request-above-limit",
+            format!("{place}.requests.{name}"),
+            format!("{request} is more than the limit {limit}"),
+            "the API server refuses such a pod, so that the kubelet cannot have had it",
+        );
+        findings.advise("ask who wrote the file");
+    }
+}

@@ -1,0 +1,137 @@
+//! The answer for people.
+
+use super::finding::{Finding, Severity};
+use super::report::{FileVerdict, Verification};
+use crate::output::table::Table;
+
+/// More of a text is cut off in a table; `wide` has all of it.
+const SHOWN: usize = 120;
+
+/// Returns a line for each file, and one for each finding that is no note.
+pub fn table(answer: &Verification) -> String {
+    let mut files = headed(&["FILE", "LAYOUT", "CHECKSUM", "VERDICT", "WHAT"]);
+    for file in &answer.files {
+        let [name, layout, checksum, verdict] = cells(file);
+        files.add(vec![name, layout, checksum, verdict, brief(&what(file))]);
+    }
+    let mut text = files.to_string();
+    let worth = |finding: &&Finding| finding.severity != Severity::Note;
+    let shown: Vec<&Finding> = answer.findings.iter().filter(worth).collect();
+    if !shown.is_empty() {
+        let mut table = headed(&["SEVERITY", "FILE", "PLACE", "FOUND"]);
+        for finding in shown {
+            let [severity, path, place, found] = finding_cells(finding);
+            table.add(vec![severity, path, brief(&place), brief(&found)]);
+        }
+        text = format!("{text}\n{table}");
+    }
+    text
+}
+
+/// Returns everything, with how each verdict came about.
+pub fn wide(answer: &Verification) -> String {
+    let headings =
+        ["FILE", "PATH", "SIZE", "LAYOUT", "CHECKSUM", "VERDICT", "WHAT", "AT NEXT START", "SAYS"];
+    let mut files = headed(&headings);
+    let mut derived = headed(&["FILE", "DERIVATION"]);
+    for file in &answer.files {
+        let [name, layout, checksum, verdict] = cells(file);
+        let size = file.size.map_or_else(dash, |size| size.to_string());
+        let damage = file.damage_text.clone().unwrap_or_else(dash);
+        let next = file.at_next_start.clone();
+        let says = file.kubelet_error.clone().unwrap_or_else(dash);
+        let path = file.path.clone();
+        files.add(vec![name, path, size, layout, checksum, verdict, damage, next, says]);
+        for line in &file.derivation {
+            derived.add(vec![file.file.to_owned(), line.clone()]);
+        }
+    }
+    let mut text = format!("{files}\n{derived}");
+    if !answer.findings.is_empty() {
+        let mut table = headed(&["SEVERITY", "FILE", "PLACE", "FOUND", "WHY", "ADVICE", "RULE"]);
+        for finding in &answer.findings {
+            let mut row = finding_cells(finding).to_vec();
+            row.extend([finding.why.clone(), finding.advice.clone(), finding.id.to_owned()]);
+            table.add(row);
+        }
+        text = format!("{text}\n{table}");
+    }
+    text
+}
+
+/// Returns what to do, once for each advice.
+pub fn advice(answer: &Verification) -> Vec<String> {
+    let bad = answer.files.iter().filter(|file| file.is_bad()).map(|file| {
+        let kind = crate::facts::checkpoint::StateFile::named(file.file);
+        let kind = kind.unwrap_or(crate::facts::checkpoint::StateFile::Cpu);
+        format!("{}: {}", file.file, super::finding::mend(kind))
+    });
+    let mut advice: Vec<String> = bad.collect();
+    for finding in answer.findings.iter().filter(|it| it.severity != Severity::Note) {
+        let line = format!("{}: {}", short(&finding.path), finding.advice);
+        if !advice.contains(&line) {
+            advice.push(line);
+        }
+    }
+    advice
+}
+
+/// Says how many notes there are, which a table does not show.
+pub fn notes(answer: &Verification) -> Option<String> {
+    let notes = answer.findings.iter().filter(|finding| finding.severity == Severity::Note);
+    match notes.count() {
+        0 => None,
+        1 => Some("1 more finding is as it should be: -o wide".to_owned()),
+        count => Some(format!("{count} more findings are as they should be: -o wide")),
+    }
+}
+
+fn headed(headings: &[&str]) -> Table {
+    Table::new(headings.iter().map(|heading| (*heading).to_owned()).collect())
+}
+
+fn cells(file: &FileVerdict) -> [String; 4] {
+    let checksum = match (file.checksum_in_file, file.checksum_computed) {
+        (Some(said), Some(has)) if said == u64::from(has) => "right".to_owned(),
+        (Some(0), Some(_)) => "none".to_owned(),
+        (Some(_), Some(_)) => "wrong".to_owned(),
+        _ => dash(),
+    };
+    let layout = file.layout.clone().filter(|text| !text.is_empty()).unwrap_or_else(dash);
+    [file.file.to_owned(), layout, checksum, file.verdict.to_string()]
+}
+
+/// What there is to say of a file in one line.
+fn what(file: &FileVerdict) -> String {
+    let unread = file.derivation.first().filter(|_| file.at_next_start == "is not known");
+    match (&file.damage_text, &file.kubelet_error, unread) {
+        (Some(damage), _, _) => format!("{damage}; the kubelet {}", file.at_next_start),
+        (None, Some(error), _) => format!("the kubelet {}: {error}", file.at_next_start),
+        (None, None, Some(reason)) => reason.clone(),
+        (None, None, None) => format!("the kubelet {}", file.at_next_start),
+    }
+}
+
+fn finding_cells(finding: &Finding) -> [String; 4] {
+    [
+        finding.severity.to_string(),
+        short(&finding.path).to_owned(),
+        finding.place.clone(),
+        finding.found.clone(),
+    ]
+}
+
+fn short(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+fn brief(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}

@@ -1,0 +1,284 @@
+//! `kq devices list`: which files win, what is refused, and what is said where something is missing.
+
+use super::{Ran, folder_with, kq};
+use crate::devices::stored::{snapshot, stored, text};
+use kq::facts::sought::Sought;
+use serde_json::Value;
+use std::path::Path;
+
+fn checkpoint() -> String {
+    text("init-reuse", "kubelet_internal_checkpoint")
+}
+
+/// Returns a folder with a moment of a node, and the file of another.
+fn files() -> tempfile::TempDir {
+    folder_with(&[
+        ("node.json", stored("one")),
+        ("later", checkpoint()),
+        ("told.json", text("init-reuse", "pod-resources.json")),
+        ("pods.json", text("init-reuse", "pods.json")),
+        ("damaged", checkpoint().replace("\"w2\"", "\"w9\"")),
+        ("cut", checkpoint()[..200].to_owned()),
+        ("empty", String::new()),
+        ("other.json", "{\"kind\":\"PodList\"}".to_owned()),
+    ])
+}
+
+fn ask(folder: &Path, line: &str) -> Ran {
+    kq(&format!("devices list --snapshot node.json {line}")).within(folder).run()
+}
+
+#[test]
+fn a_named_file_wins_over_the_node() {
+    let folder = files();
+    let line = "--checkpoint later --pod-resources told.json --pods pods.json -o json";
+    let ran = ask(folder.path(), line);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let items = answer["items"].as_array().expect("items");
+    assert_eq!(items.len(), 6, "{answer:#}");
+    let env = answer.pointer("/given/0/answer/decoded/envs/WIDGETS").expect("what it was given");
+    assert_eq!(env, "w1", "{answer:#}");
+
+    let ran = ask(folder.path(), "init-reuse --checkpoint later --pods pods.json");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.stdout.contains("main        example.com/widget   w2       1"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("default/one"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("MISSING"), "the kubelet of before did not tell: {}", ran.stdout);
+}
+
+#[test]
+fn pods_are_named_in_three_ways() {
+    let folder = files();
+    for (pod, code, expected) in [
+        ("one", 0, "w0"),
+        ("default/one", 0, "w0"),
+        ("f15af62b-4c98-4646-8723-56f2d5065452", 0, "w0"),
+        ("two", 3, "kq: no pod two on this node, and no devices of one"),
+        ("other/one", 3, "kq: no pod other/one on this node"),
+    ] {
+        let ran = ask(folder.path(), pod);
+        assert_eq!(ran.code, code, "{pod}: {}", ran.text());
+        assert!(ran.text().contains(expected), "{pod}: {}", ran.text());
+    }
+    // It is there, and has none.
+    let nothing = folder_with(&[("node.json", stored("one")), ("none", empty_checkpoint())]);
+    let ran = ask(nothing.path(), "one --source checkpoint --checkpoint none");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "one has no devices\n"), "{}", ran.text());
+    let ran = ask(nothing.path(), "--source checkpoint --checkpoint none");
+    assert!(ran.stdout.starts_with("no container has a device\n"), "{}", ran.text());
+}
+
+fn empty_checkpoint() -> String {
+    r#"{"Data":{"PodDeviceEntries":null,"RegisteredDevices":{}},"Checksum":3467439661}"#.to_owned()
+}
+
+#[test]
+fn damage_is_told_with_what_could_be_read() {
+    let folder = files();
+    for (file, expected) in [
+        ("damaged", "missing: the checkpoint is damaged (checkpoint is corrupted)"),
+        ("cut", "missing: the checkpoint is damaged (unexpected end of JSON input)"),
+        ("empty", "missing: the checkpoint is damaged (unexpected end of JSON input)"),
+    ] {
+        let ran = ask(folder.path(), &format!("--checkpoint {file}"));
+        assert_eq!(ran.code, 3, "{file}: {}", ran.text());
+        assert!(ran.stderr.contains(expected), "{file}: {}", ran.text());
+        assert!(ran.stdout.contains("default/one"), "{file}: {}", ran.text());
+    }
+}
+
+#[test]
+fn files_that_are_something_else_are_refused() {
+    let folder = files();
+    std::fs::create_dir(folder.path().join("folder")).expect("a folder can be made");
+    let fifo = folder.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.is_ok_and(|status| status.success()), "a named pipe can be made");
+    let large = std::fs::File::create(folder.path().join("large")).expect("a file can be made");
+    large.set_len(1 << 30).expect("a file can be sparse");
+    for (line, code, expected) in [
+        ("--checkpoint nothing", 3, "kq: cannot read nothing: no such file"),
+        ("--checkpoint folder", 3, "kq: cannot read folder: a folder, expected a file"),
+        ("--checkpoint fifo", 3, "kq: cannot read fifo: a named pipe, expected a file"),
+        ("--checkpoint large", 3, "kq: cannot read large: larger than"),
+        ("--checkpoint /dev/zero", 3, "kq: cannot read /dev/zero: a device, expected a file"),
+        ("--pod-resources nothing", 3, "kq: cannot read nothing: no such file"),
+        (
+            "--pod-resources other.json",
+            2,
+            "kq: --pod-resources other.json: neither podResources nor List is in it",
+        ),
+        ("--node-file other.json", 2, "kind \"PodList\", expected Node"),
+        ("--source all", 2, "invalid value 'all'"),
+        ("one --free", 2, "cannot be used with"),
+    ] {
+        let ran = ask(folder.path(), line);
+        assert_eq!(ran.code, code, "{line}: {}", ran.text());
+        assert!(ran.stderr.contains(expected), "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn what_a_snapshot_lacks_is_said() {
+    let mut old = snapshot("one");
+    old.devices = None;
+    let mut deaf = snapshot("one");
+    let facts = deaf.devices.as_mut().expect("it has devices");
+    facts.pod_resources = Sought::failed("kubelet.sock", "connection refused");
+    let json = |value| serde_json::to_vec(&value).expect("it can be written");
+    let folder = folder_with(&[
+        ("node.json", json(old)),
+        ("deaf.json", json(deaf)),
+        ("checkpoint", checkpoint().into_bytes()),
+    ]);
+    let ran = ask(folder.path(), "");
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains("take a new one with kq snapshot"), "{}", ran.text());
+    assert_eq!(ran.stdout, "");
+    let ran = ask(folder.path(), "--checkpoint checkpoint --source checkpoint");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+
+    let line = "devices list --snapshot deaf.json";
+    let ran = kq(line).within(folder.path()).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stdout.contains("UNKNOWN"), "{}", ran.text());
+    let expected = "missing: the pod-resources API could not be had (kubelet.sock: connection";
+    assert!(ran.stderr.contains(expected), "{}", ran.text());
+    let ran = kq(&format!("{line} --source checkpoint")).within(folder.path()).run();
+    assert_eq!(ran.code, 0, "{}", ran.text());
+}
+
+#[test]
+fn names_cannot_play_with_the_terminal() {
+    let odd = checkpoint().replace("\"w2\"", "\"w\\u001b[31m\\n2\"");
+    let folder = folder_with(&[("node.json", stored("one")), ("odd", odd)]);
+    for format in ["table", "wide"] {
+        let ran = ask(folder.path(), &format!("--checkpoint odd -o {format}"));
+        assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.text());
+        assert!(ran.stdout.contains("\\u{1b}[31m"), "{}", ran.text());
+    }
+}
+
+#[test]
+fn no_snapshot_holds_what_plugins_answered() {
+    let text = stored("init-reuse");
+    assert!(text.contains("withheld") && !text.contains("WIDGETS"), "{text}");
+}
+
+/// The shape of the answer, written down once more from the outside.
+#[expect(dead_code, reason = "the fields are there to be read")]
+mod contract {
+    use super::{checkpoint, folder_with, kq};
+    use crate::devices::stored::{MOMENTS, stored};
+    use serde::Deserialize;
+    use std::collections::BTreeMap;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct DeviceList {
+        api_version: String,
+        kind: String,
+        at: String,
+        source: String,
+        items: Vec<Item>,
+        given: Vec<Given>,
+        resources: Vec<Resource>,
+        assumed: Vec<String>,
+        missing: Vec<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Pod {
+        namespace: String,
+        name: String,
+        uid: Option<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Item {
+        pod: Pod,
+        container: String,
+        role: String,
+        resource: String,
+        device: String,
+        numa_nodes: Vec<i64>,
+        health: String,
+        health_because: String,
+        state: String,
+        findings: Vec<Finding>,
+        in_checkpoint: Option<bool>,
+        in_pod_resources: Option<bool>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Finding {
+        state: String,
+        reason: String,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Given {
+        pod: Pod,
+        container: String,
+        resource: String,
+        answer: Answer,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    enum Answer {
+        Withheld,
+        Undecodable(String),
+        Decoded(Response),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Response {
+        envs: BTreeMap<String, String>,
+        mounts: Vec<BTreeMap<String, serde_json::Value>>,
+        devices: Vec<BTreeMap<String, String>>,
+        annotations: BTreeMap<String, String>,
+        cdi_devices: Vec<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Resource {
+        resource: String,
+        capacity: Option<i64>,
+        allocatable: Option<i64>,
+        healthy: Option<u64>,
+        allocated: u64,
+        stale: u64,
+        free: Option<Vec<Free>>,
+        notes: Vec<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Free {
+        device: String,
+        numa_nodes: Option<Vec<i64>>,
+    }
+
+    #[test]
+    fn a_list_has_its_shape() {
+        for moment in MOMENTS {
+            let folder = folder_with(&[("node.json", stored(moment)), ("other", checkpoint())]);
+            for more in ["", "--checkpoint other", "--source checkpoint", "--source podresources"] {
+                let line = format!("devices list --snapshot node.json {more} -o json");
+                let ran = kq(&line).within(folder.path()).run();
+                let list: DeviceList = serde_json::from_str(&ran.stdout)
+                    .unwrap_or_else(|error| panic!("{line}: {error}\n{}", ran.text()));
+                assert_eq!((&*list.api_version, &*list.kind), ("kq/v1", "DeviceList"));
+                assert!(!list.items.is_empty(), "{line}");
+            }
+        }
+    }
+}
