@@ -2,7 +2,7 @@
 
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use crate::device::pods::{NodePods, Standing};
-use crate::facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
+use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
 use crate::facts::pod_resources::{AllocatableResources, PodResources};
 use crate::facts::sought::Sought;
@@ -355,6 +355,7 @@ pub fn some<S: AsRef<str>>(ids: &[S]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::checkpoint::device::DeviceSet;
     use crate::facts::pod_resources::ContainerDevices;
     use crate::facts::snapshot::Snapshot;
 

@@ -227,27 +227,30 @@ fn gone(
 ) -> Offered {
     let none = Some(Count { devices: 0, at_least: false });
     let minutes = STOP_GRACE.0 / 60_000_000_000;
-    let (state, capacity, reason) = match (known, node_has, around.node.is_some()) {
-        (Some(CapacityReason::Grace { until, .. }), false, _) => (
+    // The checkpoint still has it, so the kubelet has not forgotten it.
+    let says_none = around.node.is_some() && !node_has;
+    let (state, capacity, reason) = match known {
+        Some(CapacityReason::Grace { until, .. }) if !node_has => (
             State::Waiting,
             none,
             format!(
                 "its plugin did not register since the kubelet started; waited for until {until}"
             ),
         ),
-        (_, false, true) => (
-            State::Removed,
+        Some(CapacityReason::GraceOver { .. }) if says_none => (
+            State::NoneHealthy,
             none,
             format!(
-                "its plugin was gone for more than {minutes} minutes, or has no devices: the node says 0"
+                "its plugin lists no device; were it gone for more than {minutes} minutes, the kubelet \
+                 had forgotten it"
             ),
         ),
-        (Some(CapacityReason::GraceOver { .. }), false, false) => (
-            State::NoneHealthy,
-            lost,
+        _ if says_none => (
+            State::Waiting,
+            none,
             format!(
-                "no device is healthy: the plugin says so, or it is gone, and {minutes} minutes after \
-                 it went the node says 0"
+                "its plugin did not register since the kubelet started, and is waited for {minutes} \
+                 minutes (--kubelet-start tells since when); or it lists no device"
             ),
         ),
         _ => (
@@ -382,7 +385,16 @@ mod tests {
                 true,
             ),
             ("just started", none, &["y"], PodResources, some((0, 0)), 1, State::Waiting, false),
-            ("long gone", none, &["y"], PodResources, some((0, 0)), 60, State::Removed, false),
+            (
+                "no device at all",
+                none,
+                &["y"],
+                PodResources,
+                some((0, 0)),
+                60,
+                State::NoneHealthy,
+                false,
+            ),
             (
                 "none is healthy",
                 none,

@@ -52,7 +52,8 @@ pub fn wide(plan: &DevicePlan) -> String {
                     format!("{title}: the devices of pod {uid} are taken back, it is not active");
                 let _ = writeln!(shown, "{}", plain(line));
             }
-            for (resource, left) in &step.reusable_after {
+            let hands_on = step.kind == ContainerKind::Init && step.allocation.checkpoint_written;
+            for (resource, left) in step.reusable_after.iter().filter(|_| hands_on) {
                 let ids: Vec<&String> = left.iter().collect();
                 let line =
                     format!("{title}: leaves {} of {resource} to the next container", list(&ids));

@@ -9,6 +9,8 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("list", "devices list"),
     ("list-checkpoint", "devices list --source checkpoint"),
     ("free", "devices list --free"),
+    ("plan-restart", "devices plan --kubelet-restart"),
+    ("capacity", "devices capacity"),
 ];
 
 /// Commands that act on a node, or that a stored one cannot answer.
@@ -18,8 +20,6 @@ pub const NO_ANSWERS: &[&str] = &[
     "devices repair",
     "devices serve",
     // Added with their golden answers.
-    "devices capacity",
-    "devices plan",
     "devices verify",
 ];
 

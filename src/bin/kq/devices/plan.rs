@@ -392,10 +392,24 @@ fn assume_preferences(planned: &mut DevicePlan) {
     let unknown: Vec<&str> = unknown.into_iter().collect();
     if !unknown.is_empty() {
         planned.basis.assumptions.push(format!(
-            "what the plugins of {} prefer is not known, so it may be any device of the set; where more \
-             follows, the first by id are taken (--ask-plugin)",
+            "what the plugins of {} prefer is not known, so it may be any device of the set \
+             (--ask-plugin)",
             some(&unknown)
         ));
+    }
+    let steps = planned.pods.iter().flat_map(|pod| &pod.admission.containers);
+    let mut outcomes = steps
+        .flat_map(|step| &step.allocation.resources)
+        .map(|resource| &resource.outcome)
+        .skip_while(
+            |outcome| !matches!(outcome, Outcome::Allocated(choice) if choice.any_of.is_some()),
+        );
+    // The last choice decides nothing that is shown.
+    if outcomes.next().is_some() && outcomes.next().is_some() {
+        planned
+            .basis
+            .assumptions
+            .push("for what follows a choice, the first of its set by id are taken".to_owned());
     }
 }
 
