@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The files of state, below the kubelet's folder. The checkpoint of the device manager is not among
-/// them: it holds the environment that device plugins give to containers.
+/// them: it holds the environment that device plugins give to containers, and is kept without that
+/// ([`crate::facts::devices`]).
 pub const STATE_FILES: [&str; 6] = [
     "actuated_pods_state",
     "allocated_pods_state",

@@ -3,7 +3,7 @@
 use crate::cgroup::comparison::Compared;
 use crate::cgroup::live_node::LiveNode;
 use crate::exit::{Code, Failure, note, warn};
-use crate::live::{SourceArgs, TreeDetail, Wants};
+use crate::live::{DevicesWanted, SourceArgs, TreeDetail, Wants};
 use crate::node_args::NodeArgs;
 use crate::write::{self, Output};
 use clap::ValueEnum;
@@ -58,7 +58,8 @@ impl Args {
     /// Gathers, checks and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let tree = Some(TreeDetail { usage: false, processes: true });
-        let wants = Wants { tree, state_files: true, ..Wants::PLAN };
+        let devices = DevicesWanted { checkpoint: true, pod_resources: false };
+        let wants = Wants { tree, state_files: true, devices, ..Wants::PLAN };
         let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
         let compared = Compared::of(live, Selection::default());
         let counted = count(&compared);

@@ -6,8 +6,9 @@ use crate::node_args::{GivenConfig, RootArgs};
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
+use kq::facts::devices::DeviceFacts;
 use kq::facts::live::missing;
-use kq::facts::snapshot::RecordedConfig;
+use kq::facts::snapshot::{RecordedConfig, Snapshot};
 use kq::facts::sought::Sought;
 
 /// Store everything that kq can find out about this node
@@ -65,8 +66,25 @@ impl Args {
             let reason = snapshot.cgroups.reason();
             note("missing", &format!("the cgroup tree could not be read ({reason})"));
         }
+        for reason in devices_missing(&snapshot) {
+            note("missing", &reason);
+        }
         Ok(Code::Answered)
     }
+}
+
+/// Returns what a node with a kubelet did not tell of devices.
+fn devices_missing(snapshot: &Snapshot) -> Vec<String> {
+    let Some(facts) = snapshot.devices.as_ref().filter(|_| snapshot.kubelet.found.is_some()) else {
+        return Vec::new();
+    };
+    let DeviceFacts { checkpoint, pod_resources } = facts;
+    let reasons = [
+        ("device checkpoint", checkpoint.found.is_some(), checkpoint.reason()),
+        ("pod-resources API", pod_resources.found.is_some(), pod_resources.reason()),
+    ];
+    let missing = reasons.into_iter().filter(|(_, found, _)| !found);
+    missing.map(|(what, _, reason)| format!("the {what} could not be had ({reason})")).collect()
 }
 
 /// Returns a configuration that was given as one that was found.

@@ -144,8 +144,8 @@ impl fmt::Display for Reason {
                  kubelet starts again"
             ),
             Self::NoneHealthy => f.write_str(
-                "the kubelet offers no healthy device of the resource: its plugin stopped, or has not \
-                 registered since the kubelet started",
+                "no device of the resource is healthy: its plugin stopped, or has not registered since \
+                 the kubelet started",
             ),
             Self::NotAmongHealthy(count) => write!(
                 f,

@@ -32,6 +32,7 @@ pub struct KubeletConfiguration {
     #[serde(rename = "cpuCFSQuotaPeriod")]
     pub cpu_cfs_quota_period: Option<GoDuration>,
     pub cpu_manager_policy: Option<String>,
+    pub cpu_manager_policy_options: Option<BTreeMap<String, String>>,
     pub enforce_node_allocatable: Option<Vec<String>>,
     pub eviction_hard: Option<BTreeMap<String, String>>,
     pub eviction_max_pod_grace_period: Option<i32>,

@@ -11,17 +11,12 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("free", "devices list --free"),
     ("plan-restart", "devices plan --kubelet-restart"),
     ("capacity", "devices capacity"),
+    ("verify", "devices verify"),
 ];
 
 /// Commands that act on a node, or that a stored one cannot answer.
-pub const NO_ANSWERS: &[&str] = &[
-    "devices allocate",
-    "devices plugins",
-    "devices repair",
-    "devices serve",
-    // Added with their golden answers.
-    "devices verify",
-];
+pub const NO_ANSWERS: &[&str] =
+    &["devices allocate", "devices plugins", "devices repair", "devices serve"];
 
 const FORMATS: &[&str] = &["table", "wide", "json", "yaml"];
 

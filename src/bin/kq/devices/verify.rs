@@ -192,7 +192,7 @@ fn of_node(node: &KubeletNode, is_stored: bool) -> Result<Vec<StateFileContent<'
             StateFile::AllocatedPods | StateFile::ActuatedPods => is_1_32(node),
             _ => false,
         };
-        if !(is_other && !matches!(content, Content::Bytes(_))) {
+        if !is_other || matches!(content, Content::Bytes(_)) {
             files.push(StateFileContent { file, path, content });
         }
     }
@@ -225,11 +225,10 @@ fn is_1_32(node: &KubeletNode) -> bool {
 fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) -> Known<'n> {
     let config = &node.kubelet.config;
     let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);
-    let strict = node.snapshot.kubelet_config.value().is_none_or(|recorded| {
-        // With the option, reserved CPUs are in no set.
-        let option = recorded.value.pointer("/cpuManagerPolicyOptions/strict-cpu-reservation");
-        option.is_some_and(|on| on != "false")
-    });
+    // With the option, reserved CPUs are in no set.
+    let options = node.kubelet.given.cpu_manager_policy_options.as_ref();
+    let strict = options.and_then(|options| options.get("strict-cpu-reservation"));
+    let strict = strict.is_some_and(|on| on != "false") || !node.knows_config;
     let containers = node.snapshot.runtime.value().and_then(|runtime| {
         let containers = runtime.containers.value()?.iter();
         let known = containers.map(|it| (it.id.clone(), (it.pod_uid.clone(), it.name.clone())));

@@ -118,11 +118,23 @@ pub fn files(examined: Examined<'_>) -> Check {
             },
         }
     }
+    let devices = examined.snapshot.devices.as_ref();
+    let checkpoint = devices.and_then(|devices| devices.checkpoint.value());
+    let damage = checkpoint.and_then(|checkpoint| checkpoint.error.as_deref());
     let check = if !broken.is_empty() {
         Check::fail(
             NAME,
             format!("{} not readable by the kubelet: {}", broken.len(), first_of(&broken)),
             "drain the node, stop the kubelet, move the file away and start it again",
+        )
+    } else if let Some(damage) = damage {
+        Check::warn(
+            NAME,
+            format!(
+                "the device checkpoint is damaged ({damage}): a kubelet that starts forgets who has \
+                 which device"
+            ),
+            "see kq devices verify, before the kubelet starts again",
         )
     } else if !unreadable.is_empty() {
         Check::unknown(

@@ -1,6 +1,7 @@
 //! Swap, values and the kubelet's own files.
 
 use super::*;
+use crate::facts::devices::{CheckpointFact, DeviceFacts};
 
 #[test]
 fn swap_values_and_files_are_checked() {
@@ -115,6 +116,19 @@ fn swap_values_and_files_are_checked() {
                 Fail,
                 "no JSON object",
                 "move the file away",
+            ),
+            (
+                "a damaged checkpoint of devices",
+                |given| {
+                    let damaged = CheckpointFact::read(b"{\"Data\":{},\"Checksum\":1}");
+                    given.snapshot.devices = Some(DeviceFacts {
+                        checkpoint: Sought::found("f", damaged),
+                        ..DeviceFacts::default()
+                    });
+                },
+                Warn,
+                "checkpoint is corrupted",
+                "kq devices verify",
             ),
             (
                 "not readable",

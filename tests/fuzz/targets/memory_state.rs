@@ -1,0 +1,25 @@
+//! Whatever stands in memory_manager_state, looking at it ends without a panic; what a kubelet goes on with
+//! comes back from what it writes.
+#![no_main]
+
+use kq::facts::checkpoint::memory_manager::{encode, load};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    for pod_level in [false, true] {
+        let found = load(bytes, pod_level, None);
+        for attempt in &found.attempts {
+            let _ = attempt.pre_image();
+        }
+        let Ok(mut state) = found.outcome else { continue };
+        // A pod without memory is written without a list.
+        for blocks in state.pods.iter_mut().flat_map(|pods| pods.values_mut()) {
+            if blocks.as_ref().is_some_and(Vec::is_empty) {
+                *blocks = None;
+            }
+        }
+        let written = encode(&state);
+        let again = load(written.text.as_bytes(), pod_level, Some(&state.policy_name));
+        assert_eq!(again.outcome, Ok(state), "{}", written.text);
+        assert_eq!(again.attempts[0].checksum_computed, written.checksum);
+    }
+});

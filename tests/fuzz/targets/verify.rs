@@ -1,0 +1,19 @@
+//! Whatever stands in a file of state, judging it ends without a panic, and with a verdict that a second
+//! look confirms.
+#![no_main]
+
+use kq::device::verify::{Content, Known, StateFileContent, Verification, recognise, view};
+use kq::facts::checkpoint::StateFile;
+use std::borrow::Cow;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let file = |file| StateFileContent {
+        file,
+        path: "/var/lib/kubelet/file".to_owned(),
+        content: Content::Bytes(Cow::Borrowed(bytes)),
+    };
+    let files: Vec<_> = recognise(bytes).into_iter().chain(StateFile::ALL).map(file).collect();
+    let answer = Verification::of(&files, &Known::default());
+    assert_eq!(answer, Verification::of(&files, &Known::default()));
+    let _ = (view::table(&answer), view::wide(&answer), view::advice(&answer));
+});
