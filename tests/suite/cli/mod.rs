@@ -19,8 +19,15 @@ mod bad_input;
 mod contract;
 /// The same for answers about a live node.
 mod contract_live;
+/// `kq devices capacity`
+mod devices_capacity;
 /// `kq devices list`
 mod devices_list;
+/// `kq devices plan`
+mod devices_plan;
+/// `kq devices serve`, `allocate` and `plugins`
+#[cfg(feature = "cri")]
+mod devices_serve;
 /// `kq devices verify`
 mod devices_verify;
 /// `kq doctor`

@@ -9,19 +9,14 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("list", "devices list"),
     ("list-checkpoint", "devices list --source checkpoint"),
     ("free", "devices list --free"),
+    ("plan-restart", "devices plan --kubelet-restart"),
+    ("capacity", "devices capacity"),
     ("verify", "devices verify"),
 ];
 
 /// Commands that act on a node, or that a stored one cannot answer.
-pub const NO_ANSWERS: &[&str] = &[
-    "devices allocate",
-    "devices plugins",
-    "devices repair",
-    "devices serve",
-    // Added with their golden answers.
-    "devices capacity",
-    "devices plan",
-];
+pub const NO_ANSWERS: &[&str] =
+    &["devices allocate", "devices plugins", "devices repair", "devices serve"];
 
 const FORMATS: &[&str] = &["table", "wide", "json", "yaml"];
 

@@ -1,16 +1,75 @@
 //! `kq devices capacity`
 
-use crate::exit::{Code, Failure};
-use anyhow::anyhow;
+use super::given::read_devices;
+use super::node::DeviceNodeArgs;
+use super::plan::tell;
+use crate::exit::{Code, Failure, warn};
+use crate::form::Form;
+use crate::live::Wants;
+use kq::device::assemble::{Basis, assemble};
+use kq::device::capacity::{Around, capacity, table, wide};
+use kq::device::pods::NodePods;
 
 /// Show which devices the node offers, as its status says
+///
+/// Capacity and allocatable of each resource of plugins, as the kubelet counts them, with the reason:
+/// healthy devices, a plugin that is waited for, a resource that was removed. The healthy devices are those
+/// that the kubelet lists on its pod-resources socket; unhealthy ones it does not list, so that the capacity
+/// may be larger (>=). What the Node object says is held against it; -o wide shows it.
+///
+/// A kubelet that starts says 0 of 0 until the plugin registers, and forgets the resource after five
+/// minutes; the node then keeps it at 0. When a plugin stopped is not known from outside.
+///
+/// Exit code 1: the Node object says something else. 3: nobody tells of devices.
+///
+/// Examples:
+///
+///   kq devices capacity
+///   kq devices capacity -o wide --node-file node.json
+///   kq devices capacity --snapshot node-snapshot.json -o json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {}
+pub struct Args {
+    /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML; they are all of their
+    /// resources
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    devices: Option<String>,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    node: DeviceNodeArgs,
+}
 
 impl Args {
-    /// Not there yet.
+    /// Gathers, counts and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        Err(Failure::usage(anyhow!("kq devices capacity is not there yet")))
+        let given = self.devices.as_deref().map(read_devices).transpose()?.unwrap_or_default();
+        let node = self.node.gather(Wants { state_files: false, ..Wants::DEVICES })?;
+        let pods = NodePods::of(&node.snapshot);
+        let mut basis = Basis::default();
+        let assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)
+            .map_err(|error| {
+                Failure::missing(error).hint(
+                    "run as root on the node, or take a snapshot there and pass it with --snapshot",
+                )
+            })?;
+        let around = Around {
+            node: node.snapshot.node.value(),
+            kubelet_start: node.kubelet_start.as_ref().map(|start| start.at),
+            now: node.now,
+        };
+        let report = capacity(&assembled, around, basis);
+        self.output.write(&report, table, wide)?;
+        if self.output.is_for_people() {
+            node.notes.iter().for_each(|text| warn(text));
+            tell(&report.basis);
+        }
+        Ok(match report.has_contradictions() {
+            true => Code::No,
+            false => Code::Answered,
+        })
     }
 }

@@ -2,10 +2,12 @@
 
 mod allocate;
 mod capacity;
+mod given;
 mod list;
 mod node;
 mod plan;
 mod plugins;
+mod preference;
 mod repair;
 mod serve;
 mod verify;

@@ -32,6 +32,17 @@ pub struct DeviceNodeArgs {
 }
 
 impl DeviceNodeArgs {
+    /// Tells whether no source of devices or pods is named.
+    pub fn names_no_source(&self) -> bool {
+        let sources = &self.kubelet.sources;
+        self.checkpoint.is_none()
+            && self.pod_resources.is_none()
+            && self.node_file.is_none()
+            && sources.snapshot.is_none()
+            && sources.host_root.is_none()
+            && sources.pods.is_empty()
+    }
+
     /// Gathers what is wanted; a file that is named wins over what the node says, and that is not
     /// looked for.
     ///

@@ -1,0 +1,40 @@
+//! Devices that are given by hand.
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use kq::device::assemble::GivenDevice;
+use kq::edge::input::{read_input, shown};
+use kq::k8s::yaml;
+
+/// Reads a list of devices in JSON or YAML.
+///
+/// # Errors
+///
+/// Fails for what is no list of devices, and names the first that is none.
+pub fn read_devices(file: &str) -> Result<Vec<GivenDevice>, Failure> {
+    let name = shown(file);
+    let refuse = |why: String| {
+        Failure::usage(anyhow!("--devices {name}: {why}")).hint(
+            "a list is expected, such as: - {resource: example.com/gpu, id: gpu-0, numaNodes: [0]}",
+        )
+    };
+    let content = read_input(file).map_err(Failure::missing)?;
+    let text = std::str::from_utf8(&content).map_err(|error| refuse(error.to_string()))?;
+    let read = yaml::read(text).map_err(|error| refuse(error.to_string()))?;
+    let serde_json::Value::Array(items) = read.value else {
+        return Err(refuse("this is no list".to_owned()));
+    };
+    if items.is_empty() {
+        return Err(refuse("the list is empty".to_owned()));
+    }
+    let device = |(at, item): (usize, serde_json::Value)| {
+        let device: GivenDevice = serde_json::from_value(item)
+            .map_err(|error| refuse(format!("device {}: {error}", at + 1)))?;
+        match (device.resource.is_empty(), device.id.is_empty()) {
+            (true, _) => Err(refuse(format!("device {}: its resource is empty", at + 1))),
+            (_, true) => Err(refuse(format!("device {}: its id is empty", at + 1))),
+            _ => Ok(device),
+        }
+    };
+    items.into_iter().enumerate().map(device).collect()
+}

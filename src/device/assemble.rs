@@ -1,0 +1,482 @@
+//! The device manager of a node, put together from what is known of it from outside.
+
+use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
+use crate::device::pods::{NodePods, Standing};
+use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
+use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
+use crate::facts::pod_resources::{AllocatableResources, PodResources};
+use crate::facts::sought::Sought;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A device that is given by hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GivenDevice {
+    /// The resource.
+    pub resource: String,
+    /// The id.
+    pub id: String,
+    /// `Healthy` where nothing is said; any other text is not.
+    #[serde(default = "healthy")]
+    pub health: String,
+    /// The NUMA nodes; nothing: it has none.
+    #[serde(default)]
+    pub numa_nodes: Option<Vec<i64>>,
+}
+
+fn healthy() -> String {
+    HEALTHY.to_owned()
+}
+
+/// What an answer rests on beside its facts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Basis {
+    /// What nobody said and was taken for granted.
+    pub assumptions: Vec<String>,
+    /// What is odd.
+    pub warnings: Vec<String>,
+    /// What could not be had, with the flag that supplies it.
+    pub missing: Vec<String>,
+}
+
+/// A device manager, and where its parts are from.
+#[derive(Clone, Debug, Default)]
+pub struct Assembled {
+    /// The manager of the kubelet that runs.
+    pub state: ManagerState,
+    /// The resources in the checkpoint, which a kubelet that starts knows.
+    pub registered: BTreeSet<String>,
+    /// What a kubelet that starts takes from its checkpoint.
+    pub restored: PodDevices,
+    /// Where the devices of each resource are from.
+    pub sources: BTreeMap<String, DeviceSource>,
+}
+
+/// Who says which devices a resource has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DeviceSource {
+    /// They are given by hand.
+    Given,
+    /// The kubelet lists its healthy devices.
+    PodResources,
+    /// The checkpoint holds those that were healthy when it was written.
+    Checkpoint,
+}
+
+/// Why there is no device manager: nobody knows any device. A lowercase fragment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the devices of the node are not known: {0}")]
+pub struct NoDevices(pub String);
+
+/// Puts a device manager together.
+///
+/// # Errors
+///
+/// Fails when nobody knows any device.
+pub fn assemble(
+    facts: Option<&DeviceFacts>,
+    given: &[GivenDevice],
+    pods: &NodePods<'_>,
+    basis: &mut Basis,
+) -> Result<Assembled, NoDevices> {
+    let none = DeviceFacts::default();
+    let facts = facts.unwrap_or(&none);
+    let checkpoint = facts.checkpoint.value().filter(|fact| !fact.absent);
+    let told = facts.pod_resources.value();
+    if facts.checkpoint.value().is_none() && told.is_none() && given.is_empty() {
+        let why = |name, reason: String| format!("{name}: {reason}");
+        return Err(NoDevices(
+            [
+                why("the checkpoint", facts.checkpoint.reason()),
+                why("the pod-resources API", facts.pod_resources.reason()),
+            ]
+            .join("; "),
+        ));
+    }
+    let mut assembled = Assembled::default();
+    if let Some(fact) = checkpoint {
+        restore(fact, &mut assembled, basis);
+    } else if facts.checkpoint.value().is_none() {
+        without_checkpoint(&facts.checkpoint, told, pods, &mut assembled, basis);
+    }
+    let allocatable = told.map(|told| &told.allocatable);
+    match allocatable.and_then(Sought::value) {
+        Some(allocatable) => listed(allocatable, checkpoint, &mut assembled, basis),
+        None => {
+            let reason = allocatable.map_or_else(|| facts.pod_resources.reason(), Sought::reason);
+            remembered(checkpoint, given, &reason, &mut assembled, basis);
+        }
+    }
+    by_hand(given, &mut assembled);
+    for resource in assembled.state.healthy.keys() {
+        assembled.state.endpoints.entry(resource.clone()).or_insert_with(Endpoint::default);
+    }
+    Ok(assembled)
+}
+
+/// Takes the records of the checkpoint.
+fn restore(fact: &CheckpointFact, assembled: &mut Assembled, basis: &mut Basis) {
+    let mut records = PodDevices::default();
+    for entry in &fact.entries {
+        if let PluginAnswer::Undecodable(why) = &entry.answer {
+            basis.warnings.push(format!(
+                "the kubelet skips the entry of pod {}, container {}, {} in the checkpoint: {why}",
+                entry.pod_uid, entry.container_name, entry.resource_name
+            ));
+            continue;
+        }
+        records.entries.insert(
+            key(entry),
+            PodDevice {
+                devices: entry.device_ids.clone(),
+                // What it is does not matter here; that there was one does.
+                answer: Some(Vec::new()),
+            },
+        );
+    }
+    match &fact.error {
+        Some(error) => basis.warnings.push(format!(
+            "a kubelet that starts does not take the checkpoint: {error}; what could be read of it \
+             stands for what the running kubelet holds"
+        )),
+        None => {
+            assembled.restored = records.clone();
+            assembled.registered = fact.registered.keys().cloned().collect();
+        }
+    }
+    assembled.state.allocated = records.allocated();
+    assembled.state.pod_devices = records;
+}
+
+fn key(entry: &CheckpointEntry) -> PodDeviceKey {
+    PodDeviceKey {
+        pod_uid: entry.pod_uid.clone(),
+        container_name: entry.container_name.clone(),
+        resource_name: entry.resource_name.clone(),
+    }
+}
+
+/// Takes the records that the kubelet tells of, where the checkpoint could not be had.
+fn without_checkpoint(
+    checkpoint: &Sought<CheckpointFact>,
+    told: Option<&PodResources>,
+    pods: &NodePods<'_>,
+    assembled: &mut Assembled,
+    basis: &mut Basis,
+) {
+    let Some(told) = told else {
+        if !checkpoint.is_unsought() {
+            let reason = checkpoint.reason();
+            basis.missing.push(format!("which devices are in use: {reason} (--checkpoint)"));
+        }
+        basis.assumptions.push("no device is in use (--checkpoint)".to_owned());
+        return;
+    };
+    basis.assumptions.push(format!(
+        "the devices in use are those of the pod-resources API, without those that ended init \
+         containers hold: the checkpoint could not be had ({}) (--checkpoint)",
+        checkpoint.reason()
+    ));
+    let entries = &mut assembled.state.pod_devices.entries;
+    for pod in &told.pods {
+        let uid = match pods.named(&pod.namespace, &pod.name) {
+            Some(uid) => uid.to_owned(),
+            None => format!("{}/{}", pod.namespace, pod.name),
+        };
+        for container in &pod.containers {
+            for devices in &container.devices {
+                let key = PodDeviceKey {
+                    pod_uid: uid.clone(),
+                    container_name: container.name.clone(),
+                    resource_name: devices.resource_name.clone(),
+                };
+                let record = entries.entry(key).or_default();
+                record.answer = Some(Vec::new());
+                let nodes = devices.numa_nodes.as_deref().filter(|nodes| !nodes.is_empty());
+                for node in nodes.unwrap_or(&[-1]) {
+                    let set = record.devices.entry(*node).or_default();
+                    set.extend(devices.device_ids.iter().cloned());
+                }
+            }
+        }
+    }
+    assembled.state.allocated = assembled.state.pod_devices.allocated();
+}
+
+/// Takes the devices that the kubelet lists; those that are only remembered are not healthy, or gone.
+fn listed(
+    allocatable: &AllocatableResources,
+    checkpoint: Option<&CheckpointFact>,
+    assembled: &mut Assembled,
+    basis: &mut Basis,
+) {
+    let mut devices: BTreeMap<String, BTreeMap<String, Device>> = BTreeMap::new();
+    for group in &allocatable.devices {
+        let of_resource = devices.entry(group.resource_name.clone()).or_default();
+        for id in &group.device_ids {
+            let device = of_resource.entry(id.clone()).or_insert_with(|| Device {
+                id: id.clone(),
+                health: HEALTHY.to_owned(),
+                numa_nodes: None,
+            });
+            // The kubelet gives a device with several NUMA nodes as several.
+            if let Some(nodes) = &group.numa_nodes {
+                device.numa_nodes.get_or_insert_default().extend(nodes);
+            }
+        }
+    }
+    let registered = checkpoint.into_iter().flat_map(|fact| &fact.registered);
+    for (resource, ids) in registered {
+        let of_resource = devices.entry(resource.clone()).or_default();
+        let lost: Vec<&String> = ids.iter().filter(|id| !of_resource.contains_key(*id)).collect();
+        if !lost.is_empty() {
+            basis.warnings.push(format!(
+                "{} of {resource} {} healthy when the checkpoint was written, and the kubelet does \
+                 not list {} now: not healthy, or gone",
+                some(&lost),
+                if lost.len() == 1 { "was" } else { "were" },
+                if lost.len() == 1 { "it" } else { "them" },
+            ));
+        }
+        for id in lost {
+            of_resource.insert(id.clone(), unhealthy(id));
+        }
+    }
+    add_recorded(&assembled.state.pod_devices, &mut devices);
+    for (resource, of_resource) in devices {
+        assembled.sources.insert(resource.clone(), DeviceSource::PodResources);
+        assembled.state.update(&resource, of_resource.into_values());
+    }
+}
+
+/// Takes the devices that the checkpoint remembers.
+fn remembered(
+    checkpoint: Option<&CheckpointFact>,
+    given: &[GivenDevice],
+    reason: &str,
+    assembled: &mut Assembled,
+    basis: &mut Basis,
+) {
+    let by_hand: BTreeSet<&str> = given.iter().map(|device| device.resource.as_str()).collect();
+    let registered = checkpoint.into_iter().flat_map(|fact| &fact.registered);
+    let mut devices: BTreeMap<String, BTreeMap<String, Device>> = registered
+        .filter(|(resource, _)| !by_hand.contains(resource.as_str()))
+        .map(|(resource, ids)| {
+            let device = |id: &String| {
+                let healthy = Device { health: HEALTHY.to_owned(), ..unhealthy(id) };
+                (id.clone(), healthy)
+            };
+            (resource.clone(), ids.iter().map(device).collect())
+        })
+        .collect();
+    if !devices.is_empty() {
+        basis.assumptions.push(format!(
+            "the healthy devices are those of the checkpoint, as they were when it was written, on the \
+             NUMA nodes that are recorded, and otherwise on none: the kubelet could not be asked \
+             ({reason}) (--devices, --pod-resources)"
+        ));
+    }
+    add_recorded(&assembled.state.pod_devices, &mut devices);
+    for (resource, of_resource) in devices {
+        assembled.sources.insert(resource.clone(), DeviceSource::Checkpoint);
+        assembled.state.update(&resource, of_resource.into_values());
+    }
+}
+
+/// Adds the recorded devices of known resources: not healthy where they were not there before, and on the
+/// recorded NUMA nodes where none are known.
+fn add_recorded(records: &PodDevices, devices: &mut BTreeMap<String, BTreeMap<String, Device>>) {
+    let mut recorded: BTreeMap<(&str, &str), BTreeSet<i64>> = BTreeMap::new();
+    for (key, record) in &records.entries {
+        for (node, ids) in &record.devices {
+            for id in ids {
+                recorded.entry((&key.resource_name, id)).or_default().insert(*node);
+            }
+        }
+    }
+    for ((resource, id), nodes) in recorded {
+        let Some(of_resource) = devices.get_mut(resource) else { continue };
+        let device = of_resource.entry(id.to_owned()).or_insert_with(|| unhealthy(id));
+        if device.numa_nodes.is_none() {
+            let nodes: Vec<i64> = nodes.into_iter().filter(|node| *node >= 0).collect();
+            device.numa_nodes = (!nodes.is_empty()).then_some(nodes);
+        }
+    }
+}
+
+fn unhealthy(id: &str) -> Device {
+    Device { id: id.to_owned(), health: "not listed".to_owned(), numa_nodes: None }
+}
+
+/// Takes the devices that are given; they are all of their resources.
+fn by_hand(given: &[GivenDevice], assembled: &mut Assembled) {
+    let mut devices: BTreeMap<&str, Vec<Device>> = BTreeMap::new();
+    for device in given {
+        devices.entry(&device.resource).or_default().push(Device {
+            id: device.id.clone(),
+            health: device.health.clone(),
+            numa_nodes: device.numa_nodes.clone(),
+        });
+    }
+    for (resource, devices) in devices {
+        assembled.sources.insert(resource.to_owned(), DeviceSource::Given);
+        assembled.state.update(resource, devices);
+    }
+}
+
+/// Returns which pods keep their devices: those that are active, and those of which nobody knows.
+pub fn keeping(pods: &NodePods<'_>, state: &ManagerState, basis: &mut Basis) -> BTreeSet<String> {
+    let mut keeping = pods.active();
+    let owners: BTreeSet<&str> =
+        state.pod_devices.entries.keys().map(|key| key.pod_uid.as_str()).collect();
+    for uid in owners {
+        if let Standing::Unknown(why) = pods.standing(uid) {
+            let what = format!("pod {uid} is active and keeps its devices: {why} (--pods)");
+            basis.assumptions.push(what);
+            keeping.insert(uid.to_owned());
+        }
+    }
+    keeping
+}
+
+/// Names some ids, and counts the others.
+pub fn some<S: AsRef<str>>(ids: &[S]) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<&str> = ids.iter().take(SHOWN).map(AsRef::as_ref).collect();
+    match ids.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::checkpoint::device::DeviceSet;
+    use crate::facts::pod_resources::ContainerDevices;
+    use crate::facts::snapshot::Snapshot;
+
+    fn fact() -> CheckpointFact {
+        CheckpointFact {
+            entries: vec![CheckpointEntry {
+                pod_uid: "p".to_owned(),
+                container_name: "c".to_owned(),
+                resource_name: "r".to_owned(),
+                device_ids: [(1, vec!["a".to_owned(), "x".to_owned()])].into(),
+                answer: PluginAnswer::Withheld,
+            }],
+            registered: [("r".to_owned(), vec!["a".to_owned(), "b".to_owned()])].into(),
+            ..CheckpointFact::default()
+        }
+    }
+
+    fn told(ids: &[&str]) -> PodResources {
+        let group = |id: &&str| ContainerDevices {
+            resource_name: "r".to_owned(),
+            device_ids: vec![(*id).to_owned()],
+            numa_nodes: Some(vec![0]),
+        };
+        let devices = ids.iter().map(group).collect();
+        let allocatable = AllocatableResources { devices, ..AllocatableResources::default() };
+        PodResources { allocatable: Sought::found("s", allocatable), ..PodResources::default() }
+    }
+
+    fn given(id: &str) -> GivenDevice {
+        GivenDevice { resource: "r".to_owned(), id: id.to_owned(), ..GivenDevice::default() }
+    }
+
+    #[test]
+    fn devices_are_those_of_the_best_source() {
+        let no = |what: &str| what.to_owned();
+        type Row<'a> = (
+            &'a str,
+            Option<CheckpointFact>,
+            Option<PodResources>,
+            Vec<GivenDevice>,
+            Option<(&'a [&'a str], &'a [&'a str], DeviceSource)>,
+        );
+        let rows: Vec<Row<'_>> = vec![
+            ("nothing is known", None, None, vec![], None),
+            (
+                "the checkpoint alone",
+                Some(fact()),
+                None,
+                vec![],
+                Some((&["a", "b"], &["x"], DeviceSource::Checkpoint)),
+            ),
+            (
+                "the kubelet lists fewer",
+                Some(fact()),
+                Some(told(&["b", "c"])),
+                vec![],
+                Some((&["b", "c"], &["a", "x"], DeviceSource::PodResources)),
+            ),
+            (
+                "no checkpoint",
+                None,
+                Some(told(&["b"])),
+                vec![],
+                Some((&["b"], &[], DeviceSource::PodResources)),
+            ),
+            (
+                "by hand",
+                Some(fact()),
+                Some(told(&["b"])),
+                vec![given("z")],
+                Some((&[], &["z"], DeviceSource::Given)),
+            ),
+        ];
+        for (name, checkpoint, told, given, expected) in rows {
+            let facts = DeviceFacts {
+                checkpoint: checkpoint.map_or_else(
+                    || Sought::failed("f", no("absent")),
+                    |fact| Sought::found("f", fact),
+                ),
+                pod_resources: told.map_or_else(
+                    || Sought::failed("s", no("absent")),
+                    |told| Sought::found("s", told),
+                ),
+            };
+            let snapshot = Snapshot::default();
+            let mut basis = Basis::default();
+            let got = assemble(Some(&facts), &given, &NodePods::of(&snapshot), &mut basis);
+            let Some((healthy, unhealthy, source)) = expected else {
+                assert!(got.is_err(), "{name}");
+                continue;
+            };
+            let got = got.expect(name);
+            let names = |set: &DeviceSet| set.iter().cloned().collect::<Vec<_>>();
+            assert_eq!(names(&got.state.healthy["r"]), healthy, "{name}");
+            assert_eq!(names(&got.state.unhealthy["r"]), unhealthy, "{name}");
+            assert_eq!(got.sources["r"], source, "{name}");
+            assert!(got.state.endpoints.contains_key("r"), "{name}");
+        }
+    }
+
+    #[test]
+    fn recorded_numa_nodes_stand_in_for_those_that_nobody_lists() {
+        let facts =
+            DeviceFacts { checkpoint: Sought::found("f", fact()), ..DeviceFacts::default() };
+        let mut basis = Basis::default();
+        let snapshot = Snapshot::default();
+        let got = assemble(Some(&facts), &[], &NodePods::of(&snapshot), &mut basis).expect("facts");
+        assert_eq!(got.state.devices["r"]["a"].numa_nodes, Some(vec![1]));
+        assert_eq!(got.state.devices["r"]["b"].numa_nodes, None);
+        assert_eq!(basis.assumptions.len(), 1);
+    }
+
+    #[test]
+    fn a_checkpoint_that_is_not_taken_is_not_restored() {
+        let fact = CheckpointFact { error: Some("checkpoint is corrupted".to_owned()), ..fact() };
+        let facts = DeviceFacts { checkpoint: Sought::found("f", fact), ..DeviceFacts::default() };
+        let mut basis = Basis::default();
+        let snapshot = Snapshot::default();
+        let got = assemble(Some(&facts), &[], &NodePods::of(&snapshot), &mut basis).expect("facts");
+        assert!(got.restored.entries.is_empty() && got.registered.is_empty());
+        assert_eq!(got.state.pod_devices.entries.len(), 1);
+        assert_eq!(basis.warnings.len(), 1);
+    }
+}

@@ -1,0 +1,331 @@
+//! What would happen to the devices of pods: `kq devices plan`. Pure.
+
+mod view;
+
+pub use view::{table, wide};
+
+use crate::device::assemble::{Assembled, Basis, some};
+use crate::device::manager::allocate::{Circumstances, in_order};
+use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
+use crate::device::manager::{Affinities, ManagerState, Plugins, PodAdmission};
+use crate::facts::timestamp::Timestamp;
+use crate::k8s::pod::Pod;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What would happen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DevicePlan {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `DevicePlan`
+    pub kind: &'static str,
+    /// The kubelet starts anew.
+    pub kubelet_restart: bool,
+    /// The topology manager.
+    pub topology: Topology,
+    /// The devices before, by resource.
+    pub resources: BTreeMap<String, ResourceBefore>,
+    /// The pods, in the order in which they are admitted; each finds what the ones before it left.
+    pub pods: Vec<PlannedPod>,
+    /// What it rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+/// The topology manager of the node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Topology {
+    /// `topologyManagerPolicy`
+    pub policy: TopologyPolicy,
+    /// `topologyManagerScope`
+    pub scope: TopologyScope,
+    /// The NUMA nodes of the machine.
+    pub numa_nodes: Vec<i64>,
+}
+
+/// The devices of a resource before anything happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceBefore {
+    /// Healthy devices.
+    pub healthy: usize,
+    /// Other devices.
+    pub unhealthy: usize,
+    /// Devices in use.
+    pub allocated: usize,
+    /// Healthy devices that nobody uses.
+    pub free: usize,
+}
+
+/// What would happen to one pod.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID; one that was made up begins with `kq-`.
+    pub uid: String,
+    /// Where it is from.
+    pub source: String,
+    /// Why nothing can be said: the kubelet crashes, or it is too much.
+    pub failure: Option<Failure>,
+    /// What would happen.
+    #[serde(flatten)]
+    pub admission: PodAdmission,
+}
+
+/// Why nothing can be said of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// The kubelet does not survive it; otherwise kq does not know.
+    pub kubelet_crashes: bool,
+    /// In words.
+    pub message: String,
+}
+
+/// A pod to plan.
+#[derive(Clone, Debug)]
+pub struct PodToPlan {
+    /// The pod, with the UID under which the kubelet runs it.
+    pub pod: Pod,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// Ids that are taken to be unhealthy, perhaps behind the name of their resource and `=`.
+    pub unhealthy: Vec<String>,
+    /// The kubelet starts anew.
+    pub kubelet_restart: bool,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+/// Why a question cannot be answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuestionError {
+    /// No device has the id.
+    #[error("--unhealthy {text}: no device has this id; there is {known}")]
+    UnknownDevice {
+        /// What was said.
+        text: String,
+        /// Some of the devices.
+        known: String,
+    },
+    /// Devices of several resources have the id.
+    #[error("--unhealthy {text}: devices of {resources} have this id: say RESOURCE={text}")]
+    Ambiguous {
+        /// What was said.
+        text: String,
+        /// The resources.
+        resources: String,
+    },
+}
+
+/// Returns the device manager that a question is about.
+///
+/// # Errors
+///
+/// Fails for a device that is not there.
+pub fn state_of(assembled: Assembled, question: &Question) -> Result<ManagerState, QuestionError> {
+    let Assembled { mut state, registered, restored, .. } = assembled;
+    for text in &question.unhealthy {
+        set_unhealthy(&mut state, text)?;
+    }
+    if question.kubelet_restart {
+        let registered = registered.iter().map(String::as_str);
+        return Ok(ManagerState::restore(restored, registered, question.now));
+    }
+    Ok(state)
+}
+
+fn set_unhealthy(state: &mut ManagerState, text: &str) -> Result<(), QuestionError> {
+    let owner = |resource: &str, id: &str| {
+        state.devices.get(resource).is_some_and(|devices| devices.contains_key(id))
+    };
+    let named = text.split_once('=').filter(|(resource, id)| owner(resource, id));
+    let (resource, id) = match named {
+        Some((resource, id)) => (resource.to_owned(), id),
+        None => {
+            let owners = state.devices.keys().filter(|resource| owner(resource, text));
+            let owners: Vec<&String> = owners.collect();
+            match &owners[..] {
+                [one] => ((*one).clone(), text),
+                [] => {
+                    let ids: Vec<&String> =
+                        state.devices.values().flat_map(BTreeMap::keys).collect();
+                    let known = if ids.is_empty() { "none".to_owned() } else { some(&ids) };
+                    return Err(QuestionError::UnknownDevice { text: text.to_owned(), known });
+                }
+                several => {
+                    let (text, resources) = (text.to_owned(), some(several));
+                    return Err(QuestionError::Ambiguous { text, resources });
+                }
+            }
+        }
+    };
+    if let Some(device) = state.devices.get_mut(&resource).and_then(|devices| devices.get_mut(id)) {
+        "Unhealthy".clone_into(&mut device.health);
+    }
+    if let Some(healthy) = state.healthy.get_mut(&resource) {
+        healthy.remove(id);
+    }
+    state.unhealthy.entry(resource).or_default().insert(id.to_owned());
+    Ok(())
+}
+
+/// Returns what would happen to pods, one after the other.
+pub fn plan(
+    state: &mut ManagerState,
+    pods: &[PodToPlan],
+    manager: &TopologyManager,
+    circumstances: &Circumstances,
+    plugins: &mut dyn Plugins,
+    (question, basis): (&Question, Basis),
+) -> DevicePlan {
+    let resources = before(state);
+    let planned = pods
+        .iter()
+        .map(|PodToPlan { pod, source }| {
+            let affinities = Affinities::Decided(manager);
+            let admitted = state.admit(pod, &affinities, circumstances, plugins);
+            let (admission, failure) = match admitted {
+                Ok(admission) => (admission, None),
+                Err(error) => {
+                    let (kubelet_crashes, message) = (error.is_crash(), error.to_string());
+                    (PodAdmission::default(), Some(Failure { kubelet_crashes, message }))
+                }
+            };
+            PlannedPod {
+                namespace: pod.metadata.namespace.clone(),
+                name: pod.metadata.name.clone(),
+                uid: pod.metadata.uid.clone(),
+                source: source.clone(),
+                failure,
+                admission,
+            }
+        })
+        .collect();
+    DevicePlan {
+        api_version: "kq/v1",
+        kind: "DevicePlan",
+        kubelet_restart: question.kubelet_restart,
+        topology: Topology {
+            policy: manager.policy,
+            scope: manager.scope,
+            numa_nodes: manager.machine.numa_nodes.clone(),
+        },
+        resources,
+        pods: planned,
+        basis,
+    }
+}
+
+fn before(state: &ManagerState) -> BTreeMap<String, ResourceBefore> {
+    let names = state.healthy.keys().chain(state.allocated.keys());
+    names
+        .map(|name| {
+            let healthy = state.healthy.get(name);
+            let used = state.allocated.get(name);
+            let free = healthy.into_iter().flatten();
+            let free = free.filter(|id| used.is_none_or(|used| !used.contains(*id))).count();
+            let count = |set: Option<&std::collections::BTreeSet<String>>| {
+                set.map(std::collections::BTreeSet::len).unwrap_or_default()
+            };
+            let of_resource = ResourceBefore {
+                healthy: count(healthy),
+                unhealthy: count(state.unhealthy.get(name)),
+                allocated: count(used),
+                free,
+            };
+            (name.clone(), of_resource)
+        })
+        .collect()
+}
+
+/// Tells whether a pod asks for something that the device manager looks after.
+pub fn asks_for_devices(state: &ManagerState, pod: &Pod) -> bool {
+    in_order(pod)
+        .flat_map(|(_, container)| container.resources.limits.iter())
+        .any(|(name, _)| state.is_device_resource(name.as_str()))
+}
+
+impl DevicePlan {
+    /// Tells whether all pods get what they ask for.
+    pub fn all_admitted(&self) -> bool {
+        self.pods.iter().all(|pod| pod.admission.admitted)
+    }
+
+    /// Tells whether there is a pod of which nothing can be said.
+    pub fn is_undetermined(&self) -> bool {
+        self.pods
+            .iter()
+            .filter_map(|pod| pod.failure.as_ref())
+            .any(|failure| !failure.kubelet_crashes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::manager::Device;
+
+    fn state() -> ManagerState {
+        let device =
+            |id: &str| Device { id: id.to_owned(), health: "Healthy".to_owned(), numa_nodes: None };
+        let mut state = ManagerState::default();
+        state.update("example.com/a", [device("0"), device("x=1")]);
+        state.update("example.com/b", [device("0"), device("2")]);
+        state
+    }
+
+    #[test]
+    fn devices_are_named_alone_or_with_their_resource() {
+        let rows: &[(&str, Result<(&str, &str), &str>)] = &[
+            ("2", Ok(("example.com/b", "2"))),
+            ("example.com/a=0", Ok(("example.com/a", "0"))),
+            ("x=1", Ok(("example.com/a", "x=1"))),
+            ("example.com/a=x=1", Ok(("example.com/a", "x=1"))),
+            ("0", Err("example.com/a, example.com/b")),
+            ("3", Err("no device has this id")),
+            ("example.com/b=3", Err("no device has this id")),
+        ];
+        for (text, expected) in rows {
+            let mut state = state();
+            match (set_unhealthy(&mut state, text), expected) {
+                (Ok(()), Ok((resource, id))) => {
+                    assert!(!state.healthy[*resource].contains(*id), "{text}");
+                    assert!(state.unhealthy[*resource].contains(*id), "{text}");
+                    assert_ne!(state.devices[*resource][*id].health, "Healthy", "{text}");
+                }
+                (Err(error), Err(expected)) => {
+                    assert!(error.to_string().contains(expected), "{text}: {error}");
+                }
+                (got, _) => panic!("{text}: {got:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_kubelet_that_starts_has_no_healthy_device() {
+        let assembled = Assembled {
+            state: state(),
+            registered: ["example.com/a".to_owned()].into(),
+            ..Assembled::default()
+        };
+        let question = Question { kubelet_restart: true, ..Question::default() };
+        let state = state_of(assembled, &question).expect("nothing is named");
+        assert_eq!(
+            before(&state),
+            [("example.com/a".to_owned(), ResourceBefore::default())].into()
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! A plan as tables.
+
+use super::{DevicePlan, PlannedPod};
+use crate::device::assemble::some;
+use crate::device::manager::Step;
+use crate::device::manager::allocate::{
+    Choice, ContainerKind, Outcome, Pool, Preference, ResourceAllocation,
+};
+use crate::device::manager::hints::Hint;
+use crate::device::manager::topology::TopologyDecision;
+use crate::output::table::Table;
+use crate::output::terminal::plain;
+use std::fmt::Write as _;
+
+/// Shows what each container gets.
+pub fn table(plan: &DevicePlan) -> String {
+    lines(plan, false).to_string()
+}
+
+/// Shows the derivation as well.
+pub fn wide(plan: &DevicePlan) -> String {
+    let mut shown = lines(plan, true).to_string();
+    let mut before = Table::new(
+        ["RESOURCE", "HEALTHY", "UNHEALTHY", "IN USE", "FREE"].map(str::to_owned).to_vec(),
+    );
+    for (name, of_resource) in &plan.resources {
+        let numbers =
+            [of_resource.healthy, of_resource.unhealthy, of_resource.allocated, of_resource.free];
+        let cells = std::iter::once(name.clone()).chain(numbers.map(|number| number.to_string()));
+        before.add(cells.collect());
+    }
+    let _ = write!(shown, "\nbefore\n{before}");
+    let topology = &plan.topology;
+    let _ = writeln!(
+        shown,
+        "\ntopology manager: policy {}, scope {}, NUMA nodes {}",
+        topology.policy,
+        topology.scope,
+        numbers(topology.numa_nodes.iter().copied())
+    );
+    for pod in &plan.pods {
+        if let Some(decision) = &pod.admission.topology {
+            let _ = write!(shown, "{}", decided(&name(pod), decision));
+        }
+        for step in &pod.admission.containers {
+            let title = format!("{} {}", name(pod), step.allocation.container);
+            if let Some(decision) = &step.topology {
+                let _ = write!(shown, "{}", decided(&title, decision));
+            }
+            for uid in &step.allocation.reclaimed_pods {
+                let line =
+                    format!("{title}: the devices of pod {uid} are taken back, it is not active");
+                let _ = writeln!(shown, "{}", plain(line));
+            }
+            let hands_on = step.kind == ContainerKind::Init && step.allocation.checkpoint_written;
+            for (resource, left) in step.reusable_after.iter().filter(|_| hands_on) {
+                let ids: Vec<&String> = left.iter().collect();
+                let line =
+                    format!("{title}: leaves {} of {resource} to the next container", list(&ids));
+                let _ = writeln!(shown, "{}", plain(line));
+            }
+        }
+    }
+    shown
+}
+
+/// Returns what was decided, with the hints.
+fn decided(title: &str, decision: &TopologyDecision) -> String {
+    let nodes = match decision.numa_nodes {
+        None => "any NUMA node".to_owned(),
+        Some(nodes) => format!("NUMA {}", numbers(nodes.iter())),
+    };
+    let verdict = match (decision.preferred, decision.admitted) {
+        (true, _) => "preferred",
+        (false, true) => "not preferred, and taken all the same",
+        (false, false) => "not preferred: refused",
+    };
+    let mut text = plain(format!("{title}: {nodes}, {verdict}")) + "\n";
+    for (resource, hints) in &decision.hints {
+        let hint = |hint: &Hint| {
+            let star = if hint.preferred { "*" } else { "" };
+            format!("{}{star}", numbers(hint.numa_nodes.iter()))
+        };
+        let hints = match hints.as_deref() {
+            None => "has no NUMA nodes".to_owned(),
+            Some([]) => "impossible".to_owned(),
+            Some(hints) => hints.iter().map(hint).collect::<Vec<_>>().join(" "),
+        };
+        text += &plain(format!("  {resource}: {hints}"));
+        text.push('\n');
+    }
+    text
+}
+
+fn lines(plan: &DevicePlan, wide: bool) -> Table {
+    let many = plan.pods.len() != 1;
+    let mut headings = vec!["CONTAINER", "RESOURCE", "NEED", "DEVICES", "NUMA", "REASON"];
+    if many {
+        headings.insert(0, "POD");
+    }
+    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
+    let mut add = |pod: &PlannedPod, cells: [String; 6]| {
+        let first = many.then(|| name(pod));
+        table.add(first.into_iter().chain(cells).collect());
+    };
+    let alone = |reason: String| {
+        let none = || "-".to_owned();
+        [none(), none(), none(), none(), none(), reason]
+    };
+    for pod in &plan.pods {
+        if let Some(failure) = &pod.failure {
+            add(pod, alone(failure.message.clone()));
+            continue;
+        }
+        let (mut rows, mut told) = (0, false);
+        for step in &pod.admission.containers {
+            for resource in &step.allocation.resources {
+                let error = step.allocation.error.as_ref().map(ToString::to_string);
+                let refused = matches!(resource.outcome, Outcome::Refused { .. });
+                told |= refused;
+                add(pod, row(step, resource, error.filter(|_| refused), wide));
+                rows += 1;
+            }
+        }
+        if let Some(message) = pod.admission.message.as_ref().filter(|_| !told) {
+            let last = pod.admission.containers.last();
+            let mut cells = alone(message.clone());
+            if let Some(step) = last {
+                cells[0] = container(step);
+            }
+            add(pod, cells);
+        } else if rows == 0 {
+            add(pod, alone("no container asks for devices".to_owned()));
+        }
+    }
+    table
+}
+
+fn name(pod: &PlannedPod) -> String {
+    format!("{}/{}", pod.namespace, pod.name)
+}
+
+fn container(step: &Step) -> String {
+    let kind = match step.kind {
+        ContainerKind::Init => " (init)",
+        ContainerKind::Sidecar => " (sidecar)",
+        ContainerKind::App => "",
+    };
+    format!("{}{kind}", step.allocation.container)
+}
+
+fn row(
+    step: &Step,
+    resource: &ResourceAllocation,
+    error: Option<String>,
+    wide: bool,
+) -> [String; 6] {
+    let (devices, numa, reason) = match &resource.outcome {
+        Outcome::NotOfPlugin => (
+            "-".to_owned(),
+            "-".to_owned(),
+            "no plugin offers it: the kubelet starts the container without".to_owned(),
+        ),
+        Outcome::ResourceClaim => {
+            ("-".to_owned(), "-".to_owned(), "a resource claim provides it".to_owned())
+        }
+        Outcome::Recorded { devices } => {
+            (ids(devices, wide), "-".to_owned(), "recorded already".to_owned())
+        }
+        Outcome::RunningAtStart { devices } => {
+            (ids(devices, wide), "-".to_owned(), "its container runs and is left alone".to_owned())
+        }
+        Outcome::Nothing => ("-".to_owned(), "-".to_owned(), "none are asked for".to_owned()),
+        Outcome::Allocated(choice) => {
+            (devices(choice, wide), numa(choice), reasons(choice).join("; "))
+        }
+        Outcome::Refused { .. } => ("-".to_owned(), "-".to_owned(), error.unwrap_or_default()),
+    };
+    let need = resource.requested.to_string();
+    [container(step), resource.resource.clone(), need, devices, numa, reason]
+}
+
+/// Returns the devices that are sure, and how many of which others.
+fn devices(choice: &Choice, wide: bool) -> String {
+    let Some(any_of) = &choice.any_of else { return ids(&choice.devices, wide) };
+    let from: Vec<&String> = any_of.from.iter().collect();
+    let from = if wide { list(&from) } else { some(&from) };
+    let any = format!("{} of ({from})", any_of.count);
+    if choice.certain.is_empty() { any } else { format!("{} + {any}", ids(&choice.certain, wide)) }
+}
+
+fn ids(set: &crate::facts::checkpoint::device::DeviceSet, wide: bool) -> String {
+    let ids: Vec<&String> = set.iter().collect();
+    match (ids.is_empty(), wide) {
+        (true, _) => "-".to_owned(),
+        (false, true) => list(&ids),
+        (false, false) => some(&ids),
+    }
+}
+
+fn list(ids: &[&String]) -> String {
+    ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn numa(choice: &Choice) -> String {
+    // Which nodes it will be is open as long as the devices are.
+    match (&choice.any_of, choice.numa_nodes.is_empty()) {
+        (_, true) => "-".to_owned(),
+        (None, false) => numbers(choice.numa_nodes.iter().copied()),
+        (Some(_), false) => format!("{}?", numbers(choice.numa_nodes.iter().copied())),
+    }
+}
+
+fn numbers(nodes: impl Iterator<Item = i64>) -> String {
+    let nodes: Vec<String> = nodes.map(|node| node.to_string()).collect();
+    if nodes.is_empty() { "-".to_owned() } else { nodes.join(",") }
+}
+
+/// Says how a choice came about.
+fn reasons(choice: &Choice) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if !choice.reused.is_empty() {
+        reasons.push(format!("{} left by init containers", choice.reused.len()));
+    }
+    if choice.reused.len() < choice.devices.len() {
+        reasons.push(match &choice.alignment {
+            None => format!("{} free", choice.available),
+            Some(split) => format!(
+                "{} free: {} aligned, {} not, {} without NUMA node",
+                choice.available, split.aligned, split.unaligned, split.without_numa
+            ),
+        });
+    }
+    if let Some(any_of) = &choice.any_of {
+        reasons.push(
+            match any_of.pool {
+                Pool::Reusable => "any of those that are left",
+                Pool::Preferred => "any of those that the plugin prefers",
+                Pool::Aligned => "any of the aligned ones",
+                Pool::Unaligned => "any of those that are not aligned",
+                Pool::WithoutNuma => "any of them",
+                Pool::Unknown => "what the plugin prefers is not known",
+            }
+            .to_owned(),
+        );
+    }
+    match &choice.preference {
+        Preference::Answered { preferred } if !preferred.is_empty() => {
+            let preferred: Vec<&String> = preferred.iter().collect();
+            reasons.push(format!("the plugin prefers {}", some(&preferred)));
+        }
+        Preference::Answered { .. } => reasons.push("the plugin prefers none".to_owned()),
+        Preference::NoNeed | Preference::NotOffered | Preference::Unknown => {}
+    }
+    if !choice.vanished.is_empty() {
+        let ids: Vec<&String> = choice.vanished.iter().collect();
+        reasons.push(format!("its plugin does not list {} any more", some(&ids)));
+    }
+    reasons
+}
