@@ -6,7 +6,7 @@ use kq::facts::checkpoint::dra::{encode, load};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let found = load(bytes);
-    let (Ok(claims), _) | (_, Ok(claims)) = (found.outcome, found.shown) else { return };
+    let ((Ok(claims), _) | (_, Ok(claims))) = (found.outcome, found.shown) else { return };
     let written = encode(claims.as_deref());
     let again = load(written.text.as_bytes());
     assert!(again.is_checksum_right(), "{}", written.text);

@@ -7,7 +7,7 @@ use kq::facts::checkpoint::pod_allocation::{encode, load, load_v1_32};
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for found in [load(bytes), load_v1_32(bytes)] {
         let _ = found.pre_image();
-        let (Ok(pods), _) | (_, Ok(pods)) = (found.outcome, found.shown) else { continue };
+        let ((Ok(pods), _) | (_, Ok(pods))) = (found.outcome, found.shown) else { continue };
         let written = encode(&pods);
         let again = load(written.text.as_bytes());
         assert!(again.is_checksum_right(), "{}", written.text);
