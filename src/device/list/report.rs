@@ -54,7 +54,7 @@ pub struct DeviceList {
     /// A resource each; empty where the answer is about one pod.
     pub resources: Vec<ResourceSummary>,
     /// What was taken for granted.
-    pub assumed: Vec<String>,
+    pub assumptions: Vec<String>,
     /// What could not be had.
     pub missing: Vec<String>,
 }
@@ -166,8 +166,8 @@ impl DeviceList {
         let mut rows: Vec<(usize, DeviceRow)> = rows.collect();
         rows.sort_by(|(a_at, a), (b_at, b)| order(a, *a_at).cmp(&order(b, *b_at)));
         let items: Vec<DeviceRow> = rows.into_iter().map(|(_, row)| row).collect();
-        let mut assumed = Vec::new();
-        let resources = summaries(snapshot, &known, &items, &mut assumed);
+        let mut assumptions = Vec::new();
+        let resources = summaries(snapshot, &known, &items, &mut assumptions);
         let mut given = given(&holdings, &known);
         given.sort_by(|a, b| {
             let key = |given: &Given| {
@@ -183,7 +183,7 @@ impl DeviceList {
             items,
             given,
             resources,
-            assumed,
+            assumptions,
             missing: missing(snapshot, asked),
         }
     }

@@ -45,7 +45,7 @@ pub(super) fn summaries(
     snapshot: &Snapshot,
     known: &Known<'_>,
     rows: &[DeviceRow],
-    assumed: &mut Vec<String>,
+    assumptions: &mut Vec<String>,
 ) -> Vec<ResourceSummary> {
     let mut held: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut stale: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -98,7 +98,7 @@ pub(super) fn summaries(
     });
     let summaries = summaries.collect();
     if guessed {
-        assumed.push(
+        assumptions.push(
             "devices are taken for healthy that were so when the checkpoint was last written"
                 .to_owned(),
         );

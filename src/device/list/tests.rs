@@ -290,7 +290,7 @@ fn a_resource_is_summed_up() {
     assert_eq!(free, ["b", "c"], "what a pod has that is gone is free before the next one asks");
 
     let list = DeviceList::of(&snapshot, Asked::Checkpoint);
-    assert_eq!(list.assumed.len(), 1, "health is that of the last writing");
+    assert_eq!(list.assumptions.len(), 1, "health is that of the last writing");
     let mut list = DeviceList::of(&snapshot, Asked::PodResources);
     assert_eq!(list.items.len(), 1);
     list.select(&Selection(vec![PodSelector::new("default/q")]));

@@ -184,7 +184,7 @@ mod contract {
         items: Vec<Item>,
         given: Vec<Given>,
         resources: Vec<Resource>,
-        assumed: Vec<String>,
+        assumptions: Vec<String>,
         missing: Vec<String>,
     }
 

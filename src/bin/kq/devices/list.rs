@@ -105,7 +105,7 @@ impl Args {
             });
             let is_new = |text: &&String| !list.missing.contains(text);
             node.notes.iter().filter(is_new).for_each(|text| warn(text));
-            list.assumed.iter().for_each(|text| note("assumed", text));
+            list.assumptions.iter().for_each(|text| note("assumed", text));
             list.missing.iter().for_each(|text| note("missing", text));
         }
         Ok(if list.missing.is_empty() { Code::Answered } else { Code::Missing })
