@@ -27,6 +27,9 @@ mod devices_list;
 mod devices_plan;
 /// `kq devices repair`
 mod devices_repair;
+/// `kq devices serve`, `allocate` and `plugins`
+#[cfg(feature = "cri")]
+mod devices_serve;
 /// `kq devices verify`
 mod devices_verify;
 /// `kq doctor`
