@@ -4,6 +4,7 @@
 //! * [`capacity`]: what the node offers.
 //! * [`list`]: who has which device, from every source that tells.
 //! * [`manager`]: the kubelet's device manager: what it holds, allocates, offers.
+//! * [`plugins`]: the sockets of plugins, looked at from outside.
 //! * [`plan`](mod@plan): what would happen to the devices of pods.
 //! * [`pods`]: which pods are active, so that they keep their devices.
 //! * [`stand_in`]: the manager with plugins that come and go, for those who write one.
@@ -14,6 +15,8 @@ pub mod capacity;
 pub mod list;
 pub mod manager;
 pub mod plan;
+pub mod plugins;
 pub mod pods;
+pub mod run_options;
 pub mod stand_in;
 pub mod verify;

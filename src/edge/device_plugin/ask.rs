@@ -1,10 +1,11 @@
 //! The questions that a plugin which serves a kubelet stands: what it can do, and who it is. Both are
 //! answered from what it knows of itself; it notices nothing but a connection that comes and goes.
 
+use super::MAX_PLUGIN_MESSAGE_BYTES;
 use super::client::PluginClient;
 use super::pluginregistration::{InfoRequest, registration_client::RegistrationClient};
-use super::{MAX_PLUGIN_MESSAGE_BYTES, PluginInfo};
 use crate::device::manager::PluginOptions;
+use crate::device::plugins::PluginInfo;
 use crate::edge::cri::connect::dial;
 use crate::edge::cri::go_status::go_status;
 use crate::facts::checkpoint::device::DeviceSet;

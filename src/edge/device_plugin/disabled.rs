@@ -1,7 +1,7 @@
 //! What is left without the feature `cri`: answers that say so.
 
-use super::PluginInfo;
 use crate::device::manager::PluginOptions;
+use crate::device::plugins::PluginInfo;
 use crate::facts::checkpoint::device::DeviceSet;
 use std::path::Path;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use crate::edge::input::plain;
 use crate::edge::kubelet_process::find_kubelet;
 use rustix::fs::{AtFlags, CWD, FileType, statat};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -191,6 +191,28 @@ pub fn remove_stale(folder: &Path) -> io::Result<Vec<String>> {
         }
     }
     Ok(removed)
+}
+
+/// The largest checkpoint that is read; 100,000 devices are about 10 MB.
+const LARGEST: u64 = 256 << 20;
+
+/// Reads the checkpoint of a folder.
+///
+/// # Errors
+///
+/// Fails where it is no file, larger than any checkpoint, or the system refuses.
+pub fn read_checkpoint(folder: &Path) -> io::Result<Vec<u8>> {
+    let path = folder.join(CHECKPOINT);
+    // Looked at before it is opened: to open a pipe waits for a writer.
+    if !fs::metadata(&path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(&path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > LARGEST {
+        true => Err(io::Error::other("it is larger than any checkpoint")),
+        false => Ok(bytes),
+    }
 }
 
 /// Puts a checkpoint that cannot be read aside, and returns its new name: whoever writes a plugin wants to

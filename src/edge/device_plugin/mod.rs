@@ -49,17 +49,3 @@ pub mod v1beta1;
 #[rustfmt::skip]
 #[allow(missing_docs, clippy::all, reason = "generated from pluginregistration.proto")]
 pub mod pluginregistration;
-
-/// What a plugin of `plugins_registry` says of itself (`PluginInfo`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PluginInfo {
-    /// `DevicePlugin`, `CSIPlugin`, `DRAPlugin`.
-    pub kind: String,
-    /// A device plugin's resource.
-    pub name: String,
-    /// The socket on which it serves; empty: this one.
-    pub endpoint: String,
-    /// The versions of the API that it speaks.
-    pub versions: Vec<String>,
-}

@@ -1,20 +1,16 @@
 //! Who is connected to a socket right now, seen without connecting to it.
 
+use crate::device::plugins::Process;
 use crate::edge::input::plain;
 use crate::facts::unix_sockets::{UnixSocket, parse};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
-
-/// A process that holds a socket.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Holder {
-    /// Its number.
-    pub pid: i32,
-    /// Its name (`comm`).
-    pub command: String,
-}
+use std::time::Duration;
 
 /// Reads the table of the node's unix sockets.
 ///
@@ -33,7 +29,7 @@ pub fn table(host_root: &Path) -> Result<Vec<UnixSocket>, String> {
 
 /// Finds the processes that hold sockets, by inode. Those of others are seen by root alone; a process that
 /// ends meanwhile holds none.
-pub fn holders(host_root: &Path, inodes: &[u64]) -> BTreeMap<u64, Holder> {
+pub fn holders(host_root: &Path, inodes: &[u64]) -> BTreeMap<u64, Process> {
     let mut found = BTreeMap::new();
     if inodes.is_empty() {
         return found;
@@ -52,9 +48,179 @@ pub fn holders(host_root: &Path, inodes: &[u64]) -> BTreeMap<u64, Holder> {
                 continue;
             };
             let command = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-            let holder = Holder { pid, command: command.trim_end().to_owned() };
+            let holder = Process { pid, command: command.trim_end().to_owned() };
             found.entry(*inode).or_insert(holder);
         }
     }
     found
+}
+
+/// Asks the kernel who is at the other end of each connected socket: inodes by inode
+/// (`NETLINK_SOCK_DIAG`, `unix_diag.h`). It knows the sockets of kq's own network namespace; those of others
+/// are just not there.
+///
+/// # Errors
+///
+/// Fails where the kernel was built without it, or refuses.
+pub fn peers() -> Result<BTreeMap<u64, u64>, String> {
+    ask_kernel().map_err(|error| format!("sock_diag: {}", plain(&io::Error::from(error))))
+}
+
+/// `SOCK_DIAG_BY_FAMILY`
+const BY_FAMILY: u16 = 20;
+/// `NLM_F_REQUEST | NLM_F_DUMP`
+const DUMP: u16 = 0x301;
+/// `UDIAG_SHOW_PEER`
+const SHOW_PEER: u32 = 4;
+/// `UNIX_DIAG_PEER`
+const PEER: u16 = 2;
+/// `NLMSG_ERROR`, `NLMSG_DONE`
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+
+fn ask_kernel() -> rustix::io::Result<BTreeMap<u64, u64>> {
+    let socket = net::socket_with(
+        AddressFamily::NETLINK,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        Some(netlink::SOCK_DIAG),
+    )?;
+    sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_secs(1)))?;
+    let mut request = Vec::new();
+    let length = 16_u32 + 24;
+    request.extend(length.to_ne_bytes());
+    request.extend(BY_FAMILY.to_ne_bytes());
+    request.extend(DUMP.to_ne_bytes());
+    request.extend([0; 8]);
+    // The family, every state, every inode, what to show, no cookie.
+    request.extend([1, 0, 0, 0]);
+    request.extend(u32::MAX.to_ne_bytes());
+    request.extend([0; 4]);
+    request.extend(SHOW_PEER.to_ne_bytes());
+    request.extend([0; 8]);
+    net::sendto(&socket, &request, SendFlags::empty(), &netlink::SocketAddrNetlink::new(0, 0))?;
+    let mut found = BTreeMap::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let (count, _) = net::recv(&socket, buffer.as_mut_slice(), RecvFlags::empty())?;
+        match take_in(buffer.get(..count).unwrap_or_default(), &mut found) {
+            Next::More if count > 0 => {}
+            Next::More | Next::Done => return Ok(found),
+            Next::Failed(code) => return Err(Errno::from_raw_os_error(code)),
+        }
+    }
+}
+
+/// What comes after a packet.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    More,
+    Done,
+    Failed(i32),
+}
+
+/// Takes the messages of a packet in; what is cut is left out.
+fn take_in(mut packet: &[u8], found: &mut BTreeMap<u64, u64>) -> Next {
+    while let Some(length) = u32_at(packet, 0).and_then(|length| usize::try_from(length).ok()) {
+        // One that claims to be shorter than its own header would never end.
+        let (Some(message), Some(kind)) = (packet.get(16..length), u16_at(packet, 4)) else {
+            break;
+        };
+        match kind {
+            DONE => return Next::Done,
+            ERROR => {
+                let code = u32_at(message, 0).map_or(0, |code| code.cast_signed());
+                return Next::Failed(code.wrapping_neg());
+            }
+            _ => {}
+        }
+        if let (Some(inode), Some(peer)) = (u32_at(message, 4), peer(message)) {
+            found.insert(inode.into(), peer.into());
+        }
+        packet = packet.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Next::More
+}
+
+/// Returns the attribute with the other end.
+fn peer(message: &[u8]) -> Option<u32> {
+    let mut attributes = message.get(16..)?;
+    loop {
+        let length = usize::from(u16_at(attributes, 0)?);
+        if length < 4 {
+            return None;
+        }
+        if u16_at(attributes, 2)? == PEER {
+            return u32_at(attributes, 4);
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    fn inode(socket: &impl std::os::fd::AsFd) -> u64 {
+        rustix::fs::fstat(socket).expect("a socket has an inode").st_ino
+    }
+
+    #[test]
+    fn both_ends_of_a_connection_are_seen() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let path = folder.path().join("x.sock");
+        let listener = UnixListener::bind(&path).expect("a socket can be made");
+        let client = UnixStream::connect(&path).expect("it listens");
+        let (server, _) = listener.accept().expect("it was connected to");
+        let root = Path::new("/");
+        let name = path.display().to_string();
+        let own = fs::read("/proc/self/net/unix").expect("it can be read");
+        let table = parse(&String::from_utf8_lossy(&own));
+        let of_path: Vec<_> =
+            table.iter().filter(|it| it.path.as_deref() == Some(name.as_str())).collect();
+        assert_eq!(of_path.len(), 2, "{of_path:?}");
+        assert!(of_path.iter().any(|it| it.listens && it.inode == inode(&listener)));
+        assert!(of_path.iter().any(|it| it.connected && it.inode == inode(&server)));
+        let held = holders(root, &[inode(&client)]);
+        let pid = std::process::id();
+        assert_eq!(held[&inode(&client)].pid.unsigned_abs(), pid);
+        // Some sandboxes have no sock_diag.
+        if let Ok(peers) = peers() {
+            assert_eq!(peers.get(&inode(&server)), Some(&inode(&client)));
+            assert_eq!(peers.get(&inode(&client)), Some(&inode(&server)));
+        }
+        assert!(fs::metadata(&path).is_ok_and(|it| it.ino() > 0));
+    }
+
+    #[test]
+    fn packets_that_are_cut_are_no_harm() {
+        let mut packet = Vec::new();
+        packet.extend(40_u32.to_ne_bytes());
+        packet.extend(BY_FAMILY.to_ne_bytes());
+        packet.extend([0; 10]);
+        packet.extend([1, 1, 1, 0]);
+        packet.extend(7_u32.to_ne_bytes());
+        packet.extend([0; 8]);
+        packet.extend(8_u16.to_ne_bytes());
+        packet.extend(PEER.to_ne_bytes());
+        packet.extend(9_u32.to_ne_bytes());
+        let mut found = BTreeMap::new();
+        assert_eq!(take_in(&packet, &mut found), Next::More);
+        assert_eq!(found, [(7, 9)].into());
+        for end in 0..packet.len() {
+            assert_eq!(take_in(&packet[..end], &mut BTreeMap::new()), Next::More, "{end}");
+        }
+        let endless = [0; 64];
+        assert_eq!(take_in(&endless, &mut BTreeMap::new()), Next::More);
+    }
 }

@@ -25,6 +25,9 @@ mod devices_capacity;
 mod devices_list;
 /// `kq devices plan`
 mod devices_plan;
+/// `kq devices serve`, `allocate` and `plugins`
+#[cfg(feature = "cri")]
+mod devices_serve;
 /// `kq devices verify`
 mod devices_verify;
 /// `kq doctor`

@@ -13,6 +13,9 @@ mod cgroup_tree;
 /// The container runtime over the CRI: a real containerd, and fakes that fail in every way.
 #[cfg(feature = "cri")]
 pub mod cri;
+/// Device plugins, and the kubelet's pod-resources API.
+#[cfg(feature = "cri")]
+pub mod device_plugin;
 /// Nodes of plain files with a cgroup tree.
 #[path = "../../support/cgroup_tree.rs"]
 pub mod fake_tree;

@@ -1,16 +1,166 @@
 //! `kq devices allocate`
 
+use super::serve::request::{Answer, Request};
 use crate::exit::{Code, Failure};
-use anyhow::anyhow;
+use crate::form::Form;
+use std::path::PathBuf;
 
 /// Have a kubelet's stand-in allocate devices to a pod
+///
+/// The stand-in is kq devices serve in the same DIR. It goes through the pod's containers in the kubelet's
+/// order: per resource it asks the plugin for its preference where it offers one, then Allocate; and once
+/// all containers have their devices, it calls PreStartContainer of each container before it would start.
+/// Shown are the devices, and what each container gets with them; with -o wide also each call. No container
+/// is started. The pods of a file are admitted one after the other.
+///
+/// A pod keeps its devices until it is ended with --remove; they are free when the next pod asks, as in a
+/// kubelet. To allocate to a pod again is what a kubelet does when it was restarted.
+///
+/// Exit code 0: each container may start. 1: a pod is refused, or a container does not start. 3: nobody
+/// stands in.
+///
+/// Examples:
+///
+///   kq devices allocate --dir /tmp/plugins gpu.yaml
+///   kq devices allocate --dir /tmp/plugins gpu.yaml -o wide
+///   kq devices allocate --dir /tmp/plugins --remove default/gpu
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {}
+pub struct Args {
+    /// A manifest of pods; - is standard input
+    #[arg(value_name = "FILE", required_unless_present = "remove", conflicts_with = "remove")]
+    file: Option<String>,
 
+    /// The folder in which kq devices serve runs
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+
+    /// End a pod: NAME, NAMESPACE/NAME or UID
+    #[arg(long, value_name = "POD")]
+    remove: Option<String>,
+
+    /// Stop before the containers would start: PreStartContainer is not called
+    #[arg(long, conflicts_with = "remove")]
+    no_start: bool,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+}
+
+#[cfg(not(feature = "cri"))]
 impl Args {
-    /// Not there yet.
+    /// Says that kq was built without.
     pub fn run(self) -> Result<Code, Failure> {
-        Err(Failure::usage(anyhow!("kq devices allocate is not there yet")))
+        let Self { file: _, dir, remove: _, no_start: _, output: _ } = self;
+        let _: Option<(Request, Answer)> = None;
+        Err(super::serve::not_built(&dir))
+    }
+}
+
+#[cfg(feature = "cri")]
+pub use asked::ask;
+
+#[cfg(feature = "cri")]
+mod asked {
+    use super::{Answer, Args, Code, Failure, Request};
+    use crate::exit::{note, warn};
+    use crate::form::Form;
+    use crate::write::{self, Output};
+    use anyhow::anyhow;
+    use kq::device::stand_in::{DeviceAllocation, table, wide};
+    use kq::edge::device_plugin::{ControlError, ask_stand_in};
+    use kq::edge::input::{read_input, shown};
+    use kq::k8s::manifest::load;
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// Each plugin has its own time; this only ends what hangs altogether.
+    const PATIENCE: Duration = Duration::from_secs(3600);
+
+    impl Args {
+        /// Asks the stand-in, and shows what came of it.
+        pub fn run(self) -> Result<Code, Failure> {
+            match (&self.remove, &self.file) {
+                (Some(pod), _) => self.end(pod),
+                (None, Some(file)) => self.allocate(file),
+                (None, None) => Err(Failure::usage(anyhow!("no manifest is named"))),
+            }
+        }
+
+        fn end(&self, pod: &str) -> Result<Code, Failure> {
+            match ask(&self.dir, &Request::End { pod: pod.to_owned() })? {
+                Answer::Ended(uid) => {
+                    write::lines([format!(
+                        "{uid} has ended; its devices are free for the next pod"
+                    )])?;
+                    Ok(Code::Answered)
+                }
+                Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
+                other => Err(unexpected(&other)),
+            }
+        }
+
+        fn allocate(&self, file: &str) -> Result<Code, Failure> {
+            let content = read_input(file).map_err(Failure::missing)?;
+            let loaded = load(shown(file), &content);
+            if let Some(problem) = loaded.problems.first() {
+                return Err(Failure::usage(anyhow!("{problem}")));
+            }
+            if loaded.pods.is_empty() {
+                return Err(Failure::usage(anyhow!("{}: no pods", shown(file)))
+                    .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
+            }
+            loaded.notes.iter().for_each(|it| warn(&it.to_string()));
+            let text = String::from_utf8(content)
+                .map_err(|error| Failure::usage(anyhow!("{}: not UTF-8: {error}", shown(file))))?;
+            let file = shown(file).to_owned();
+            match ask(&self.dir, &Request::Allocate { file, text, start: !self.no_start })? {
+                Answer::Allocated(reports) => self.show(&reports),
+                Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
+                other => Err(unexpected(&other)),
+            }
+        }
+
+        fn show(&self, reports: &[DeviceAllocation]) -> Result<Code, Failure> {
+            for report in reports {
+                match self.output {
+                    Form::Table => write::text(table(report))?,
+                    Form::Wide => write::text(wide(report))?,
+                    Form::Json => write::value(Output::Json, report)?,
+                    Form::Yaml => write::value(Output::Yaml, report)?,
+                }
+                if self.output.is_for_people() {
+                    report.assumptions.iter().for_each(|text| note("assumed", text));
+                    report.warnings.iter().for_each(|text| warn(text));
+                }
+            }
+            match reports.iter().all(DeviceAllocation::is_good) {
+                true => Ok(Code::Answered),
+                false => Ok(Code::No),
+            }
+        }
+    }
+
+    /// Asks the stand-in of a folder.
+    pub fn ask(folder: &Path, request: &Request) -> Result<Answer, Failure> {
+        let request = serde_json::to_vec(request).map_err(Failure::missing)?;
+        let answer = ask_stand_in(folder, &request, PATIENCE).map_err(|error| {
+            let hint = match &error {
+                ControlError::Absent { .. } => format!(
+                    "start one with kq devices serve --dir {}, and keep it running",
+                    folder.display()
+                ),
+                ControlError::Broken { .. } => "look at what it wrote last".to_owned(),
+            };
+            Failure::missing(error).hint(hint)
+        })?;
+        serde_json::from_slice(&answer)
+            .map_err(|error| Failure::missing(anyhow!("the stand-in is not understood: {error}")))
+    }
+
+    /// Says that a stand-in broke a promise of its own.
+    fn unexpected(answer: &Answer) -> Failure {
+        Failure::missing(anyhow!("the stand-in answered something else: {answer:?}"))
     }
 }

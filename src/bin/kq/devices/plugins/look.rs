@@ -1,0 +1,312 @@
+//! Looking at the folders of plugins once.
+
+use super::Args;
+use crate::exit::Failure;
+use anyhow::Context;
+use kq::device::plugins::{
+    Connections, DevicePlugins, Place, PluginSocket, Process, ResourceState, SocketKind,
+    assign_resources,
+};
+use kq::edge::device_plugin::folder::{
+    BELOW_ROOT, CHECKPOINT, Entry, KUBELET_ROOT, entries, read_checkpoint,
+};
+use kq::edge::device_plugin::unix_sockets::{holders, peers, table};
+use kq::edge::device_plugin::{ask_info, ask_options};
+use kq::edge::host::host_root;
+use kq::edge::kubelet_process::find_kubelet;
+use kq::edge::pod_resources::read_pod_resources;
+use kq::facts::checkpoint::device::DeviceCheckpoint;
+use kq::facts::unix_sockets::UnixSocket;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// The folder in which the kubelet's watcher looks for plugins.
+const REGISTRY: &str = "plugins_registry";
+
+/// The socket of the pod-resources API, below the kubelet's root folder.
+const POD_RESOURCES: &str = "pod-resources/kubelet.sock";
+
+/// Folders in folders that are looked at in `plugins_registry`.
+const DEPTH: usize = 4;
+
+/// Looks at the folders once.
+pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
+    let (root, _) = host_root(args.host_root.as_deref());
+    let mut report = DevicePlugins {
+        api_version: "kq/v1".to_owned(),
+        kind: "DevicePlugins".to_owned(),
+        ..DevicePlugins::default()
+    };
+    let kubelet = find_kubelet(&root).unwrap_or_else(|error| {
+        report.warnings.push(format!("the kubelet's process was not found: {error}"));
+        None
+    });
+    report.kubelet = kubelet.as_ref().map(|kubelet| kubelet.pid);
+    let root_dir = kubelet.as_ref().and_then(|kubelet| kubelet.interpreted().root_dir);
+    let root_dir = match (&args.dir, root_dir) {
+        (Some(_), _) => None,
+        (None, Some(said)) => Some(said),
+        (None, None) => {
+            report.assumptions.push(format!(
+                "no kubelet runs, or none that can be seen: its root folder is taken for {KUBELET_ROOT}"
+            ));
+            Some(KUBELET_ROOT.to_owned())
+        }
+    };
+    // A folder that is named is where kq sees it; what the kubelet names is beneath the node's root.
+    let base = root_dir.as_ref().map(|dir| root.join(dir.trim_start_matches('/')));
+    let folder = match (&args.dir, &base) {
+        (Some(dir), _) => std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone()),
+        (None, Some(base)) => base.join(BELOW_ROOT),
+        (None, None) => PathBuf::from(BELOW_ROOT),
+    };
+    report.folder = folder.display().to_string();
+    let listed = entries(&folder)
+        .with_context(|| format!("cannot read {}", folder.display()))
+        .map_err(|error| {
+            Failure::missing(error).hint("run as root on the node, or name the folder with --dir")
+        })?;
+    let seen = Seen::look(&root, report.kubelet, &mut report.warnings);
+    for entry in listed.into_iter().filter(is_shown) {
+        report.sockets.push(seen.socket(args, &folder, entry, Place::DevicePlugins));
+    }
+    if let Some(base) = &base {
+        add_registry(args, &seen, &base.join(REGISTRY), 0, &mut report);
+    }
+    let endpoints = resources(args, &folder, (&root, root_dir.as_deref()), &mut report);
+    assign_resources(&mut report, &endpoints);
+    Ok(report)
+}
+
+fn is_shown(entry: &Entry) -> bool {
+    !entry.is_folder && !entry.name.starts_with(CHECKPOINT) && entry.name != "DEPRECATION"
+}
+
+fn add_registry(args: &Args, seen: &Seen, folder: &Path, depth: usize, report: &mut DevicePlugins) {
+    for entry in entries(folder).unwrap_or_default() {
+        if entry.is_folder && depth < DEPTH {
+            add_registry(args, seen, &folder.join(&entry.name), depth + 1, report);
+        } else if !entry.is_folder {
+            report.sockets.push(seen.socket(args, folder, entry, Place::PluginsRegistry));
+        }
+    }
+}
+
+/// What the kernel tells of sockets, read before any is connected to.
+struct Seen {
+    root: PathBuf,
+    kubelet: Option<i32>,
+    table: Result<Vec<UnixSocket>, String>,
+    peers: Result<BTreeMap<u64, u64>, String>,
+}
+
+impl Seen {
+    fn look(root: &Path, kubelet: Option<i32>, warnings: &mut Vec<String>) -> Self {
+        let peers = peers();
+        if let Err(reason) = &peers {
+            warnings.push(format!("who is connected to whom cannot be seen: {reason}"));
+        }
+        Self { root: root.to_owned(), kubelet, table: table(root), peers }
+    }
+
+    fn socket(&self, args: &Args, folder: &Path, entry: Entry, place: Place) -> PluginSocket {
+        let path = folder.join(&entry.name);
+        let kind = match entry.name.as_str() {
+            _ if !entry.is_socket => SocketKind::NoSocket,
+            "kubelet.sock" => SocketKind::Kubelet,
+            "kq.sock" => SocketKind::StandIn,
+            _ => SocketKind::Plugin,
+        };
+        let connections = match kind {
+            SocketKind::NoSocket => Err("it is no socket".to_owned()),
+            _ => self.connections(&path),
+        };
+        let listening = match kind {
+            SocketKind::NoSocket => Err("it is no socket".to_owned()),
+            _ => listens(&path),
+        };
+        let asks = !args.no_ask && kind == SocketKind::Plugin && listening.is_ok();
+        let info = match place {
+            Place::PluginsRegistry if asks => ask_info(&path, args.call_timeout).ok(),
+            _ => None,
+        };
+        let is_device_plugin = place == Place::DevicePlugins
+            || info.as_ref().is_some_and(|info| info.kind == "DevicePlugin");
+        let own = info.as_ref().map(|info| info.endpoint.as_str()).filter(|it| !it.is_empty());
+        // Where it serves is a path of the node.
+        let serves = own.map_or(path, |own| self.root.join(own.trim_start_matches('/')));
+        let options = match asks && is_device_plugin {
+            true => ask_options(&serves, args.call_timeout),
+            false if args.no_ask => Err("not asked".to_owned()),
+            false => Err(listening.clone().err().unwrap_or_else(|| "not asked".to_owned())),
+        };
+        PluginSocket {
+            name: entry.name,
+            place,
+            kind,
+            listening,
+            connections,
+            options,
+            info,
+            resource: Err("not known".to_owned()),
+            resource_because: None,
+        }
+    }
+
+    /// Counts who is connected. The kernel knows a socket by the path by which it was bound, which in a
+    /// container may begin otherwise: the name and the folder's name must be the same then.
+    fn connections(&self, path: &Path) -> Result<Connections, String> {
+        let table = self.table.as_ref().map_err(Clone::clone)?;
+        let full = path.display().to_string();
+        let on_node = path.strip_prefix(&self.root).map(|rest| format!("/{}", rest.display()));
+        let on_node = on_node.unwrap_or_else(|_| full.clone());
+        let exact: Vec<&UnixSocket> = table
+            .iter()
+            .filter(|it| it.path.as_ref().is_some_and(|path| *path == full || *path == on_node))
+            .collect();
+        let tail = tail(path);
+        let sockets = match exact.is_empty() {
+            false => exact,
+            true => {
+                let ends =
+                    |it: &&UnixSocket| it.path.as_ref().is_some_and(|it| it.ends_with(&tail));
+                table.iter().filter(ends).collect()
+            }
+        };
+        let inodes = |wanted: fn(&UnixSocket) -> bool| -> Vec<u64> {
+            sockets.iter().filter(|it| wanted(it)).map(|it| it.inode).collect()
+        };
+        let accepted = inodes(|it| it.connected);
+        let others: Option<Vec<u64>> =
+            self.peers.as_ref().ok().map(|peers| {
+                accepted.iter().filter_map(|inode| peers.get(inode).copied()).collect()
+            });
+        let mut held: Vec<Process> =
+            holders(&self.root, others.as_deref().unwrap_or_default()).into_values().collect();
+        held.sort();
+        held.dedup();
+        let listeners = holders(&self.root, &inodes(|it| it.listens)).into_values().collect();
+        let kubelet = match (accepted.len(), self.kubelet) {
+            (0, _) => Some(false),
+            (_, Some(pid)) if held.iter().any(|process| process.pid == pid) => Some(true),
+            // Each of those who are connected is known, and none is the kubelet.
+            (count, Some(_)) if !held.is_empty() && others.is_some_and(|it| it.len() == count) => {
+                Some(held.iter().any(|process| process.command == "kq"))
+            }
+            (_, _) if held.iter().any(|process| process.command == "kq") => Some(true),
+            _ => None,
+        };
+        Ok(Connections { count: accepted.len(), kubelet, peers: held, listeners })
+    }
+}
+
+/// Returns the last two parts of a path: `/device-plugins/gpu.sock`.
+fn tail(path: &Path) -> String {
+    let mut parts: Vec<String> =
+        path.iter().rev().take(2).map(|part| part.to_string_lossy().into_owned()).collect();
+    parts.reverse();
+    format!("/{}", parts.join("/"))
+}
+
+/// Connects and breaks off, which a server takes for a caller that changed its mind.
+fn listens(path: &Path) -> Result<(), String> {
+    UnixStream::connect(path).map(drop).map_err(|error| match error.kind() {
+        ErrorKind::ConnectionRefused => "nobody listens".to_owned(),
+        _ => error.to_string(),
+    })
+}
+
+/// Finds out which resources there are, and which are healthy; returns the sockets that a stand-in names.
+fn resources(
+    args: &Args,
+    folder: &Path,
+    (root, root_dir): (&Path, Option<&str>),
+    report: &mut DevicePlugins,
+) -> Vec<(String, String)> {
+    if let Some(plugins) = stand_in(folder, report) {
+        return plugins;
+    }
+    let path = folder.join(CHECKPOINT);
+    let source = path.display().to_string();
+    let bytes = read_checkpoint(folder).map_err(|error| error.to_string());
+    match bytes.and_then(|bytes| DeviceCheckpoint::parse(&bytes).map_err(|it| it.to_string())) {
+        Ok(loaded) => {
+            if let Some(error) = loaded.error() {
+                report.warnings.push(format!("{source}: {error}"));
+            }
+            for (name, ids) in loaded.checkpoint.registered.unwrap_or_default() {
+                let healthy = Some(ids.map_or(0, |ids| ids.len()));
+                let state = ResourceState { is_registered: true, healthy, source: source.clone() };
+                report.resources.insert(name, state);
+            }
+        }
+        Err(reason) => report.warnings.push(format!("{source}: {reason}")),
+    }
+    let Some(root_dir) = root_dir else {
+        report.assumptions.push(
+            "healthy devices are those of the checkpoint: as the kubelet wrote it last".to_owned(),
+        );
+        return Vec::new();
+    };
+    let socket = format!("{}/{POD_RESOURCES}", root_dir.trim_end_matches('/'));
+    let told = read_pod_resources(root, &socket, args.call_timeout);
+    let allocatable = told.value().and_then(|told| told.allocatable.value());
+    let Some(allocatable) = allocatable else {
+        let reason = told.value().map_or_else(|| told.reason(), |told| told.allocatable.reason());
+        report.assumptions.push(format!(
+            "healthy devices are those of the checkpoint, as the kubelet wrote it last: {reason}"
+        ));
+        return Vec::new();
+    };
+    let mut healthy: BTreeMap<&str, std::collections::BTreeSet<&String>> = BTreeMap::new();
+    for devices in &allocatable.devices {
+        healthy.entry(&devices.resource_name).or_default().extend(&devices.device_ids);
+    }
+    for (name, state) in &mut report.resources {
+        state.healthy = Some(healthy.get(name.as_str()).map_or(0, |ids| ids.len()));
+        state.source = format!("{socket} GetAllocatableResources");
+    }
+    Vec::new()
+}
+
+/// Asks the stand-in of a folder, where there is one.
+#[cfg(feature = "cri")]
+fn stand_in(folder: &Path, report: &mut DevicePlugins) -> Option<Vec<(String, String)>> {
+    use crate::devices::allocate::ask;
+    use crate::devices::serve::request::{Answer, Request};
+    let is_there = report
+        .sockets
+        .iter()
+        .any(|socket| socket.kind == SocketKind::StandIn && socket.listening.is_ok());
+    if !is_there {
+        return None;
+    }
+    match ask(folder, &Request::Plugins) {
+        Ok(Answer::Plugins(plugins)) => {
+            let source = "the stand-in".to_owned();
+            let mut endpoints = Vec::new();
+            for plugin in plugins {
+                endpoints.extend(plugin.endpoint.map(|it| (plugin.resource.clone(), it)));
+                let state = ResourceState {
+                    is_registered: plugin.is_registered,
+                    healthy: Some(plugin.healthy),
+                    source: source.clone(),
+                };
+                report.resources.insert(plugin.resource, state);
+            }
+            Some(endpoints)
+        }
+        Ok(_) => None,
+        Err(failure) => {
+            report.warnings.push(format!("the stand-in does not answer: {}", failure.reason()));
+            None
+        }
+    }
+}
+
+#[cfg(not(feature = "cri"))]
+fn stand_in(_folder: &Path, _report: &mut DevicePlugins) -> Option<Vec<(String, String)>> {
+    None
+}

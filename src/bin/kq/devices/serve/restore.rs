@@ -1,0 +1,90 @@
+//! The checkpoint of a stand-in: taken over when it starts, written after each change.
+
+use crate::exit::Failure;
+use anyhow::Context;
+use kq::device::manager::ManagerState;
+use kq::device::stand_in::Event;
+use kq::edge::clock::moment;
+use kq::edge::device_plugin::folder::{CHECKPOINT, keep_damaged, read_checkpoint};
+use kq::edge::replace::replace;
+use kq::facts::checkpoint::device::{DeviceCheckpoint, Loaded, PodDevices};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Takes over what the file says, as a kubelet that starts does. One that is damaged is put aside.
+///
+/// # Errors
+///
+/// Fails for a file that cannot be read at all.
+pub fn restore(folder: &Path) -> Result<(ManagerState, Vec<Event>), Failure> {
+    let path = folder.join(CHECKPOINT);
+    let bytes = match read_checkpoint(folder) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok((ManagerState::default(), Vec::new()));
+        }
+        Err(error) => {
+            let reading = format!("cannot read {}", path.display());
+            return Err(Failure::missing(anyhow::Error::new(error).context(reading)));
+        }
+    };
+    let parsed = DeviceCheckpoint::parse(&bytes).map_err(|error| error.to_string());
+    let sound = parsed.and_then(|loaded: Loaded| match loaded.error() {
+        Some(error) => Err(error.to_owned()),
+        None => Ok(loaded.checkpoint),
+    });
+    let checkpoint = match sound {
+        Ok(checkpoint) => checkpoint,
+        Err(error) => {
+            let kept = keep_damaged(folder)
+                .with_context(|| format!("cannot put {} aside", path.display()))
+                .map_err(Failure::missing)?;
+            let damaged = Event::Damaged { error, kept: Some(kept) };
+            return Ok((ManagerState::default(), vec![damaged]));
+        }
+    };
+    let restored = PodDevices::restore(&checkpoint);
+    let registered = checkpoint.registered.unwrap_or_default();
+    let pods: BTreeSet<&String> =
+        restored.pod_devices.entries.keys().map(|key| &key.pod_uid).collect();
+    let mut events = vec![Event::Restored {
+        pods: pods.into_iter().cloned().collect(),
+        resources: registered.keys().cloned().collect(),
+    }];
+    events.extend(restored.skipped.iter().map(|(place, reason)| Event::Odd {
+        resource: CHECKPOINT.to_owned(),
+        text: format!("entry {place} is skipped, as the kubelet does: {reason}"),
+    }));
+    let names = registered.keys().map(String::as_str);
+    Ok((ManagerState::restore(restored.pod_devices, names, moment()), events))
+}
+
+/// Writes the file after each change; whoever looks finds the old one or the new one.
+pub struct Saver {
+    path: PathBuf,
+    last: Vec<u8>,
+}
+
+impl Saver {
+    /// Begins with what was taken over.
+    pub fn new(folder: &Path, state: &ManagerState) -> Self {
+        let path = folder.join(CHECKPOINT);
+        Self { path, last: state.checkpoint().to_bytes() }
+    }
+
+    /// Writes what changed; the kubelet goes on as well when it cannot.
+    pub fn save(&mut self, state: &ManagerState) -> Option<Event> {
+        let bytes = state.checkpoint().to_bytes();
+        if bytes == self.last {
+            return None;
+        }
+        match replace(&self.path, &bytes) {
+            Ok(()) => {
+                self.last = bytes;
+                None
+            }
+            Err(error) => Some(Event::CheckpointFailed { error: error.to_string() }),
+        }
+    }
+}

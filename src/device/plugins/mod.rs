@@ -1,0 +1,14 @@
+//! The device plugins of a node, looked at without disturbing them: who listens, who is connected, what can
+//! be allocated.
+
+mod guess;
+mod report;
+mod view;
+mod wait;
+
+pub use guess::assign_resources;
+pub use report::{
+    Connections, DevicePlugins, Place, PluginInfo, PluginSocket, Process, ResourceState, SocketKind,
+};
+pub use view::{table, wide};
+pub use wait::missing_for;

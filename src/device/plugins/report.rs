@@ -1,0 +1,170 @@
+//! What was seen, as it is told.
+
+use crate::device::manager::PluginOptions;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// The plugins of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DevicePlugins {
+    /// The version of this shape.
+    pub api_version: String,
+    /// `DevicePlugins`
+    pub kind: String,
+    /// The folder of plugins that register themselves.
+    pub folder: String,
+    /// The process of the kubelet; `None`: none was found.
+    pub kubelet: Option<i32>,
+    /// What is in the folders.
+    pub sockets: Vec<PluginSocket>,
+    /// The resources that the kubelet knows, by name.
+    pub resources: BTreeMap<String, ResourceState>,
+    /// On what this rests.
+    pub assumptions: Vec<String>,
+    /// What should be known.
+    pub warnings: Vec<String>,
+}
+
+/// Something in a folder of plugins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginSocket {
+    /// Its name.
+    pub name: String,
+    /// In which folder.
+    pub place: Place,
+    /// What it is.
+    pub kind: SocketKind,
+    /// Somebody listens; else why not.
+    #[serde(serialize_with = "known")]
+    pub listening: Result<(), String>,
+    /// Who is connected; else why that is not known.
+    #[serde(serialize_with = "known")]
+    pub connections: Result<Connections, String>,
+    /// What it can do; `Err`: why that is not known.
+    #[serde(serialize_with = "known")]
+    pub options: Result<PluginOptions, String>,
+    /// Who it says that it is, where it is asked.
+    pub info: Option<PluginInfo>,
+    /// The resource that it offers; `Err`: why that is not known.
+    #[serde(serialize_with = "known")]
+    pub resource: Result<String, String>,
+    /// How the resource is known.
+    pub resource_because: Option<String>,
+}
+
+/// The folders of plugins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Place {
+    /// `device-plugins`
+    #[default]
+    DevicePlugins,
+    /// `plugins_registry`
+    PluginsRegistry,
+}
+
+/// What is in a folder of plugins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SocketKind {
+    /// A plugin's socket.
+    #[default]
+    Plugin,
+    /// The kubelet's own.
+    Kubelet,
+    /// The socket of a stand-in.
+    StandIn,
+    /// No socket.
+    NoSocket,
+}
+
+/// Who is connected.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Connections {
+    /// How many there are.
+    pub count: usize,
+    /// Whether the kubelet is among them; `None`: nobody knows whose they are.
+    pub kubelet: Option<bool>,
+    /// Who holds the other ends, as far as it can be seen.
+    pub peers: Vec<Process>,
+    /// Who listens, as far as it can be seen.
+    pub listeners: Vec<Process>,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its name.
+    pub command: String,
+}
+
+/// Who a plugin of `plugins_registry` says that it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginInfo {
+    /// `DevicePlugin`, `CSIPlugin`, `DRAPlugin`.
+    pub kind: String,
+    /// Its name: a device plugin's resource.
+    pub name: String,
+    /// Where it serves.
+    pub endpoint: String,
+    /// The versions of the API that it speaks.
+    pub versions: Vec<String>,
+}
+
+/// A resource, as the kubelet has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceState {
+    /// It has been registered: its name is in the checkpoint, or a stand-in says so.
+    pub is_registered: bool,
+    /// How many devices are healthy; `None`: nobody told.
+    pub healthy: Option<usize>,
+    /// Who says so.
+    pub source: String,
+}
+
+impl Default for PluginSocket {
+    fn default() -> Self {
+        let unknown = || "not looked at".to_owned();
+        Self {
+            name: String::new(),
+            place: Place::default(),
+            kind: SocketKind::default(),
+            listening: Err(unknown()),
+            connections: Err(unknown()),
+            options: Err(unknown()),
+            info: None,
+            resource: Err(unknown()),
+            resource_because: None,
+        }
+    }
+}
+
+/// Writes what is known as `{"known": VALUE}`, and why it is not as `{"unknown": REASON}`.
+fn known<T: Serialize, S: Serializer>(
+    value: &Result<T, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Ok(value) => serializer.collect_map([("known", value)]),
+        Err(reason) => serializer.collect_map([("unknown", reason)]),
+    }
+}
+
+impl PluginSocket {
+    /// Tells whether the kubelet, or what stands in for it, is connected; `None`: not known.
+    pub fn is_connected(&self) -> Option<bool> {
+        let connections = self.connections.as_ref().ok()?;
+        match (connections.count, connections.kubelet) {
+            (0, _) => Some(false),
+            (_, known) => known,
+        }
+    }
+}
