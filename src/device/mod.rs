@@ -7,6 +7,8 @@
 //! * [`plugins`]: the sockets of plugins, looked at from outside.
 //! * [`plan`](mod@plan): what would happen to the devices of pods.
 //! * [`pods`]: which pods are active, so that they keep their devices.
+//! * [`repair`]: a checkpoint without what is stale or damaged in it.
+//! * [`run_options`]: what a container gets from the answers of its plugins.
 //! * [`stand_in`]: the manager with plugins that come and go, for those who write one.
 //! * [`verify`]: the files in which the kubelet remembers all that: sound, damaged, contradictory.
 
@@ -17,6 +19,7 @@ pub mod manager;
 pub mod plan;
 pub mod plugins;
 pub mod pods;
+pub mod repair;
 pub mod run_options;
 pub mod stand_in;
 pub mod verify;

@@ -5,6 +5,7 @@
 pub mod api_server;
 pub mod cgroup_files;
 pub mod cgroup_tree;
+pub mod checkpoint_file;
 pub mod clock;
 pub mod cri;
 pub mod device_plugin;
@@ -15,6 +16,7 @@ pub mod input;
 pub mod kubelet_api;
 pub mod kubelet_files;
 pub mod kubelet_process;
+pub mod listener;
 pub mod pod_resources;
 pub mod probe;
 pub mod program_version;

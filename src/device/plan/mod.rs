@@ -289,7 +289,8 @@ mod tests {
 
     #[test]
     fn devices_are_named_alone_or_with_their_resource() {
-        let rows: &[(&str, Result<(&str, &str), &str>)] = &[
+        type Found<'a> = Result<(&'a str, &'a str), &'a str>;
+        let rows: &[(&str, Found<'_>)] = &[
             ("2", Ok(("example.com/b", "2"))),
             ("example.com/a=0", Ok(("example.com/a", "0"))),
             ("x=1", Ok(("example.com/a", "x=1"))),

@@ -25,6 +25,8 @@ mod devices_capacity;
 mod devices_list;
 /// `kq devices plan`
 mod devices_plan;
+/// `kq devices repair`
+mod devices_repair;
 /// `kq devices serve`, `allocate` and `plugins`
 #[cfg(feature = "cri")]
 mod devices_serve;

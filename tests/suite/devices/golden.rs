@@ -11,6 +11,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("free", "devices list --free"),
     ("plan-restart", "devices plan --kubelet-restart"),
     ("capacity", "devices capacity"),
+    ("plan", "devices plan train.yaml"),
     ("verify", "devices verify"),
 ];
 
@@ -24,9 +25,11 @@ const FORMATS: &[&str] = &["table", "wide", "json", "yaml"];
 fn answers_are_as_they_were() {
     for moment in MOMENTS {
         let checkpoint = text(moment, "kubelet_internal_checkpoint");
+        let pod = std::fs::read_to_string(repository().join("examples/devices/pod.yaml"));
         let node = folder_with(&[
             ("snapshot.json", stored(moment)),
             ("kubelet_internal_checkpoint", checkpoint),
+            ("train.yaml", pod.expect("the example is there")),
         ]);
         for (name, command) in COMMANDS {
             for format in FORMATS {

@@ -21,6 +21,7 @@ mod device_allocate;
 mod device_capacity;
 mod device_input;
 mod device_register;
+mod device_run_options;
 mod digest;
 mod eviction;
 mod eviction_rank;
@@ -64,6 +65,7 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("image_gc", image_gc::answer),
     ("image_gc_cycles", image_gc::answer),
     ("gc_loop", gc_loop::answer),
+    ("device_run_options", device_run_options::answer),
     ("eviction", eviction::answer),
     ("eviction_rank", eviction_rank::answer),
     ("node_allocatable", node_allocatable::answer),

@@ -10,6 +10,7 @@ mod plugins;
 mod preference;
 mod repair;
 mod serve;
+mod stopped;
 mod verify;
 
 use crate::exit::{Code, Failure};

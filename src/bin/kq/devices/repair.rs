@@ -1,16 +1,329 @@
 //! `kq devices repair`
 
-use crate::exit::{Code, Failure};
+use super::stopped::check_stopped;
+use crate::ask::ask;
+use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
+use crate::kubelet_node::KubeletNodeArgs;
+use crate::live::{DevicesWanted, PodsWanted, Wants};
+use crate::write;
 use anyhow::anyhow;
+use kq::device::pods::NodePods;
+use kq::device::repair::{DeviceRepair, Done, RepairPlan, Request, plan, table, wide};
+use kq::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
+use kq::edge::clock::now;
+use kq::edge::cri::RuntimeWants;
+use kq::edge::host::ReadError;
+use kq::facts::checkpoint::device::DeviceCheckpoint;
+use kq::facts::snapshot::Snapshot;
+use std::path::{Path, PathBuf};
 
 /// Mend the device checkpoint of a kubelet that is stopped
+///
+/// Removes entries of pods that are gone, or makes a sound file from the parts of a damaged one that are
+/// whole; nothing is made up. Shows what goes and why, asks, keeps the old file, and replaces it at once:
+/// killed at any instant, there is the old file or the new one. The new file is read back.
+///
+/// A kubelet that runs has all this in memory and would write over it, so it must be stopped, and kq
+/// must be able to tell: on the node, with its processes in sight. A kubelet that starts removes all else
+/// from its folder of device plugins, so the old file is kept one folder above.
+///
+/// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the same
+/// device to the next one who asks. So what is in use is not removed without --force.
+///
+/// Exit code 0: done, or nothing to do. 4: refused, nothing was written. 5: the new file was written and
+/// is not what it should be.
+///
+/// Examples:
+///
+///   kq devices repair --remove-stale --dry-run
+///   kq devices repair --remove default/web --remove 5f0c3a52-2c1b-4c0e-9d7e-3a3f2f0d8a11/train
+///   kq devices repair --rebuild -o wide
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Args {}
+#[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
+pub struct Args {
+    /// Remove the entries of a pod, of a container of it, or one resource of that:
+    /// UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]] (can be repeated)
+    #[arg(long, value_name = "POD", group = "what")]
+    remove: Vec<String>,
+
+    /// Remove the entries of pods that are gone or have ended
+    #[arg(long, group = "what")]
+    remove_stale: bool,
+
+    /// Make a sound file of a damaged one
+    #[arg(long, group = "what")]
+    rebuild: bool,
+
+    /// Remove also what is named and in use, or may be
+    #[arg(long, requires = "remove")]
+    force: bool,
+
+    /// Show the plan and do nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do it without asking
+    #[arg(short, long, conflicts_with = "dry_run")]
+    yes: bool,
+
+    /// Where to keep the old file; else beside the folder of device plugins, with the time in its name
+    #[arg(long, value_name = "FILE")]
+    backup: Option<PathBuf>,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    /// The file to mend; else kubelet_internal_checkpoint of the node
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    checkpoint: Option<PathBuf>,
+
+    #[command(flatten)]
+    kubelet: KubeletNodeArgs,
+}
+
+/// The file that is mended.
+struct Target {
+    /// The folder that its path begins at.
+    root: PathBuf,
+    file: CheckpointFile,
+}
 
 impl Args {
-    /// Not there yet.
+    /// Gathers, plans, shows, asks and writes.
     pub fn run(self) -> Result<Code, Failure> {
-        Err(Failure::usage(anyhow!("kq devices repair is not there yet")))
+        if self.kubelet.sources.snapshot.is_some() {
+            return Err(Failure::usage(anyhow!("a snapshot has no file that could be mended"))
+                .hint("name a copy of the file with --checkpoint, and say --dry-run to look"));
+        }
+        if !self.output.is_for_people() && !self.yes && !self.dry_run {
+            return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
+                .hint("say --dry-run to look, or --yes to do it"));
+        }
+        let node = self.kubelet.gather(self.wants())?;
+        let target = self.target(&node.snapshot)?;
+        let bytes = target.file.read().map_err(|error| of_read(error, &target))?;
+        let request = Request {
+            rebuild: self.rebuild,
+            remove_stale: self.remove_stale,
+            remove: self.remove.clone(),
+            force: self.force,
+        };
+        let plan = plan(&bytes, &request, &NodePods::of(&node.snapshot));
+        let mut report = DeviceRepair::new(
+            target.file.path(),
+            &plan,
+            self.dry_run,
+            &self.pod_notes(&node.snapshot),
+        );
+        let root = PathBuf::from(&node.snapshot.host_root.path);
+        self.carry_out(&plan, &target, &bytes, &root, &mut report)
+    }
+
+    fn wants(&self) -> Wants {
+        let devices = DevicesWanted { checkpoint: self.checkpoint.is_none(), pod_resources: false };
+        let all = Wants { node: false, state_files: false, devices, ..Wants::DEVICES };
+        match self.remove_stale || !self.remove.is_empty() {
+            true => all,
+            // What is damaged is damaged whoever it belongs to.
+            false => Wants { pods: PodsWanted::None, runtime: RuntimeWants::default(), ..all },
+        }
+    }
+
+    /// Says why pods are not known, where that matters.
+    fn pod_notes(&self, snapshot: &Snapshot) -> Vec<String> {
+        let is_known = snapshot.pods.found.is_some();
+        if is_known || (!self.remove_stale && self.remove.is_empty()) {
+            return Vec::new();
+        }
+        vec![format!("the pods of the node could not be had: {}", snapshot.pods.reason())]
+    }
+
+    fn target(&self, snapshot: &Snapshot) -> Result<Target, Failure> {
+        let (root, path) = match &self.checkpoint {
+            Some(path) => {
+                let path = std::path::absolute(path).map_err(Failure::usage)?;
+                (PathBuf::from("/"), path.to_string_lossy().into_owned())
+            }
+            None => {
+                let sought = snapshot.devices.as_ref().map(|devices| &devices.checkpoint);
+                let found = sought.and_then(|sought| sought.found.as_ref());
+                let tried = sought.and_then(|sought| sought.tried.first());
+                let path = found.map(|found| &found.source).or(tried.map(|tried| &tried.source));
+                let path = path.ok_or_else(|| {
+                    Failure::missing(anyhow!("where the checkpoint is could not be found out"))
+                        .hint("name it with --checkpoint")
+                })?;
+                (PathBuf::from(&snapshot.host_root.path), path.clone())
+            }
+        };
+        let file = CheckpointFile::open(&root, &path)
+            .map_err(|error| Failure::missing(error).hint("name the file with --checkpoint"))?;
+        Ok(Target { root, file })
+    }
+
+    fn carry_out(
+        &self,
+        plan: &RepairPlan,
+        target: &Target,
+        bytes: &[u8],
+        host_root: &Path,
+        report: &mut DeviceRepair,
+    ) -> Result<Code, Failure> {
+        if self.output.is_for_people() {
+            self.show(report)?;
+        }
+        let stopped = || check_stopped(host_root, &target.folder());
+        let refuse_running = plan.refusals.is_empty() && plan.is_change;
+        if refuse_running && let Err(refused) = stopped() {
+            if !self.dry_run {
+                return Err(refused);
+            }
+            report.refusals.push(refused.reason());
+            note("refused", &refused.reason());
+        }
+        if !plan.refusals.is_empty() || !plan.is_change || self.dry_run {
+            if !self.output.is_for_people() {
+                self.write(report)?;
+            }
+            return Ok(if plan.refusals.is_empty() { Code::Answered } else { Code::Refused });
+        }
+        let (kept, gone) = report.counts();
+        if !self.yes {
+            ask(&format!("Replace {} ({kept} entries stay, {gone} go)?", target.file.path()))?;
+            // A person may take long.
+            stopped()?;
+        }
+        let backup = self.keep(target, bytes)?;
+        let content = plan.after.to_bytes();
+        // Right before it is written.
+        stopped()?;
+        target.file.replace(bytes, &content).map_err(|error| {
+            Failure::refused(error).hint(format!("nothing was changed; a copy is in {backup}"))
+        })?;
+        let verified = target.file.read().is_ok_and(|read| read == content)
+            && DeviceCheckpoint::parse(&content)
+                .is_ok_and(|loaded| loaded.is_valid() && loaded.checkpoint == plan.after);
+        let undo = format!("mv {} {}", quoted(&backup), quoted(&target.shown()));
+        report.done = Some(Done { backup, undo, verified });
+        self.end(report)
+    }
+
+    /// Keeps the old file; returns where.
+    fn keep(&self, target: &Target, bytes: &[u8]) -> Result<String, Failure> {
+        let (root, path) = match &self.backup {
+            Some(path) => {
+                let path = std::path::absolute(path).map_err(Failure::usage)?;
+                (PathBuf::from("/"), path.to_string_lossy().into_owned())
+            }
+            None => (target.root.clone(), target.backup_path(&now())),
+        };
+        let refuse = |error: CheckpointFileError| {
+            Failure::refused(anyhow!("the old file cannot be kept, so nothing is changed: {error}"))
+                .hint("name another place with --backup")
+        };
+        // Two repairs can be within one second.
+        let mut place = path.clone();
+        for attempt in 2.. {
+            let copy = CheckpointFile::open(&root, &place).map_err(refuse)?;
+            match copy.create_like(&target.file, bytes) {
+                Err(CheckpointFileError::Exists(_)) if self.backup.is_none() && attempt < 100 => {
+                    place = format!("{path}-{attempt}");
+                }
+                kept => {
+                    kept.map_err(refuse)?;
+                    break;
+                }
+            }
+        }
+        Ok(joined(&root, &place))
+    }
+
+    /// Shows what would be done.
+    fn show(&self, report: &DeviceRepair) -> Result<(), Failure> {
+        if let Some(error) = &report.error {
+            warn(&format!("the kubelet does not take {}: {error}", report.checkpoint));
+        }
+        report.notes.iter().for_each(|text| warn(text));
+        for refusal in &report.refusals {
+            note("refused", refusal);
+        }
+        let (kept, gone) = report.counts();
+        match gone {
+            0 if self.output == Form::Table => {
+                let entries = if kept == 1 { "1 entry" } else { &format!("{kept} entries") };
+                let what = if report.error.is_some() { "all stay" } else { "nothing to remove" };
+                write::lines([format!("{entries}: {what}")])
+            }
+            _ => self.write(report),
+        }
+    }
+
+    fn write(&self, report: &DeviceRepair) -> Result<(), Failure> {
+        self.output.write(report, table, wide)
+    }
+
+    /// Tells what was done.
+    fn end(&self, report: &DeviceRepair) -> Result<Code, Failure> {
+        let Some(done) = &report.done else { return Ok(Code::Answered) };
+        // What was done was done, whether or not anybody reads it.
+        if self.output.is_for_people() {
+            let _ = write::lines([format!("replaced {}", report.checkpoint)]);
+            note("backup", &done.backup);
+            note("undo", &done.undo);
+        } else {
+            let _ = self.write(report);
+        }
+        if done.verified {
+            return Ok(Code::Answered);
+        }
+        note("stopped", "the file is not what was written; look at it before the kubelet starts");
+        Ok(Code::Stopped)
+    }
+}
+
+impl Target {
+    /// Returns the file's folder as this machine names it.
+    fn folder(&self) -> PathBuf {
+        PathBuf::from(self.shown()).parent().map(Path::to_owned).unwrap_or_default()
+    }
+
+    fn shown(&self) -> String {
+        joined(&self.root, self.file.path())
+    }
+
+    /// Returns where the old file is kept: not where a kubelet that starts removes it.
+    fn backup_path(&self, at: &str) -> String {
+        let path = Path::new(self.file.path());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{name}.kq-{}", at.replace([':', '-'], ""));
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let is_swept = folder.file_name().is_some_and(|name| name == "device-plugins");
+        let folder = folder.parent().filter(|_| is_swept).unwrap_or(folder);
+        folder.join(name).to_string_lossy().into_owned()
+    }
+}
+
+fn of_read(error: CheckpointFileError, target: &Target) -> Failure {
+    let is_absent = matches!(&error, CheckpointFileError::Read { error: ReadError::Absent, .. });
+    let failure = Failure::missing(error);
+    match is_absent {
+        true => failure.hint("a kubelet that starts without it begins with nothing"),
+        false => failure.hint(format!("kq mends a regular file: {}", target.shown())),
+    }
+}
+
+fn joined(root: &Path, path: &str) -> String {
+    root.join(path.trim_start_matches('/')).to_string_lossy().into_owned()
+}
+
+/// Returns a path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,".contains(c);
+    match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', r"'\''")),
     }
 }

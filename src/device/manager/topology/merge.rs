@@ -107,7 +107,10 @@ mod tests {
     use super::*;
     use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 
-    fn hints(lists: &[Option<&[(&[i64], bool)]>]) -> Hints {
+    /// The hints of one resource: nodes, and whether they are preferred.
+    type Listed<'a> = Option<&'a [(&'a [i64], bool)]>;
+
+    fn hints(lists: &[Listed<'_>]) -> Hints {
         let hint = |(nodes, preferred): &(&[i64], bool)| Hint {
             numa_nodes: NumaNodes::of(nodes.iter().copied()),
             preferred: *preferred,
@@ -117,7 +120,7 @@ mod tests {
         named.map(|(at, hints)| (format!("r{at}"), hints.map(list))).collect()
     }
 
-    type Row<'a> = (&'a str, &'a [Option<&'a [(&'a [i64], bool)]>], Expected<'a>);
+    type Row<'a> = (&'a str, &'a [Listed<'a>], Expected<'a>);
     /// Per policy: the nodes, preferred, admitted.
     type Expected<'a> = [(Option<&'a [i64]>, bool, bool); 3];
 

@@ -87,3 +87,12 @@ impl From<OldEntry> for PodDevicesEntry {
         }
     }
 }
+
+impl PodDevicesEntry {
+    /// Reads the text of one entry with a flat list of ids. `None`: it is none.
+    pub fn parse_old_layout(bytes: &[u8]) -> Option<Self> {
+        let mut entry = OldEntry::default();
+        decode(bytes, &mut entry).ok()?;
+        entry.device_ids.is_some().then(|| entry.into())
+    }
+}

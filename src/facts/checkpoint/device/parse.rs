@@ -99,3 +99,16 @@ impl DeviceCheckpoint {
         Ok(Loaded { checkpoint, checksum_in_file: file.checksum, checksum_computed })
     }
 }
+
+impl PodDevicesEntry {
+    /// Reads the text of one entry, as it stands in the file's list.
+    ///
+    /// # Errors
+    ///
+    /// Fails as the kubelet does with an entry alone.
+    pub fn parse(bytes: &[u8]) -> Result<Self, GoJsonError> {
+        let mut entry = Entry::default();
+        decode(bytes, &mut entry)?;
+        Ok(entry.into())
+    }
+}

@@ -1,0 +1,67 @@
+//! A repair as a value.
+
+use super::plan::{Action, Item, RepairPlan};
+use crate::facts::snapshot::API_VERSION;
+use serde::Serialize;
+
+/// A repair as a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceRepair {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `DeviceRepair`
+    pub kind: &'static str,
+    /// The file.
+    pub checkpoint: String,
+    /// It was only planned.
+    pub dry_run: bool,
+    /// Why the kubelet does not take the file as it was, in its words.
+    pub error: Option<String>,
+    /// Why it is not done.
+    pub refusals: Vec<String>,
+    /// What is odd about what was found, and what could not be had.
+    pub notes: Vec<String>,
+    /// The entries in their order.
+    pub items: Vec<Item>,
+    /// The checksum of what is written.
+    pub checksum: u32,
+    /// What was done; `None`: nothing was written.
+    pub done: Option<Done>,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Done {
+    /// Where the old file is.
+    pub backup: String,
+    /// The command that brings it back, while the kubelet is stopped.
+    pub undo: String,
+    /// The new file was read again and is what it should be.
+    pub verified: bool,
+}
+
+impl DeviceRepair {
+    /// Puts a plan into a report.
+    pub fn new(checkpoint: &str, plan: &RepairPlan, dry_run: bool, notes: &[String]) -> Self {
+        Self {
+            api_version: API_VERSION,
+            kind: "DeviceRepair",
+            checkpoint: checkpoint.to_owned(),
+            dry_run,
+            error: plan.error.clone(),
+            refusals: plan.refusals.clone(),
+            notes: plan.notes.iter().chain(notes).cloned().collect(),
+            items: plan.items.clone(),
+            checksum: plan.after.checksum(),
+            done: None,
+        }
+    }
+
+    /// Counts the entries that stay and those that go.
+    pub fn counts(&self) -> (usize, usize) {
+        let kept = self.items.iter().filter(|item| item.action == Action::Keep).count();
+        (kept, self.items.len() - kept)
+    }
+}

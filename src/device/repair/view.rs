@@ -1,0 +1,46 @@
+//! A repair for people.
+
+use super::plan::{Action, Item};
+use super::report::DeviceRepair;
+use crate::output::table::Table;
+
+/// Returns a line for each entry that goes.
+pub fn table(report: &DeviceRepair) -> Table {
+    lines(report, |item| item.action != Action::Keep)
+}
+
+/// Returns a line for each entry.
+pub fn wide(report: &DeviceRepair) -> Table {
+    lines(report, |_| true)
+}
+
+fn lines(report: &DeviceRepair, is_shown: impl Fn(&Item) -> bool) -> Table {
+    let headings = ["ACTION", "POD", "CONTAINER", "RESOURCE", "DEVICES", "REASON"];
+    let mut table = Table::new(headings.map(str::to_owned).to_vec());
+    for item in report.items.iter().filter(|item| is_shown(item)) {
+        let action = match item.action {
+            Action::Keep => "keep",
+            Action::Remove => "remove",
+            Action::Drop => "drop",
+        };
+        table.add(vec![
+            action.to_owned(),
+            item.pod.clone().unwrap_or_else(|| item.pod_uid.clone()),
+            item.container.clone(),
+            item.resource.clone(),
+            devices(item),
+            item.reason.clone(),
+        ]);
+    }
+    table
+}
+
+/// Returns the ids, of many the first few.
+fn devices(item: &Item) -> String {
+    const SHOWN: usize = 4;
+    let ids: Vec<&str> = item.device_ids.iter().take(SHOWN).map(String::as_str).collect();
+    match item.device_ids.len().saturating_sub(SHOWN) {
+        0 => ids.join(","),
+        more => format!("{},... ({more} more)", ids.join(",")),
+    }
+}

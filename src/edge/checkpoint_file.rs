@@ -1,0 +1,249 @@
+//! A checkpoint of the kubelet that is read, kept beside and replaced.
+//!
+//! Everything happens in a folder that is opened once, beneath the node's root. The file itself is never
+//! followed as a link and never opened as a device. It is replaced by writing a sibling, syncing it and
+//! renaming: whoever looks, and whenever the machine stops, there is the old file or the new one.
+
+use crate::edge::host::{ReadError, folder_beneath, kind_name};
+use crate::edge::input::plain;
+use rustix::fd::OwnedFd;
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, fchmod, fchown, fstat, fsync, openat, renameat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::process::{Gid, Uid};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// The largest file that is read.
+const LIMIT: u64 = 256 << 20;
+
+/// A file in a folder that is held open.
+#[derive(Debug)]
+pub struct CheckpointFile {
+    folder: OwnedFd,
+    name: String,
+    path: String,
+}
+
+/// Why a file could not be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CheckpointFileError {
+    /// Its folder, or itself, cannot be read.
+    #[error("cannot read {path}: {error}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        error: ReadError,
+    },
+    /// Something else has written it.
+    #[error("{0} is not any more what the plan was made from")]
+    Changed(String),
+    /// There is a file already where a new one was to be.
+    #[error("{0} is there already")]
+    Exists(String),
+    /// The system refused.
+    #[error("cannot write {path}: {reason}")]
+    Write {
+        /// The file.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl CheckpointFile {
+    /// Opens the folder of a file beneath the node's root. The file need not be there.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the folder is none, and for a path without a name.
+    pub fn open(root: &Path, path: &str) -> Result<Self, CheckpointFileError> {
+        let fail = |error| CheckpointFileError::Read { path: path.to_owned(), error };
+        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+        if name.is_empty() || name == "." || name == ".." {
+            return Err(fail(ReadError::System("it is no name of a file".to_owned())));
+        }
+        let folder = if folder.is_empty() { "/" } else { folder };
+        let folder = folder_beneath(root, folder).map_err(fail)?;
+        Ok(Self { folder, name: name.to_owned(), path: path.to_owned() })
+    }
+
+    /// Returns the path as it was given.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no regular file of a size that is read, and for a link.
+    pub fn read(&self) -> Result<Vec<u8>, CheckpointFileError> {
+        let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
+        let (file, _) = self.open_regular().map_err(fail)?;
+        let mut content = Vec::new();
+        let read = File::from(file).take(LIMIT + 1).read_to_end(&mut content);
+        read.map_err(|error| fail(ReadError::System(plain(&error))))?;
+        if content.len() as u64 > LIMIT {
+            return Err(fail(ReadError::TooLarge { limit: LIMIT }));
+        }
+        Ok(content)
+    }
+
+    /// Writes a file that must not be there yet, with the mode and owner of another. When this returns, it
+    /// is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is one already, and where the system refuses.
+    pub fn create_like(&self, other: &Self, content: &[u8]) -> Result<(), CheckpointFileError> {
+        let (_, status) = other
+            .open_regular()
+            .map_err(|error| CheckpointFileError::Read { path: other.path.clone(), error })?;
+        self.write_new(&self.name, content, &status)
+            .and_then(|()| fsync(&self.folder).map_err(io::Error::from))
+            .map_err(|error| self.cannot_write(&error))
+    }
+
+    /// Replaces the file, which must still hold what is expected; mode and owner stay.
+    ///
+    /// # Errors
+    ///
+    /// Fails where it holds something else, and where the system refuses. The old file is there then.
+    pub fn replace(&self, expected: &[u8], content: &[u8]) -> Result<(), CheckpointFileError> {
+        let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
+        let (_, status) = self.open_regular().map_err(fail)?;
+        let sibling = format!(".{}.kq-{}", self.name, std::process::id());
+        let written = self
+            .write_new(&sibling, content, &status)
+            .map_err(|error| self.cannot_write(&error))
+            .and_then(|()| match self.read()? == expected {
+                true => Ok(()),
+                false => Err(CheckpointFileError::Changed(self.path.clone())),
+            })
+            .and_then(|()| {
+                renameat(&self.folder, &*sibling, &self.folder, &*self.name)
+                    .and_then(|()| fsync(&self.folder))
+                    .map_err(|error| self.cannot_write(&error.into()))
+            });
+        if written.is_err() {
+            let _ = unlinkat(&self.folder, &*sibling, AtFlags::empty());
+        }
+        written
+    }
+
+    /// Opens the file if it is a regular one; first without reading it, which could wait or act.
+    fn open_regular(&self) -> Result<(OwnedFd, Stat), ReadError> {
+        let open = |flags| {
+            openat(
+                &self.folder,
+                &*self.name,
+                flags | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+                Mode::empty(),
+            )
+        };
+        expect_regular(&open(OFlags::PATH).map_err(system)?)?;
+        let file = open(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(system)?;
+        let status = expect_regular(&file)?;
+        Ok((file, status))
+    }
+
+    /// Writes a new file in the folder and syncs it.
+    fn write_new(&self, name: &str, content: &[u8], like: &Stat) -> io::Result<()> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR)?;
+        let own = fstat(&file)?;
+        if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
+            let (user, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
+            fchown(&file, Some(user), Some(group))?;
+        }
+        fchmod(&file, Mode::from_raw_mode(like.st_mode))?;
+        let mut file = File::from(file);
+        file.write_all(content)?;
+        file.sync_all()
+    }
+
+    fn cannot_write(&self, error: &io::Error) -> CheckpointFileError {
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => CheckpointFileError::Exists(self.path.clone()),
+            _ => CheckpointFileError::Write { path: self.path.clone(), reason: plain(error) },
+        }
+    }
+}
+
+fn expect_regular(file: &OwnedFd) -> Result<Stat, ReadError> {
+    let status = fstat(file).map_err(system)?;
+    match FileType::from_raw_mode(status.st_mode) {
+        FileType::RegularFile => Ok(status),
+        kind => Err(ReadError::Kind { found: kind_name(kind), expected: "a regular file" }),
+    }
+}
+
+fn system(error: Errno) -> ReadError {
+    match error {
+        Errno::NOENT => ReadError::Absent,
+        error => ReadError::System(plain(&error.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn file(folder: &Path, name: &str) -> CheckpointFile {
+        CheckpointFile::open(folder, &format!("/{name}")).expect("the folder is there")
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_keeps_its_mode() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state");
+        fs::write(&path, "old").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
+        let state = file(folder.path(), "state");
+        assert_eq!(state.read(), Ok(b"old".to_vec()));
+        let changed = CheckpointFileError::Changed("/state".to_owned());
+        assert_eq!(state.replace(b"other", b"new"), Err(changed));
+        assert_eq!(state.read(), Ok(b"old".to_vec()));
+
+        let copy = file(folder.path(), "copy");
+        assert_eq!(copy.create_like(&state, b"old"), Ok(()));
+        let exists = CheckpointFileError::Exists("/copy".to_owned());
+        assert_eq!(copy.create_like(&state, b"new"), Err(exists));
+        assert_eq!(state.replace(b"old", b"new"), Ok(()));
+        assert_eq!(state.read(), Ok(b"new".to_vec()));
+        for name in ["state", "copy"] {
+            let mode = fs::metadata(folder.path().join(name)).expect("there").permissions().mode();
+            assert_eq!(mode & 0o7777, 0o640, "{name}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "no sibling is left");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_by_its_kind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("target"), "x").expect("written");
+        symlink("target", folder.path().join("link")).expect("linked");
+        fs::create_dir(folder.path().join("dir")).expect("made");
+        rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("pipe"), Mode::RUSR)
+            .expect("made");
+        for (name, error) in [
+            ("link", "cannot read /link: a symbolic link, expected a regular file"),
+            ("dir", "cannot read /dir: a folder, expected a regular file"),
+            ("pipe", "cannot read /pipe: a named pipe, expected a regular file"),
+            ("none", "cannot read /none: no such file"),
+        ] {
+            let file = file(folder.path(), name);
+            assert_eq!(file.read().expect_err("refused").to_string(), error);
+            assert!(file.replace(b"x", b"y").is_err(), "{name}");
+        }
+        assert!(CheckpointFile::open(folder.path(), "/").is_err());
+        assert!(CheckpointFile::open(folder.path(), "/none/state").is_err());
+    }
+}
