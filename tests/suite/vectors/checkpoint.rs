@@ -106,11 +106,14 @@ fn state(checkpoint: &DeviceCheckpoint) -> Value {
         .entries
         .iter()
         .map(|(key, device)| {
+            // Recorded in order; the kubelet keeps that of the file.
+            let mut devices = device.devices.clone();
+            devices.values_mut().for_each(|ids| ids.sort());
             json!({
                 "pod_uid": key.pod_uid,
                 "container_name": key.container_name,
                 "resource_name": key.resource_name,
-                "device_ids_by_numa_node": by_text(&device.devices),
+                "device_ids_by_numa_node": by_text(&devices),
             })
         })
         .collect();
