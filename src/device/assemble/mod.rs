@@ -1,13 +1,16 @@
 //! The device manager of a node, put together from what is known of it from outside.
 
+mod told;
+
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use crate::device::pods::{NodePods, Standing};
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
-use crate::facts::pod_resources::{AllocatableResources, PodResources};
+use crate::facts::pod_resources::AllocatableResources;
 use crate::facts::sought::Sought;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use told::{add_told, without_checkpoint};
 
 /// A device that is given by hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +102,9 @@ pub fn assemble(
     let mut assembled = Assembled::default();
     if let Some(fact) = checkpoint {
         restore(fact, &mut assembled, basis);
+        if let Some(told) = told {
+            add_told(told, pods, &mut assembled, basis);
+        }
     } else if facts.checkpoint.value().is_none() {
         without_checkpoint(&facts.checkpoint, told, pods, &mut assembled, basis);
     }
@@ -157,53 +163,6 @@ fn key(entry: &CheckpointEntry) -> PodDeviceKey {
         container_name: entry.container_name.clone(),
         resource_name: entry.resource_name.clone(),
     }
-}
-
-/// Takes the records that the kubelet tells of, where the checkpoint could not be had.
-fn without_checkpoint(
-    checkpoint: &Sought<CheckpointFact>,
-    told: Option<&PodResources>,
-    pods: &NodePods<'_>,
-    assembled: &mut Assembled,
-    basis: &mut Basis,
-) {
-    let Some(told) = told else {
-        if !checkpoint.is_unsought() {
-            let reason = checkpoint.reason();
-            basis.missing.push(format!("which devices are in use: {reason} (--checkpoint)"));
-        }
-        basis.assumptions.push("no device is in use (--checkpoint)".to_owned());
-        return;
-    };
-    basis.assumptions.push(format!(
-        "the devices in use are those of the pod-resources API, without those that ended init \
-         containers hold: the checkpoint could not be had ({}) (--checkpoint)",
-        checkpoint.reason()
-    ));
-    let entries = &mut assembled.state.pod_devices.entries;
-    for pod in &told.pods {
-        let uid = match pods.named(&pod.namespace, &pod.name) {
-            Some(uid) => uid.to_owned(),
-            None => format!("{}/{}", pod.namespace, pod.name),
-        };
-        for container in &pod.containers {
-            for devices in &container.devices {
-                let key = PodDeviceKey {
-                    pod_uid: uid.clone(),
-                    container_name: container.name.clone(),
-                    resource_name: devices.resource_name.clone(),
-                };
-                let record = entries.entry(key).or_default();
-                record.answer = Some(Vec::new());
-                let nodes = devices.numa_nodes.as_deref().filter(|nodes| !nodes.is_empty());
-                for node in nodes.unwrap_or(&[-1]) {
-                    let set = record.devices.entry(*node).or_default();
-                    set.extend(devices.device_ids.iter().cloned());
-                }
-            }
-        }
-    }
-    assembled.state.allocated = assembled.state.pod_devices.allocated();
 }
 
 /// Takes the devices that the kubelet lists; those that are only remembered are not healthy, or gone.
@@ -333,11 +292,15 @@ pub fn keeping(pods: &NodePods<'_>, state: &ManagerState, basis: &mut Basis) -> 
     let owners: BTreeSet<&str> =
         state.pod_devices.entries.keys().map(|key| key.pod_uid.as_str()).collect();
     for uid in owners {
-        if let Standing::Unknown(why) = pods.standing(uid) {
-            let what = format!("pod {uid} is active and keeps its devices: {why} (--pods)");
-            basis.assumptions.push(what);
-            keeping.insert(uid.to_owned());
-        }
+        let why = match pods.standing(uid) {
+            // No UID: the kubelet alone knows the pod.
+            _ if uid.contains('/') => "the kubelet lists it, and nobody else knows it".to_owned(),
+            Standing::Unknown(why) => why,
+            Standing::Active(_) | Standing::Ended(_) | Standing::Gone(_) => continue,
+        };
+        let what = format!("pod {uid} is active and keeps its devices: {why} (--pods)");
+        basis.assumptions.push(what);
+        keeping.insert(uid.to_owned());
     }
     keeping
 }
@@ -353,130 +316,4 @@ pub fn some<S: AsRef<str>>(ids: &[S]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::facts::checkpoint::device::DeviceSet;
-    use crate::facts::pod_resources::ContainerDevices;
-    use crate::facts::snapshot::Snapshot;
-
-    fn fact() -> CheckpointFact {
-        CheckpointFact {
-            entries: vec![CheckpointEntry {
-                pod_uid: "p".to_owned(),
-                container_name: "c".to_owned(),
-                resource_name: "r".to_owned(),
-                device_ids: [(1, vec!["a".to_owned(), "x".to_owned()])].into(),
-                answer: PluginAnswer::Withheld,
-            }],
-            registered: [("r".to_owned(), vec!["a".to_owned(), "b".to_owned()])].into(),
-            ..CheckpointFact::default()
-        }
-    }
-
-    fn told(ids: &[&str]) -> PodResources {
-        let group = |id: &&str| ContainerDevices {
-            resource_name: "r".to_owned(),
-            device_ids: vec![(*id).to_owned()],
-            numa_nodes: Some(vec![0]),
-        };
-        let devices = ids.iter().map(group).collect();
-        let allocatable = AllocatableResources { devices, ..AllocatableResources::default() };
-        PodResources { allocatable: Sought::found("s", allocatable), ..PodResources::default() }
-    }
-
-    fn given(id: &str) -> GivenDevice {
-        GivenDevice { resource: "r".to_owned(), id: id.to_owned(), ..GivenDevice::default() }
-    }
-
-    #[test]
-    fn devices_are_those_of_the_best_source() {
-        let no = |what: &str| what.to_owned();
-        type Row<'a> = (
-            &'a str,
-            Option<CheckpointFact>,
-            Option<PodResources>,
-            Vec<GivenDevice>,
-            Option<(&'a [&'a str], &'a [&'a str], DeviceSource)>,
-        );
-        let rows: Vec<Row<'_>> = vec![
-            ("nothing is known", None, None, vec![], None),
-            (
-                "the checkpoint alone",
-                Some(fact()),
-                None,
-                vec![],
-                Some((&["a", "b"], &["x"], DeviceSource::Checkpoint)),
-            ),
-            (
-                "the kubelet lists fewer",
-                Some(fact()),
-                Some(told(&["b", "c"])),
-                vec![],
-                Some((&["b", "c"], &["a", "x"], DeviceSource::PodResources)),
-            ),
-            (
-                "no checkpoint",
-                None,
-                Some(told(&["b"])),
-                vec![],
-                Some((&["b"], &[], DeviceSource::PodResources)),
-            ),
-            (
-                "by hand",
-                Some(fact()),
-                Some(told(&["b"])),
-                vec![given("z")],
-                Some((&[], &["z"], DeviceSource::Given)),
-            ),
-        ];
-        for (name, checkpoint, told, given, expected) in rows {
-            let facts = DeviceFacts {
-                checkpoint: checkpoint.map_or_else(
-                    || Sought::failed("f", no("absent")),
-                    |fact| Sought::found("f", fact),
-                ),
-                pod_resources: told.map_or_else(
-                    || Sought::failed("s", no("absent")),
-                    |told| Sought::found("s", told),
-                ),
-            };
-            let snapshot = Snapshot::default();
-            let mut basis = Basis::default();
-            let got = assemble(Some(&facts), &given, &NodePods::of(&snapshot), &mut basis);
-            let Some((healthy, unhealthy, source)) = expected else {
-                assert!(got.is_err(), "{name}");
-                continue;
-            };
-            let got = got.expect(name);
-            let names = |set: &DeviceSet| set.iter().cloned().collect::<Vec<_>>();
-            assert_eq!(names(&got.state.healthy["r"]), healthy, "{name}");
-            assert_eq!(names(&got.state.unhealthy["r"]), unhealthy, "{name}");
-            assert_eq!(got.sources["r"], source, "{name}");
-            assert!(got.state.endpoints.contains_key("r"), "{name}");
-        }
-    }
-
-    #[test]
-    fn recorded_numa_nodes_stand_in_for_those_that_nobody_lists() {
-        let facts =
-            DeviceFacts { checkpoint: Sought::found("f", fact()), ..DeviceFacts::default() };
-        let mut basis = Basis::default();
-        let snapshot = Snapshot::default();
-        let got = assemble(Some(&facts), &[], &NodePods::of(&snapshot), &mut basis).expect("facts");
-        assert_eq!(got.state.devices["r"]["a"].numa_nodes, Some(vec![1]));
-        assert_eq!(got.state.devices["r"]["b"].numa_nodes, None);
-        assert_eq!(basis.assumptions.len(), 1);
-    }
-
-    #[test]
-    fn a_checkpoint_that_is_not_taken_is_not_restored() {
-        let fact = CheckpointFact { error: Some("checkpoint is corrupted".to_owned()), ..fact() };
-        let facts = DeviceFacts { checkpoint: Sought::found("f", fact), ..DeviceFacts::default() };
-        let mut basis = Basis::default();
-        let snapshot = Snapshot::default();
-        let got = assemble(Some(&facts), &[], &NodePods::of(&snapshot), &mut basis).expect("facts");
-        assert!(got.restored.entries.is_empty() && got.registered.is_empty());
-        assert_eq!(got.state.pod_devices.entries.len(), 1);
-        assert_eq!(basis.warnings.len(), 1);
-    }
-}
+mod tests;

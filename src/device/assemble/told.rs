@@ -1,0 +1,113 @@
+//! The devices in use of which the running kubelet tells.
+
+use super::{Assembled, Basis, some};
+use crate::device::pods::NodePods;
+use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
+use crate::facts::devices::CheckpointFact;
+use crate::facts::pod_resources::PodResources;
+use crate::facts::sought::Sought;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Takes the records that the kubelet tells of, where the checkpoint could not be had.
+pub(super) fn without_checkpoint(
+    checkpoint: &Sought<CheckpointFact>,
+    told: Option<&PodResources>,
+    pods: &NodePods<'_>,
+    assembled: &mut Assembled,
+    basis: &mut Basis,
+) {
+    let Some(told) = told else {
+        if !checkpoint.is_unsought() {
+            let reason = checkpoint.reason();
+            basis.missing.push(format!("which devices are in use: {reason} (--checkpoint)"));
+        }
+        basis.assumptions.push("no device is in use (--checkpoint)".to_owned());
+        return;
+    };
+    basis.assumptions.push(format!(
+        "the devices in use are those of the pod-resources API, without those that ended init \
+         containers hold: the checkpoint could not be had ({}) (--checkpoint)",
+        checkpoint.reason()
+    ));
+    let entries = &mut assembled.state.pod_devices.entries;
+    for (key, record) in records(told, pods) {
+        entries.insert(key, record);
+    }
+    assembled.state.allocated = assembled.state.pod_devices.allocated();
+}
+
+/// Adds what the kubelet tells of to the records of the checkpoint: its memory decides what is free, and
+/// the file may be older. What a kubelet that starts restores stays what the file says.
+pub(super) fn add_told(
+    told: &PodResources,
+    pods: &NodePods<'_>,
+    assembled: &mut Assembled,
+    basis: &mut Basis,
+) {
+    let entries = &mut assembled.state.pod_devices.entries;
+    let mut recorded: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for (key, record) in entries.iter() {
+        let of = (key.container_name.clone(), key.resource_name.clone());
+        recorded.entry(of).or_default().extend(record.ids());
+    }
+    let mut added: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (key, record) in records(told, pods) {
+        // The checkpoint has pods by their UID: one that only the kubelet can name is found by what its
+        // container has.
+        let is_nameless = key.pod_uid.contains('/');
+        let of = (key.container_name.clone(), key.resource_name.clone());
+        let known = match is_nameless {
+            true => recorded.get(&of).cloned().unwrap_or_default(),
+            false => entries.get(&key).map(PodDevice::ids).unwrap_or_default(),
+        };
+        for (node, ids) in record.devices {
+            let new: Vec<String> = ids.into_iter().filter(|id| !known.contains(id)).collect();
+            if new.is_empty() {
+                continue;
+            }
+            added.entry(key.resource_name.clone()).or_default().extend(new.iter().cloned());
+            let record = entries.entry(key.clone()).or_default();
+            record.answer.get_or_insert_default();
+            record.devices.entry(node).or_default().extend(new);
+        }
+    }
+    for (resource, ids) in &added {
+        let ids: Vec<&String> = ids.iter().collect();
+        basis.warnings.push(format!(
+            "the kubelet says that {} of {resource} {} in use, and the checkpoint does not have {} so: \
+             the running kubelet goes by what it says",
+            some(&ids),
+            if ids.len() == 1 { "is" } else { "are" },
+            if ids.len() == 1 { "it" } else { "them" },
+        ));
+    }
+    assembled.state.allocated = assembled.state.pod_devices.allocated();
+}
+
+/// Returns what the kubelet tells of as records; a pod of which nobody knows the UID has its name for it.
+fn records(told: &PodResources, pods: &NodePods<'_>) -> BTreeMap<PodDeviceKey, PodDevice> {
+    let mut records: BTreeMap<PodDeviceKey, PodDevice> = BTreeMap::new();
+    for pod in &told.pods {
+        let uid = match pods.named(&pod.namespace, &pod.name) {
+            Some(uid) => uid.to_owned(),
+            None => format!("{}/{}", pod.namespace, pod.name),
+        };
+        for container in &pod.containers {
+            for devices in &container.devices {
+                let key = PodDeviceKey {
+                    pod_uid: uid.clone(),
+                    container_name: container.name.clone(),
+                    resource_name: devices.resource_name.clone(),
+                };
+                let record = records.entry(key).or_default();
+                record.answer = Some(Vec::new());
+                let nodes = devices.numa_nodes.as_deref().filter(|nodes| !nodes.is_empty());
+                for node in nodes.unwrap_or(&[-1]) {
+                    let set = record.devices.entry(*node).or_default();
+                    set.extend(devices.device_ids.iter().cloned());
+                }
+            }
+        }
+    }
+    records
+}
