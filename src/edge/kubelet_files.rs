@@ -228,9 +228,18 @@ pub fn read_node_object(
     let mut value = document(path, read_input(path)?, notes)?;
     let no_node =
         |message: String| KubeletFileError::NoNode { path: shown(path).to_owned(), message };
+    let list_of = value.get("kind").and_then(Value::as_str).and_then(|it| it.strip_suffix("List"));
+    let list_of = list_of.unwrap_or_default().to_owned();
     if let Some(items) = value.get_mut("items").and_then(Value::as_array_mut) {
+        let kind = items.first().and_then(|item| item.get("kind")).and_then(Value::as_str);
+        let kind = kind.unwrap_or(&list_of).to_owned();
+        let expected = "expected one Node, as from kubectl get node NAME -o json";
+        if !matches!(&*kind, "" | "Node") {
+            let count = items.len();
+            return Err(no_node(format!("a list of {count} of kind {kind:?}, {expected}")));
+        }
         if items.len() != 1 {
-            return Err(no_node(format!("a list of {} nodes, expected one node", items.len())));
+            return Err(no_node(format!("a list of {} nodes, {expected}", items.len())));
         }
         value = items.remove(0);
     }

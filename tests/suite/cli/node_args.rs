@@ -251,7 +251,7 @@ fn a_node_object_comes_alone_or_in_a_list() {
     assert_eq!(alone.stdout, run("list.json").run().stdout);
     run("two.json").shows(str![[r#"
 --- stderr
-kq: two.json: a list of 2 nodes, expected one node
+kq: two.json: a list of 2 nodes, expected one Node, as from kubectl get node NAME -o json
 --- exit 2
 
 "#]]);
