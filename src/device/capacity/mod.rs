@@ -276,6 +276,15 @@ fn gone(
 impl Offered {
     /// Compares with what the Node object says.
     fn judged(mut self) -> Self {
+        // The kubelet itself counts the unhealthy devices into the status of its node.
+        let says = self.node.and_then(|says| says.capacity);
+        let says = says.and_then(|says| usize::try_from(says).ok());
+        if let (Some(count), Some(says)) = (self.capacity.as_mut(), says)
+            && count.at_least
+            && says >= count.devices
+        {
+            *count = Count { devices: says, at_least: false };
+        }
         let differs = |counted: Option<Count>, says: Option<i64>| match (counted, says) {
             (Some(count), Some(says)) => {
                 let devices = i64::try_from(count.devices).unwrap_or(i64::MAX);

@@ -1,17 +1,21 @@
 //! What would happen to the devices of pods: `kq devices plan`. Pure.
 
+mod outlook;
 mod view;
 
+pub use outlook::{Change, Fate, Held, Now, Outlook, Verdict, changes, foresee};
 pub use view::{table, wide};
 
 use crate::device::assemble::{Assembled, Basis, some};
-use crate::device::manager::allocate::{Circumstances, in_order};
+use crate::device::manager::allocate::{Circumstances, Outcome, in_order};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::device::manager::{Affinities, ManagerState, Plugins, PodAdmission};
+use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::Pod;
+use crate::k8s::nearest::nearest;
+use crate::k8s::pod::{Pod, ResourceName};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What would happen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,9 +33,23 @@ pub struct DevicePlan {
     pub resources: BTreeMap<String, ResourceBefore>,
     /// The pods, in the order in which they are admitted; each finds what the ones before it left.
     pub pods: Vec<PlannedPod>,
+    /// What the node offers less than before.
+    pub changes: Vec<Change>,
+    /// Resources that pods ask for, and that no plugin offers.
+    pub not_offered: BTreeMap<String, NotOffered>,
     /// What it rests on.
     #[serde(flatten)]
     pub basis: Basis,
+}
+
+/// A resource that no plugin offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotOffered {
+    /// The Node object has it all the same: somebody else put it there.
+    pub in_node_status: bool,
+    /// A resource of the node with nearly the same name.
+    pub did_you_mean: Option<String>,
 }
 
 /// The topology manager of the node.
@@ -72,6 +90,8 @@ pub struct PlannedPod {
     pub uid: String,
     /// Where it is from.
     pub source: String,
+    /// What becomes of what it has; `None`: it has no devices yet.
+    pub outlook: Option<Outlook>,
     /// Why nothing can be said: the kubelet crashes, or it is too much.
     pub failure: Option<Failure>,
     /// What would happen.
@@ -209,6 +229,7 @@ pub fn plan(
                 name: pod.metadata.name.clone(),
                 uid: pod.metadata.uid.clone(),
                 source: source.clone(),
+                outlook: None,
                 failure,
                 admission,
             }
@@ -224,6 +245,8 @@ pub fn plan(
             numa_nodes: manager.machine.numa_nodes.clone(),
         },
         resources,
+        changes: Vec::new(),
+        not_offered: BTreeMap::new(),
         pods: planned,
         basis,
     }
@@ -237,9 +260,7 @@ fn before(state: &ManagerState) -> BTreeMap<String, ResourceBefore> {
             let used = state.allocated.get(name);
             let free = healthy.into_iter().flatten();
             let free = free.filter(|id| used.is_none_or(|used| !used.contains(*id))).count();
-            let count = |set: Option<&std::collections::BTreeSet<String>>| {
-                set.map(std::collections::BTreeSet::len).unwrap_or_default()
-            };
+            let count = |set: Option<&BTreeSet<String>>| set.map(BTreeSet::len).unwrap_or_default();
             let of_resource = ResourceBefore {
                 healthy: count(healthy),
                 unhealthy: count(state.unhealthy.get(name)),
@@ -259,9 +280,42 @@ pub fn asks_for_devices(state: &ManagerState, pod: &Pod) -> bool {
 }
 
 impl DevicePlan {
-    /// Tells whether all pods get what they ask for.
+    /// Tells whether all pods get what they ask for, and keep what they have.
     pub fn all_admitted(&self) -> bool {
-        self.pods.iter().all(|pod| pod.admission.admitted)
+        let keeps = |pod: &PlannedPod| {
+            pod.outlook.as_ref().is_none_or(|outlook| outlook.verdict != Verdict::Forgotten)
+        };
+        self.pods.iter().all(|pod| pod.admission.admitted && keeps(pod))
+            && self.not_offered.values().all(|resource| resource.in_node_status)
+    }
+
+    /// Looks up the resources that pods ask for and no plugin offers, among those of the node.
+    pub fn look_up_resources(&mut self, node: Option<&NodeObject>) {
+        let steps = self.pods.iter().flat_map(|pod| &pod.admission.containers);
+        let asked = steps.flat_map(|step| &step.allocation.resources).filter(|resource| {
+            resource.requested > 0 && matches!(resource.outcome, Outcome::NotOfPlugin)
+        });
+        let held: BTreeSet<&str> = self
+            .pods
+            .iter()
+            .filter_map(|pod| pod.outlook.as_ref())
+            .flat_map(|outlook| &outlook.held)
+            .map(|held| held.resource.as_str())
+            .collect();
+        // What somebody has is offered; the kubelet forgot it.
+        let asked = asked.filter(|resource| !held.contains(resource.resource.as_str()));
+        let asked: BTreeSet<String> = asked.map(|resource| resource.resource.clone()).collect();
+        let lookup = |name: String| {
+            let allocatable = node.map(|node| &node.status.allocatable);
+            let amount = allocatable.and_then(|list| list.get(&ResourceName::from(name.as_str())));
+            let found = NotOffered {
+                in_node_status: amount.is_some_and(|amount| amount.value() > 0),
+                did_you_mean: nearest(&name, self.resources.keys().map(String::as_str))
+                    .map(str::to_owned),
+            };
+            (name, found)
+        };
+        self.not_offered = asked.into_iter().map(lookup).collect();
     }
 
     /// Tells whether there is a pod of which nothing can be said.

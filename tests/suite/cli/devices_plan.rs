@@ -1,7 +1,7 @@
 //! `kq devices plan`: what a pod would get, what it is refused for, and what is taken for granted.
 
 use super::{Ran, folder_with, kq};
-use crate::devices::stored::stored;
+use crate::devices::stored::{stored, text};
 use serde_json::{Value, json};
 use snapbox::str;
 use std::path::Path;
@@ -44,6 +44,11 @@ fn files() -> tempfile::TempDir {
         ("both.yaml", format!("{}---{}", pod(1, 3, gpu), pod(1, 2, gpu).replace("train", "next"))),
         ("widget.yaml", pod(1, 1, "example.com/widget")),
         ("other.yaml", pod(1, 1, "example.com/other")),
+        ("wigdet.yaml", pod(1, 1, "example.com/wigdet")),
+        ("damaged", "{\"Data\":".to_owned()),
+        ("pod-resources.json", text("init-reuse", "pod-resources.json")),
+        ("pods.json", text("init-reuse", "pods.json")),
+        ("old", text("one", "kubelet_internal_checkpoint")),
         ("node.json", stored("restarted")),
         ("broken.yaml", "- {resource: a/b}".to_owned()),
         ("typo.yaml", "- {resource: a/b, id: x, heath: Healthy}".to_owned()),
@@ -63,7 +68,7 @@ fn containers_get_devices_in_their_order() {
     kq("devices plan more.yaml --devices devices.yaml -o wide").within(folder.path()).shows(str![[
         r#"
 CONTAINER     RESOURCE          NEED   DEVICES                              NUMA   REASON
-warm (init)   example.com/gpu   2      2 of (gpu-0, gpu-1, gpu-2, gpu-3)    0?     4 free; what the plugin prefers is not known
+warm (init)   example.com/gpu   2      2 of (gpu-0, gpu-1, gpu-2, gpu-3)    0,1?   4 free; what the plugin prefers is not known
 app           example.com/gpu   3      gpu-0, gpu-1 + 1 of (gpu-2, gpu-3)   0,1?   2 left by init containers; 2 free; what the plugin prefers is not known
 
 before
@@ -107,8 +112,8 @@ fn what_is_refused_is_told_in_the_words_of_the_kubelet() {
         ),
         (
             "other.yaml",
-            0,
-            "no plugin offers it: the kubelet starts the container without".to_owned(),
+            1,
+            "no plugin offers it: the scheduler does not place the pod here".to_owned(),
         ),
     ] {
         let ran = ask(folder.path(), &format!("{line} --devices devices.yaml"));
@@ -180,6 +185,47 @@ fn running_containers_survive_a_restart_and_others_do_not() {
     let ran = ask(folder.path(), "widget.yaml --kubelet-restart --snapshot node.json");
     assert_eq!(ran.code, 1, "{}", ran.text());
     assert!(ran.stdout.contains("no healthy devices present"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_running_container_keeps_its_unhealthy_device() {
+    let folder = files();
+    let ran = ask(folder.path(), "--unhealthy w3 --snapshot node.json -o json");
+    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(plan["changes"][0]["allocatableBefore"], 4);
+    assert_eq!(plan["changes"][0]["allocatableAfter"], 3);
+    let pods = plan["pods"].as_array().expect("pods");
+    assert_eq!(pods.len(), 1, "nobody else has it: {}", ran.stdout);
+    assert_eq!(pods[0]["name"], "one");
+    assert_eq!(pods[0]["outlook"]["verdict"], "refusedAnew");
+    assert_eq!(pods[0]["outlook"]["held"][0]["fate"], "keeps");
+    assert_eq!(pods[0]["outlook"]["held"][0]["unhealthy"], json!(["w3"]));
+
+    let ran = ask(folder.path(), "--unhealthy w0 --snapshot node.json");
+    assert_eq!(ran.code, 0, "nobody has it: {}", ran.text());
+    assert!(ran.stdout.contains("allocatable 4 -> 3"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_the_running_kubelet_says_is_in_use_is_in_use() {
+    let folder = files();
+    let files = "--pod-resources pod-resources.json --pods pods.json";
+    let ran = ask(folder.path(), &format!("widget.yaml --checkpoint old {files} -o json"));
+    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(plan["resources"]["example.com/widget"]["allocated"], 3, "{}", ran.stdout);
+    assert!(plan["warnings"].to_string().contains("the checkpoint does not have"), "{plan}");
+
+    let ran = ask(folder.path(), &format!("--kubelet-restart --checkpoint damaged {files}"));
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("forgotten: a kubelet that starts"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_misspelt_resource_is_guessed() {
+    let folder = files();
+    let ran = ask(folder.path(), "wigdet.yaml --snapshot node.json");
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("did you mean example.com/widget?"), "{}", ran.stdout);
 }
 
 #[test]

@@ -10,12 +10,12 @@ use kq::device::assemble::{Basis, assemble};
 use kq::device::capacity::{Around, capacity, table, wide};
 use kq::device::pods::NodePods;
 
-/// Show which devices the node offers, as its status says
+/// Show which devices the node offers, as the kubelet counts them
 ///
 /// Capacity and allocatable of each resource of plugins, as the kubelet counts them, with the reason:
 /// healthy devices, a plugin that is waited for, a resource that was removed. The healthy devices are those
 /// that the kubelet lists on its pod-resources socket; unhealthy ones it does not list, so that the capacity
-/// may be larger (>=). What the Node object says is held against it; -o wide shows it.
+/// may be larger (>=), unless the Node object says how large. What the Node object says is held against it; -o wide shows it.
 ///
 /// A kubelet that starts says 0 of 0 until the plugin registers, and forgets the resource after five
 /// minutes; the node then keeps it at 0. When a plugin stopped is not known from outside.

@@ -43,6 +43,13 @@ impl DeviceNodeArgs {
             && sources.pods.is_empty()
     }
 
+    /// Tells whether devices come from files, and all else from the machine that kq runs on.
+    pub fn mixes_machines(&self) -> bool {
+        let sources = &self.kubelet.sources;
+        let has_files = self.checkpoint.is_some() || self.pod_resources.is_some();
+        has_files && sources.snapshot.is_none() && sources.host_root.is_none()
+    }
+
     /// Gathers what is wanted; a file that is named wins over what the node says, and that is not
     /// looked for.
     ///

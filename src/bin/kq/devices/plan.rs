@@ -15,7 +15,8 @@ use kq::device::manager::allocate::{Circumstances, Outcome, Preference, in_order
 use kq::device::manager::hints::HintNodes;
 use kq::device::manager::topology::{TopologyManager, TopologyPolicy};
 use kq::device::plan::{
-    DevicePlan, PodToPlan, Question, asks_for_devices, plan, state_of, table, wide,
+    DevicePlan, Now, PodToPlan, Question, asks_for_devices, changes, foresee, plan, state_of,
+    table, wide,
 };
 use kq::device::pods::{NodePods, Standing};
 use kq::edge::input::{read_input, shown};
@@ -40,24 +41,29 @@ use std::path::PathBuf;
 /// Plugins are not called, but for --ask-plugin, which asks what they offer and what they prefer.
 ///
 /// With --kubelet-restart no device is healthy until its plugin registers again: without POD or FILE, all
-/// pods of the node with devices are told, which keep running and which are refused.
+/// pods of the node with devices are told, which keep running, which are refused, and whose devices the
+/// kubelet forgets. A pod that is on the node keeps its devices while it runs; what --unhealthy says of it
+/// is about its being admitted anew, as when the kubelet restarts.
 ///
-/// Exit code 0: all get their devices. 1: one does not. 3: a fact is missing.
+/// Exit code 0: all get their devices. 1: one does not, also for a resource that nobody offers, or loses
+/// them when it is admitted anew. 3: a fact is missing.
 ///
 /// Examples:
 ///
 ///   kq devices plan train.yaml
 ///   kq devices plan train.yaml --unhealthy gpu-3 -o wide
+///   kq devices plan --unhealthy gpu-3
 ///   kq devices plan --kubelet-restart
 ///   kq devices plan train.yaml --devices devices.yaml --topology-manager-policy restricted
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// The pod, or a file with it; - is standard input
-    #[arg(value_name = "POD|FILE", required_unless_present = "kubelet_restart")]
+    #[arg(value_name = "POD|FILE", required_unless_present_any = ["kubelet_restart", "unhealthy"])]
     pod: Option<String>,
 
-    /// Take a device for unhealthy: its id, or RESOURCE=ID (can be repeated)
+    /// Take a device for unhealthy: its id, or RESOURCE=ID (can be repeated); without POD or FILE: who
+    /// has it, and what the node offers then
     #[arg(long, value_name = "ID")]
     unhealthy: Vec<String>,
 
@@ -127,11 +133,19 @@ impl Args {
             kubelet_restart: self.kubelet_restart,
             now: node.now,
         };
+        let before = assembled.state.clone();
         let mut state = state_of(assembled, &question).map_err(Failure::usage)?;
         let to_plan = match from_file {
             Some(pods) => pods,
-            None => self.pods_of_node(&node, &pods, &state)?,
+            None => self.pods_of_node(&node, &pods, (&before, &state))?,
         };
+        let running = to_plan.iter().flat_map(|planned| running(&planned.pod, &pods)).collect();
+        let now = Now { records: before.pod_devices.clone(), running };
+        let changes = if self.kubelet_restart { Vec::new() } else { changes(&before, &state) };
+        if changes.is_empty() && !self.unhealthy.is_empty() {
+            let what = format!("{} not healthy as it is", self.unhealthy.join(", "));
+            basis.warnings.push(what);
+        }
         let manager = self.topology(&node, &state, &mut basis)?;
         let mut plugins = AskedPlugins::new(&self.ask_plugin, self.node.kubelet.sources.timeout);
         let offered = plugins.options(&state).map_err(Failure::missing)?;
@@ -145,8 +159,12 @@ impl Args {
         let circumstances =
             self.circumstances(&node, &pods, &to_plan, (&state, unknown_options), &mut basis);
         assume(&to_plan, &state, self.kubelet_restart, &mut basis);
+        let admitting = state.clone();
         let mut planned =
             plan(&mut state, &to_plan, &manager, &circumstances, &mut plugins, (&question, basis));
+        planned.changes = changes;
+        foresee(&mut planned, &to_plan, &now, &admitting);
+        planned.look_up_resources(node.snapshot.node.value());
         assume_preferences(&mut planned);
         self.output.write(&planned, table, wide)?;
         if self.output.is_for_people() {
@@ -165,7 +183,7 @@ impl Args {
         &self,
         node: &KubeletNode,
         pods: &NodePods<'_>,
-        state: &ManagerState,
+        (before, state): (&ManagerState, &ManagerState),
     ) -> Result<Vec<PodToPlan>, Failure> {
         let Some(found) = &node.snapshot.pods.found else {
             let reason = node.snapshot.pods.reason();
@@ -179,11 +197,13 @@ impl Args {
                 let metadata = &pod.metadata;
                 PodSelector::new(name).matches(&metadata.namespace, &metadata.name, uid)
             }
-            None => {
-                matches!(pods.standing(uid), Standing::Active(_)) && asks_for_devices(state, pod)
+            None if !matches!(pods.standing(uid), Standing::Active(_)) => false,
+            None if self.kubelet_restart => {
+                asks_for_devices(state, pod) || before.pod_devices.of_pod(uid).next().is_some()
             }
+            None => has_turned_unhealthy(before, state, uid),
         };
-        let meant: Vec<PodToPlan> = pods
+        let mut meant: Vec<PodToPlan> = pods
             .iter()
             .filter(|(uid, pod)| is_meant(uid, pod))
             .map(|(uid, pod)| {
@@ -192,6 +212,11 @@ impl Args {
                 PodToPlan { pod, source: found.source.clone() }
             })
             .collect();
+        meant.sort_by(|one, other| {
+            let name =
+                |it: &PodToPlan| (it.pod.metadata.namespace.clone(), it.pod.metadata.name.clone());
+            name(one).cmp(&name(other))
+        });
         match (&self.pod, meant.len()) {
             (Some(name), 0) => Err(Failure::missing(anyhow!("no pod {name} on this node"))
                 .hint("a file is named by its path, such as ./pod.yaml")),
@@ -269,12 +294,32 @@ impl Args {
         if !self.numa_nodes.is_empty() {
             return self.numa_nodes.clone();
         }
+        let devices = state.devices.values().flat_map(BTreeMap::values);
+        let nodes = devices.flat_map(|device| device.numa_nodes.iter().flatten().copied());
+        let mut nodes: BTreeSet<i64> = nodes.filter(|node| *node >= 0).collect();
         match snapshot.host.numa_nodes() {
-            Ok(nodes) if !nodes.is_empty() => nodes.iter().map(|node| node.id).collect(),
+            Ok(of_host) if !of_host.is_empty() => {
+                let of_host: BTreeSet<i64> = of_host.iter().map(|node| node.id).collect();
+                if !self.node.mixes_machines() {
+                    return of_host.into_iter().collect();
+                }
+                // The files may be of another node than the machine that kq runs on.
+                let more = nodes.difference(&of_host).next().is_some();
+                nodes.extend(&of_host);
+                if more || policy != TopologyPolicy::None {
+                    let list = |nodes: &BTreeSet<i64>| {
+                        nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+                    };
+                    basis.assumptions.push(format!(
+                        "the machine of the files has the NUMA nodes {}: those of this machine ({}) and \
+                         those of its devices (--numa-nodes)",
+                        list(&nodes),
+                        list(&of_host)
+                    ));
+                }
+                nodes.into_iter().collect()
+            }
             _ => {
-                let devices = state.devices.values().flat_map(BTreeMap::values);
-                let nodes = devices.flat_map(|device| device.numa_nodes.iter().flatten().copied());
-                let mut nodes: BTreeSet<i64> = nodes.filter(|node| *node >= 0).collect();
                 nodes.insert(0);
                 // Without a policy they make no difference.
                 if policy != TopologyPolicy::None {
@@ -312,6 +357,16 @@ impl Args {
     }
 }
 
+/// Tells whether a pod has a device that was healthy before the question.
+fn has_turned_unhealthy(before: &ManagerState, after: &ManagerState, uid: &str) -> bool {
+    before.pod_devices.of_pod(uid).any(|(key, record)| {
+        let is_healthy = |state: &ManagerState, id: &String| {
+            state.healthy.get(&key.resource_name).is_some_and(|healthy| healthy.contains(id))
+        };
+        record.ids().iter().any(|id| is_healthy(before, id) && !is_healthy(after, id))
+    })
+}
+
 /// Returns the containers of a pod that run: as the runtime says, else as its status does.
 fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
     let uid = &pod.metadata.uid;
@@ -342,6 +397,17 @@ fn pods_of_file(file: &str, basis: &mut Basis) -> Result<Vec<PodToPlan>, Failure
     }
     basis.warnings.extend(loaded.notes.iter().map(Note::to_string));
     basis.missing.extend(loaded.problems.iter().map(ToString::to_string));
+    for workload in loaded.pods.iter().filter_map(|loaded| loaded.source.workload.as_ref()) {
+        let of = match workload.replicas {
+            Some(1) => continue,
+            Some(replicas) => format!(" of {replicas}"),
+            None => String::new(),
+        };
+        basis.assumptions.push(format!(
+            "{} {}: one pod{of} is planned; every other on this node needs as much",
+            workload.kind, workload.name
+        ));
+    }
     let pods = loaded.pods.into_iter().enumerate().map(|(at, loaded)| {
         let mut pod = loaded.pod;
         if pod.metadata.uid.is_empty() {

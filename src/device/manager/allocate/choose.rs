@@ -6,7 +6,7 @@ use crate::device::manager::numa::NumaNodes;
 use crate::device::manager::plugins::Plugins;
 use crate::device::manager::state::ManagerState;
 use crate::facts::checkpoint::device::DeviceSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is asked for.
 pub struct Request<'a> {
@@ -179,6 +179,26 @@ impl ManagerState {
         }
         choice.numa_nodes.sort_unstable();
         choice.numa_nodes.dedup();
+        let nodes_of = |id: &String| -> BTreeSet<i64> {
+            let device = devices.and_then(|devices| devices.get(id));
+            device
+                .iter()
+                .filter_map(|device| device.numa_nodes.as_ref())
+                .flatten()
+                .copied()
+                .collect()
+        };
+        let candidates = choice.any_of.iter().flat_map(|any_of| &any_of.from);
+        let sets: BTreeSet<BTreeSet<i64>> = candidates.map(nodes_of).collect();
+        let certain = choice.numa_nodes.iter().copied();
+        choice.numa_is_certain = sets.len() <= 1;
+        choice.possible_numa_nodes = sets
+            .into_iter()
+            .flatten()
+            .chain(certain)
+            .collect::<BTreeSet<i64>>()
+            .into_iter()
+            .collect();
     }
 }
 

@@ -67,7 +67,8 @@ pub enum Outcome {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
-    /// The devices.
+    /// The devices that are picked: one of the kubelet's possible outcomes where it has a choice.
+    #[serde(rename = "picked")]
     pub devices: DeviceSet,
     /// Those of them that ended init containers of the pod leave behind.
     pub reused: DeviceSet,
@@ -81,8 +82,12 @@ pub struct Choice {
     pub alignment: Option<Split>,
     /// What the plugin was asked.
     pub preference: Preference,
-    /// The NUMA nodes of the devices; a device without any adds none.
+    /// The NUMA nodes of the devices that are picked; a device without any adds none.
     pub numa_nodes: Vec<i64>,
+    /// The NUMA nodes of all devices that it may be.
+    pub possible_numa_nodes: Vec<i64>,
+    /// Whichever devices it will be, their NUMA nodes are these.
+    pub numa_is_certain: bool,
     /// Devices of an init container that their plugin does not list any more.
     pub vanished: DeviceSet,
 }
@@ -94,6 +99,7 @@ pub struct AnyOf {
     /// How many of them.
     pub count: usize,
     /// The devices, in the order of their ids.
+    #[serde(rename = "candidates")]
     pub from: Vec<String>,
     /// Which those are.
     pub pool: Pool,

@@ -1,5 +1,7 @@
 //! A plan as tables.
 
+mod standing;
+
 use super::{DevicePlan, PlannedPod};
 use crate::device::assemble::some;
 use crate::device::manager::Step;
@@ -14,12 +16,12 @@ use std::fmt::Write as _;
 
 /// Shows what each container gets.
 pub fn table(plan: &DevicePlan) -> String {
-    lines(plan, false).to_string()
+    lines(plan, false).to_string() + &standing::after(plan)
 }
 
 /// Shows the derivation as well.
 pub fn wide(plan: &DevicePlan) -> String {
-    let mut shown = lines(plan, true).to_string();
+    let mut shown = lines(plan, true).to_string() + &standing::after(plan);
     let mut before = Table::new(
         ["RESOURCE", "HEALTHY", "UNHEALTHY", "IN USE", "FREE"].map(str::to_owned).to_vec(),
     );
@@ -99,7 +101,8 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
         headings.insert(0, "POD");
     }
     let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
-    let mut add = |pod: &PlannedPod, cells: [String; 6]| {
+    let mut add = |pod: &PlannedPod, mut cells: [String; 6]| {
+        standing::with_held(pod, plan.kubelet_restart, &mut cells, wide);
         let first = many.then(|| name(pod));
         table.add(first.into_iter().chain(cells).collect());
     };
@@ -118,7 +121,12 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
                 let error = step.allocation.error.as_ref().map(ToString::to_string);
                 let refused = matches!(resource.outcome, Outcome::Refused { .. });
                 told |= refused;
-                add(pod, row(step, resource, error.filter(|_| refused), wide));
+                let mut cells = row(step, resource, error.filter(|_| refused), wide);
+                let unknown = plan.not_offered.get(&resource.resource);
+                if let Some(unknown) = unknown.filter(|_| resource.requested > 0) {
+                    cells[5] = standing::not_offered(unknown);
+                }
+                add(pod, cells);
                 rows += 1;
             }
         }
@@ -129,8 +137,11 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
                 cells[0] = container(step);
             }
             add(pod, cells);
-        } else if rows == 0 {
+        } else if rows == 0 && pod.outlook.is_none() {
             add(pod, alone("no container asks for devices".to_owned()));
+        }
+        for cells in standing::not_reached(pod, wide) {
+            add(pod, cells);
         }
     }
     table
@@ -141,12 +152,16 @@ fn name(pod: &PlannedPod) -> String {
 }
 
 fn container(step: &Step) -> String {
-    let kind = match step.kind {
+    container_of(&step.allocation.container, step.kind)
+}
+
+fn container_of(name: &str, kind: ContainerKind) -> String {
+    let kind = match kind {
         ContainerKind::Init => " (init)",
         ContainerKind::Sidecar => " (sidecar)",
         ContainerKind::App => "",
     };
-    format!("{}{kind}", step.allocation.container)
+    format!("{name}{kind}")
 }
 
 fn row(
@@ -159,7 +174,7 @@ fn row(
         Outcome::NotOfPlugin => (
             "-".to_owned(),
             "-".to_owned(),
-            "no plugin offers it: the kubelet starts the container without".to_owned(),
+            "no plugin is known for it: the kubelet starts the container without".to_owned(),
         ),
         Outcome::ResourceClaim => {
             ("-".to_owned(), "-".to_owned(), "a resource claim provides it".to_owned())
@@ -203,11 +218,17 @@ fn list(ids: &[&String]) -> String {
 }
 
 fn numa(choice: &Choice) -> String {
-    // Which nodes it will be is open as long as the devices are.
-    match (&choice.any_of, choice.numa_nodes.is_empty()) {
-        (_, true) => "-".to_owned(),
-        (None, false) => numbers(choice.numa_nodes.iter().copied()),
-        (Some(_), false) => format!("{}?", numbers(choice.numa_nodes.iter().copied())),
+    // Which nodes it will be may be open as long as the devices are.
+    let nodes = &choice.possible_numa_nodes;
+    let all = numbers(nodes.iter().copied());
+    let is_one = choice.any_of.as_ref().is_some_and(|any_of| any_of.count == 1);
+    match () {
+        () if choice.numa_is_certain || nodes.is_empty() => all,
+        () if is_one && choice.certain.is_empty() && nodes.len() > 1 => {
+            let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+            nodes.join(" or ")
+        }
+        () => format!("{all}?"),
     }
 }
 

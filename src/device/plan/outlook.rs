@@ -1,0 +1,168 @@
+//! What becomes of the pods that are on the node already, and of the devices that they have.
+
+use super::{DevicePlan, PlannedPod, PodToPlan};
+use crate::device::manager::ManagerState;
+use crate::device::manager::allocate::{ContainerKind, in_order};
+use crate::facts::checkpoint::device::{DeviceSet, PodDevices};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What becomes of a pod that is on the node already.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outlook {
+    /// In a word.
+    pub verdict: Verdict,
+    /// What its containers have, in the order in which they get devices.
+    pub held: Vec<Held>,
+}
+
+/// What becomes of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// Nothing happens to it.
+    Keeps,
+    /// It keeps running; if it were admitted anew (the kubelet starts, the pod is made again), it would be
+    /// refused.
+    RefusedAnew,
+    /// It survives the start of the kubelet.
+    Survives,
+    /// It survives, and the kubelet does not know of its devices any more.
+    Forgotten,
+    /// The kubelet that starts refuses it: its phase is Failed, and what runs of it is stopped.
+    Refused,
+}
+
+/// What a container has of a resource.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Held {
+    /// The container.
+    pub container: String,
+    /// What it is in its pod.
+    pub kind: ContainerKind,
+    /// The resource.
+    pub resource: String,
+    /// The devices.
+    pub devices: DeviceSet,
+    /// Their NUMA nodes.
+    pub numa_nodes: Vec<i64>,
+    /// The container runs.
+    pub runs: bool,
+    /// Those of the devices that are not healthy.
+    pub unhealthy: DeviceSet,
+    /// What becomes of it.
+    pub fate: Fate,
+}
+
+/// What becomes of the devices of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fate {
+    /// The container keeps them.
+    Keeps,
+    /// The kubelet does not know any more that they are in use, and gives them to somebody else.
+    Forgotten,
+    /// The pod is refused: its containers are stopped, and the devices are free.
+    Lost,
+}
+
+/// The node before the question.
+#[derive(Clone, Debug, Default)]
+pub struct Now {
+    /// Who has what, as the running kubelet sees it.
+    pub records: PodDevices,
+    /// UID of the pod and name of each container that runs.
+    pub running: BTreeSet<(String, String)>,
+}
+
+/// Adds what becomes of the pods that have devices now. `state` is that of before they were admitted.
+pub fn foresee(planned: &mut DevicePlan, pods: &[PodToPlan], now: &Now, state: &ManagerState) {
+    let restart = planned.kubelet_restart;
+    for (planned, to_plan) in planned.pods.iter_mut().zip(pods) {
+        planned.outlook = outlook(planned, to_plan, now, state, restart);
+    }
+}
+
+fn outlook(
+    planned: &PlannedPod,
+    PodToPlan { pod, .. }: &PodToPlan,
+    now: &Now,
+    state: &ManagerState,
+    restart: bool,
+) -> Option<Outlook> {
+    let uid = pod.metadata.uid.as_str();
+    let is_refused = planned.failure.is_some() || !planned.admission.admitted;
+    let mut held = Vec::new();
+    for (kind, container) in in_order(pod) {
+        for (key, record) in now.records.of_container(uid, &container.name) {
+            let devices = record.ids();
+            let healthy = state.healthy.get(&key.resource_name);
+            let known = state.pod_devices.entries.get(key).map(|record| record.ids());
+            let is_known = known.is_some_and(|known| devices.is_subset(&known));
+            let fate = match () {
+                () if restart && is_refused => Fate::Lost,
+                () if restart && !is_known => Fate::Forgotten,
+                () => Fate::Keeps,
+            };
+            let nodes: BTreeSet<i64> =
+                record.devices.keys().copied().filter(|node| *node >= 0).collect();
+            held.push(Held {
+                container: container.name.clone(),
+                kind,
+                resource: key.resource_name.clone(),
+                numa_nodes: nodes.into_iter().collect(),
+                runs: now.running.contains(&(uid.to_owned(), container.name.clone())),
+                // A kubelet that starts calls none healthy; that tells nothing of a device.
+                unhealthy: match restart {
+                    true => DeviceSet::new(),
+                    false => devices
+                        .iter()
+                        .filter(|id| !healthy.is_some_and(|healthy| healthy.contains(*id)))
+                        .cloned()
+                        .collect(),
+                },
+                devices,
+                fate,
+            });
+        }
+    }
+    if held.is_empty() {
+        return None;
+    }
+    let is_forgotten = held.iter().any(|held| held.fate == Fate::Forgotten);
+    let verdict = match (restart, is_refused) {
+        (true, true) => Verdict::Refused,
+        (true, false) if is_forgotten => Verdict::Forgotten,
+        (true, false) => Verdict::Survives,
+        (false, true) => Verdict::RefusedAnew,
+        (false, false) => Verdict::Keeps,
+    };
+    Some(Outlook { verdict, held })
+}
+
+/// A change of what the node offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// The resource.
+    pub resource: String,
+    /// How many devices are healthy before.
+    pub allocatable_before: usize,
+    /// How many are then.
+    pub allocatable_after: usize,
+}
+
+/// Returns what the node offers less, from the healthy devices of before.
+pub fn changes(before: &ManagerState, after: &ManagerState) -> Vec<Change> {
+    let changes = before.healthy.iter().filter_map(|(resource, ids)| {
+        let now = after.healthy.get(resource).map_or(0, BTreeSet::len);
+        (now != ids.len()).then(|| Change {
+            resource: resource.clone(),
+            allocatable_before: ids.len(),
+            allocatable_after: now,
+        })
+    });
+    changes.collect()
+}

@@ -1,0 +1,140 @@
+//! What becomes of pods that are on the node already, in the rows of the table.
+
+use super::{container_of, ids, numbers};
+use crate::device::plan::{DevicePlan, Fate, Held, NotOffered, Outlook, PlannedPod, Verdict};
+use crate::output::terminal::plain;
+use std::fmt::Write as _;
+
+/// Puts what a container has into its row, and what becomes of it.
+pub(super) fn with_held(pod: &PlannedPod, restart: bool, cells: &mut [String; 6], wide: bool) {
+    let Some(outlook) = &pod.outlook else { return };
+    let [container, resource, _, devices, numa, reason] = cells;
+    let same = |held: &&Held| {
+        container_of(&held.container, held.kind) == *container && held.resource == *resource
+    };
+    let Some(held) = outlook.held.iter().find(same) else {
+        if restart && outlook.verdict == Verdict::Refused && pod.admission.message.is_some() {
+            *reason = refused(pod, outlook);
+        }
+        return;
+    };
+    *devices = ids(&held.devices, wide);
+    *numa = numbers(held.numa_nodes.iter().copied());
+    let last = pod.admission.containers.last();
+    let is_refused = last.is_some_and(|step| {
+        step.allocation.error.is_some() && step.allocation.container == held.container
+    });
+    let runs = if held.runs { "runs" } else { "does not run" };
+    *reason = match (held.fate, outlook.verdict) {
+        (Fate::Forgotten, _) => format!(
+            "{runs}; forgotten: a kubelet that starts does not find them in its checkpoint, and hands \
+             them out again"
+        ),
+        (Fate::Lost, _) if is_refused => format!("{runs}; {}", refused(pod, outlook)),
+        (Fate::Lost, _) if held.runs => "runs, and is stopped: its pod is refused".to_owned(),
+        (Fate::Lost, _) => "does not run; its pod is refused".to_owned(),
+        (Fate::Keeps, Verdict::Survives | Verdict::Forgotten) if held.runs => {
+            "its container runs and is left alone".to_owned()
+        }
+        (Fate::Keeps, Verdict::RefusedAnew) if is_refused || !held.unhealthy.is_empty() => {
+            let keeps = match held.unhealthy.is_empty() {
+                true => "keeps them while its pod is there".to_owned(),
+                false => format!(
+                    "keeps them while its pod is there, {} unhealthy",
+                    ids(&held.unhealthy, wide)
+                ),
+            };
+            let message = pod.admission.message.as_deref().unwrap_or_default();
+            format!(
+                "{runs}, {keeps}; admitted anew (the kubelet restarts), it would be refused: {message}"
+            )
+        }
+        (Fate::Keeps, Verdict::RefusedAnew) => {
+            format!("{runs}, keeps them while its pod is there")
+        }
+        (Fate::Keeps, _) => std::mem::take(reason),
+    };
+}
+
+/// Says how a kubelet that starts refuses a pod.
+fn refused(pod: &PlannedPod, outlook: &Outlook) -> String {
+    let admission = &pod.admission;
+    let mut running: Vec<&str> =
+        outlook.held.iter().filter(|held| held.runs).map(|held| &*held.container).collect();
+    running.dedup();
+    let stopped = match &running[..] {
+        [] => String::new(),
+        running => format!("; {} stopped with it", running.join(", ")),
+    };
+    format!(
+        "its pod is refused, phase Failed, {}: {}{stopped}",
+        admission.reason.unwrap_or_default(),
+        admission.message.as_deref().unwrap_or_default()
+    )
+}
+
+/// Returns rows for what containers have that the admission does not get to.
+pub(super) fn not_reached(pod: &PlannedPod, wide: bool) -> Vec<[String; 6]> {
+    let reached = |held: &&Held| {
+        let mut steps = pod.admission.containers.iter();
+        steps.any(|step| {
+            step.allocation.container == held.container
+                && step.allocation.resources.iter().any(|it| it.resource == held.resource)
+        })
+    };
+    let held = pod.outlook.iter().flat_map(|outlook| &outlook.held);
+    held.filter(|held| !reached(held))
+        .map(|held| {
+            [
+                container_of(&held.container, held.kind),
+                held.resource.clone(),
+                held.devices.len().to_string(),
+                ids(&held.devices, wide),
+                numbers(held.numa_nodes.iter().copied()),
+                String::new(),
+            ]
+        })
+        .collect()
+}
+
+/// Says what is the matter with a resource that no plugin offers.
+pub(super) fn not_offered(resource: &NotOffered) -> String {
+    if resource.in_node_status {
+        return "no plugin offers it, and the Node object has it: the kubelet starts the container \
+                without a device"
+            .to_owned();
+    }
+    let guess = resource.did_you_mean.as_ref();
+    let guess = guess.map_or(String::new(), |name| format!("; did you mean {name}?"));
+    format!(
+        "no plugin offers it: the scheduler does not place the pod here; if it came here all the same, \
+         the kubelet starts the container without{guess}"
+    )
+}
+
+/// Says what becomes of each pod, and of the node.
+pub(super) fn after(plan: &DevicePlan) -> String {
+    let mut text = String::new();
+    for change in &plan.changes {
+        let line = format!(
+            "{}: allocatable {} -> {}, the capacity stays",
+            change.resource, change.allocatable_before, change.allocatable_after
+        );
+        let _ = writeln!(text, "{}", plain(line));
+    }
+    for pod in &plan.pods {
+        let Some(outlook) = &pod.outlook else { continue };
+        let verdict = match outlook.verdict {
+            Verdict::Keeps => continue,
+            Verdict::RefusedAnew => "keeps its devices; admitted anew it would be refused",
+            Verdict::Survives => "survives",
+            Verdict::Forgotten => "survives, and its devices are handed out again",
+            Verdict::Refused => "is refused for good, phase Failed",
+        };
+        let _ = writeln!(text, "{}", plain(format!("pod {} {verdict}", super::name(pod))));
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("\n{text}"),
+    }
+}
