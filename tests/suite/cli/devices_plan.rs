@@ -69,7 +69,7 @@ fn containers_get_devices_in_their_order() {
         r#"
 CONTAINER     RESOURCE          NEED   DEVICES                              NUMA   REASON
 warm (init)   example.com/gpu   2      2 of (gpu-0, gpu-1, gpu-2, gpu-3)    0,1?   4 free; what the plugin prefers is not known
-app           example.com/gpu   3      gpu-0, gpu-1 + 1 of (gpu-2, gpu-3)   0,1?   2 left by init containers; 2 free; what the plugin prefers is not known
+app           example.com/gpu   3      gpu-0, gpu-1 + 1 of (gpu-2, gpu-3)   0,1    2 left by init containers; 2 free; what the plugin prefers is not known
 
 before
 RESOURCE          HEALTHY   UNHEALTHY   IN USE   FREE
