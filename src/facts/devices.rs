@@ -69,7 +69,22 @@ pub enum PluginAnswer {
     Decoded(ContainerAllocateResponse),
 }
 
+/// Says that the kubelet's folder of plugins is not there: a kubelet makes it when it starts.
+pub fn no_folder(folder: &str) -> String {
+    format!("there is no folder {folder}: no kubelet ran with it")
+}
+
 impl DeviceFacts {
+    /// Tells whether the checkpoint was looked for, and not even its folder is there.
+    pub fn has_no_folder(&self) -> bool {
+        let tried = &self.checkpoint.tried;
+        self.checkpoint.found.is_none()
+            && tried.iter().any(|tried| {
+                let folder = tried.source.rsplit_once('/').map(|(folder, _)| folder);
+                folder.is_some_and(|folder| tried.reason == no_folder(folder))
+            })
+    }
+
     /// Leaves out what plugins answered: the environment of containers, which may hold secrets.
     pub fn withhold(&mut self) {
         let entries = self.checkpoint.found.iter_mut().flat_map(|found| &mut found.value.entries);

@@ -2,7 +2,7 @@
 //! names of pods.
 
 use crate::exit::Failure;
-use crate::live::{SourceArgs, Wants, gather};
+use crate::live::{SourceArgs, Wants, gather, of_files};
 use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs, config_of};
 use anyhow::anyhow;
 use kq::edge::clock::now;
@@ -10,6 +10,7 @@ use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet
 use kq::facts::live::missing;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
+use kq::facts::sought::Sought;
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::Workloads;
 use kq::image_gc::policy::ImageGcPolicy;
@@ -93,6 +94,17 @@ impl KubeletNodeArgs {
     pub fn of_flags(&self) -> Result<KubeletNode, Failure> {
         let given = self.config.given_config()?;
         self.describe(Snapshot { taken_at: now(), ..Snapshot::default() }, given)
+    }
+
+    /// The same, with the pods that are named.
+    pub fn of_flags_with_pods(&self) -> Result<KubeletNode, Failure> {
+        let given = self.config.given_config()?;
+        let found = match self.sources.pods.is_empty() {
+            true => None,
+            false => Some(of_files(&self.sources)?),
+        };
+        let pods = Sought { found, tried: Vec::new() };
+        self.describe(Snapshot { taken_at: now(), pods, ..Snapshot::default() }, given)
     }
 
     /// Describes the kubelet of what was gathered.

@@ -20,6 +20,10 @@ reservedSystemCPUs: '0'
 const CLAIMS: &str = r#"{"Data":"{\"kind\":\"DRACheckpoint\",\"apiVersion\":\"checkpoint.dra.kubelet.k8s.io/v1\",\"ClaimInfoStateList\":null}","Checksum":4010664294}"#;
 const PODS: &str = r#"{"data":"{\"entries\":{\"pod1\":{\"ContainerResources\":{\"container1\":{\"requests\":{\"cpu\":\"1Ki\",\"memory\":\"1Ki\"}}}}}}","checksum":1178570812}"#;
 
+/// What is asked of files that are named: the flags, the kind, damage in words.
+#[path = "devices_verify/named.rs"]
+mod named;
+
 /// Verifies one file, and returns the exit code, what is said of it, and the findings.
 fn verify(name: &str, content: &[u8], flags: &str) -> (i32, Value, Vec<Value>) {
     let node = folder_with(&[(name, content)]);
@@ -105,7 +109,7 @@ fn each_kind_of_damage_is_told() {
             cpu,
             br#"{"policyName":[],"defaultCpuSet":"0","checksum":1}"#.to_vec(),
             "REFUSED",
-            "JSON with something else in it than belongs there",
+            "JSON with something else in it than belongs there: json: cannot unmarshal array into Go struct field CPUManagerCheckpointV1.policyName of type string",
         ),
         (memory, cut(MEMORY, 100), "REFUSED", "cut short after byte 100"),
         (
