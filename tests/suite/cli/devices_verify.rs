@@ -47,14 +47,14 @@ fn what_a_real_kubelet_wrote_is_sound() {
     let line = "devices verify kubelet_internal_checkpoint cpu_manager_state memory_manager_state \
                 dra_manager_state allocated_pods_state --kubelet-config config.yaml";
     kq(line).within(&node).shows(str![[r#"
-FILE                          LAYOUT                             CHECKSUM   VERDICT   WHAT
-kubelet_internal_checkpoint   1.20 and later                     right      OK        the kubelet takes it
-cpu_manager_state             v2                                 right      OK        the kubelet takes it
-memory_manager_state          v1                                 right      OK        the kubelet takes it
-dra_manager_state             checkpoint.dra.kubelet.k8s.io/v1   right      OK        the kubelet takes it
-allocated_pods_state          1.33 and later                     right      OK        the kubelet takes it
+FILE                          KIND             LAYOUT                             CHECKSUM   VERDICT   WHAT
+kubelet_internal_checkpoint   devices          1.20 and later                     right      OK        the kubelet takes it
+cpu_manager_state             cpu-manager      v2                                 right      OK        the kubelet takes it
+memory_manager_state          memory-manager   v1                                 right      OK        the kubelet takes it
+dra_manager_state             dra              checkpoint.dra.kubelet.k8s.io/v1   right      OK        the kubelet takes it
+allocated_pods_state          allocated-pods   1.33 and later                     right      OK        the kubelet takes it
 --- stderr
-note: 2 more findings are as they should be: -o wide
+note: 2 findings that need nothing done are not shown: see -o wide
 --- exit 0
 
 "#]]);

@@ -115,8 +115,8 @@ fn what_the_kubelet_takes() {
     let null = r#"{"policyName":"Static","machineState":{"0":{"memoryMap":{"memory":null}}}}"#;
     for (text, memory_policy, expected) in [
         (sound.as_str(), None, "OK"),
-        (&sound, Some("Static"), "OK"),
-        (&sound, Some("None"), "REFUSED"),
+        (sound.as_str(), Some("Static"), "OK"),
+        (sound.as_str(), Some("None"), "REFUSED"),
         (r#"{"policyName":"None"}"#, None, "OK, WARNING no-checksum"),
         ("{}", None, "REFUSED"),
         ("null", None, "REFUSED"),
