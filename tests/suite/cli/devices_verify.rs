@@ -386,7 +386,7 @@ fn what_is_no_file_is_told_and_nothing_hangs() {
         ("devices verify memory_manager_state", 3, "a named pipe, expected a file"),
         ("devices verify note.txt", 2, "hint: say it with --kind"),
         ("devices verify note.txt --kind cpu-manager", 1, "no JSON from byte 0 on"),
-        ("devices verify copy.json", 0, "allocated_pods_state"),
+        ("devices verify copy.json", 0, "allocated-pods"),
         ("devices verify --kind dra", 2, "<FILE>"),
     ] {
         let ran = kq(line).within(&node).run();
