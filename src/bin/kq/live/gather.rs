@@ -94,7 +94,10 @@ fn live(
     let host = read_host(&root);
     let kubelet = find(&root);
     let process = kubelet.value();
-    let kubelet_config = config::gather(args, config.is_some(), &root, process);
+    let kubelet_config = match wants.wants_kubelet_config(!args.pods.is_empty()) {
+        true => config::gather(args, config.is_some(), &root, process),
+        false => Sought::default(),
+    };
     let found = kubelet_config.value().map(|config| &config.value);
     let settings = KubeletConfig::of(config.or(found), process);
     let node_name = node_name(args, &root, process);
