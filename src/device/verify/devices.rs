@@ -192,14 +192,19 @@ fn numa_nodes(fact: &CheckpointFact, findings: &mut Findings<'_>) {
 
 /// Finds devices in use that were not healthy when the file was written.
 fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
-    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut in_use: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for entry in &fact.entries {
-        let healthy = fact.registered.get(&entry.resource_name);
-        let is_missing = |id: &&String| !healthy.is_some_and(|ids| ids.contains(id));
-        let ids = entry.device_ids.values().flatten().filter(is_missing);
-        missing.entry(&entry.resource_name).or_default().extend(ids.map(String::as_str));
+        let ids = entry.device_ids.values().flatten().map(String::as_str);
+        in_use.entry(&entry.resource_name).or_default().extend(ids);
     }
-    for (resource, ids) in missing.into_iter().filter(|(_, ids)| !ids.is_empty()) {
+    for (resource, mut ids) in in_use {
+        // There may be a hundred thousand of them.
+        for healthy in fact.registered.get(resource).into_iter().flatten() {
+            ids.remove(healthy.as_str());
+        }
+        if ids.is_empty() {
+            continue;
+        }
         let told: Vec<&str> = ids.iter().copied().take(TOLD).collect();
         let more = match ids.len().checked_sub(TOLD) {
             None | Some(0) => String::new(),
