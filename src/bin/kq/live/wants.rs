@@ -265,12 +265,6 @@ impl Wants {
     pub const DEVICE_LIST: Self =
         Self { state_files: false, kubelet_config: false, ..Self::DEVICES };
 
-    /// Tells whether the kubelet's configuration is to be looked for; `has_pods`: pods are given.
-    pub fn wants_kubelet_config(self, has_pods: bool) -> bool {
-        let asks_for_pods = self.pods != PodsWanted::None && !has_pods;
-        self.kubelet_config || self.wants_runtime() || asks_for_pods
-    }
-
     /// Tells whether the runtime is to be asked for anything.
     pub fn wants_runtime(self) -> bool {
         self.runtime != RuntimeWants::default()
