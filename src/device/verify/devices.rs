@@ -7,9 +7,8 @@ use super::finding::{Findings, Severity, mend};
 use super::report::{Examined, FileVerdict, Held, Verdict};
 use crate::device::manager::check_registration;
 use crate::device::pods::Standing;
-use crate::device::repair::salvage;
 use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::device::DeviceCheckpoint;
+use crate::facts::checkpoint::device::{DeviceCheckpoint, salvage};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,6 +101,10 @@ pub(super) fn examine_stored(
         }
     }
     let mut findings = Findings::of(&file.path);
+    // What is left of a file says nothing of what was in it.
+    if fact.is_partial {
+        return Examined { verdict, findings: findings.into_vec(), held: Held::Pods(Vec::new()) };
+    }
     contradictions(fact, known, &mut findings);
     let pods: BTreeSet<&String> = fact.entries.iter().map(|entry| &entry.pod_uid).collect();
     let held = Held::Pods(pods.into_iter().cloned().collect());
