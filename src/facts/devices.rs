@@ -1,7 +1,7 @@
 //! What is known of a node's devices, and where from.
 
 use crate::facts::checkpoint::device::{
-    ContainerAllocateResponse, DeviceCheckpoint, PodDevicesEntry,
+    ContainerAllocateResponse, DeviceCheckpoint, PodDevicesEntry, Salvage, salvage,
 };
 use crate::facts::pod_resources::PodResources;
 use crate::facts::sought::Sought;
@@ -28,6 +28,9 @@ pub struct CheckpointFact {
     /// Why the kubelet does not take it and starts with nothing, in its own words; what could be read all
     /// the same is below.
     pub error: Option<String>,
+    /// It cannot be read as a whole; what is below are its parts that are whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
     /// It has the layout of a kubelet of 1.19 or older, which none of today reads.
     pub is_old_layout: bool,
     /// The checksum that it says.
@@ -100,10 +103,22 @@ impl CheckpointFact {
                 fact
             }
             Err(error) => {
-                let fact = Self::old_layout(bytes).unwrap_or_default();
+                let fact = Self::old_layout(bytes).unwrap_or_else(|| Self::salvaged(bytes));
                 Self { error: Some(error.to_string()), ..fact }
             }
         }
+    }
+
+    /// Returns the parts of a damaged file that are whole.
+    fn salvaged(bytes: &[u8]) -> Self {
+        let Salvage { entries, registered, .. } = salvage(bytes);
+        // Of one that goes, what is left names no devices.
+        let whole = entries.into_iter().filter(|(entry, _)| entry.device_ids.is_some());
+        let checkpoint = DeviceCheckpoint {
+            entries: Some(whole.map(|(entry, _)| entry).collect()),
+            registered: Some(registered),
+        };
+        Self { is_partial: true, ..Self::of(&checkpoint) }
     }
 
     fn old_layout(bytes: &[u8]) -> Option<Self> {

@@ -86,23 +86,24 @@ impl KubeletNodeArgs {
         let value = given.as_ref().map(|given| &given.config.value);
         let mut snapshot = gather(&self.sources, &root, value, wants)?;
         put_given(&mut snapshot);
-        self.describe(snapshot, given)
+        self.describe(snapshot, given, wants.kubelet_config)
     }
 
     /// Describes the kubelet of what the flags say alone; the node is not looked at.
     pub fn of_flags(&self) -> Result<KubeletNode, Failure> {
         let given = self.config.given_config()?;
-        self.describe(Snapshot { taken_at: now(), ..Snapshot::default() }, given)
+        self.describe(Snapshot { taken_at: now(), ..Snapshot::default() }, given, true)
     }
 
-    /// Describes the kubelet of what was gathered.
+    /// Describes the kubelet of what was gathered. A configuration that decides nothing is not missed.
     fn describe(
         &self,
         snapshot: Snapshot,
         given: Option<GivenConfig>,
+        needs_config: bool,
     ) -> Result<KubeletNode, Failure> {
         let knows_config = given.is_some() || snapshot.kubelet_config.found.is_some();
-        let mut notes = missing(&snapshot, given.is_some());
+        let mut notes = missing(&snapshot, given.is_some() || !needs_config);
         let mut config = config_of(given, &snapshot, &mut notes);
         self.rules.set_fields(&mut config)?;
         let patience = config.value.get("runtimeRequestTimeout").and_then(Value::as_str);
@@ -160,6 +161,13 @@ impl KubeletNodeArgs {
 }
 
 impl KubeletNode {
+    /// Returns what is odd, without what could not be had: for answers that tell that themselves.
+    pub fn odd(&self) -> impl Iterator<Item = &String> {
+        let missing: Vec<String> =
+            [true, false].into_iter().flat_map(|given| missing(&self.snapshot, given)).collect();
+        self.notes.iter().filter(move |text| !missing.contains(text))
+    }
+
     /// Returns the policy of image garbage collection.
     pub fn policy(&self) -> ImageGcPolicy {
         ImageGcPolicy::of(&self.kubelet.config)

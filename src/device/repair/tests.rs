@@ -1,6 +1,6 @@
 use super::*;
 use crate::device::pods::NodePods;
-use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
+use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::facts::sought::Sought;
 use crate::k8s::manifest::load;

@@ -81,6 +81,10 @@ pub(super) fn examine_stored(
         }
     }
     let mut findings = Findings::of(&file.path);
+    // What is left of a file says nothing of what was in it.
+    if fact.is_partial {
+        return Examined { verdict, findings: findings.into_vec(), held: Held::Pods(Vec::new()) };
+    }
     contradictions(fact, known, &mut findings);
     let pods: BTreeSet<&String> = fact.entries.iter().map(|entry| &entry.pod_uid).collect();
     let held = Held::Pods(pods.into_iter().cloned().collect());

@@ -3,6 +3,7 @@
 use super::given::read_devices;
 use super::node::DeviceNodeArgs;
 use super::preference::{AskedPlugins, parse_plugin};
+use super::unknown_pod::unknown_pod;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
@@ -149,9 +150,9 @@ impl Args {
         let mut planned =
             plan(&mut state, &to_plan, &manager, &circumstances, &mut plugins, (&question, basis));
         assume_preferences(&mut planned);
+        planned.basis.warnings.splice(0..0, node.notes.iter().cloned());
         self.output.write(&planned, table, wide)?;
         if self.output.is_for_people() {
-            node.notes.iter().for_each(|text| warn(text));
             tell(&planned.basis);
         }
         Ok(match () {
@@ -194,8 +195,14 @@ impl Args {
             })
             .collect();
         match (&self.pod, meant.len()) {
-            (Some(name), 0) => Err(Failure::missing(anyhow!("no pod {name} on this node"))
-                .hint("a file is named by its path, such as ./pod.yaml")),
+            (Some(name), 0) => {
+                let known: Vec<(&str, &str, &str)> = pods
+                    .iter()
+                    .map(|(uid, pod)| (&*pod.metadata.namespace, &*pod.metadata.name, uid))
+                    .collect();
+                Err(unknown_pod(&node.snapshot, &PodSelector::new(name), &known)
+                    .hint("a file is named by its path, such as ./pod.yaml"))
+            }
             (Some(name), several @ 2..) => {
                 Err(Failure::usage(anyhow!("{name} means {several} pods"))
                     .hint("say NAMESPACE/NAME"))
