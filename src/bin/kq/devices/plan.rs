@@ -31,17 +31,18 @@ use std::path::PathBuf;
 
 /// Show which devices a pod would get now, or the kubelet's error
 ///
-/// Goes through the containers as the kubelet's device manager does: devices that are recorded, that init
-/// containers leave to the next, NUMA nodes by the topology policy, what is healthy and free. Where the
-/// kubelet goes by the random order of a map, the set is shown from which it chooses. -o wide shows what
-/// there was before, the NUMA hints and what was decided.
+/// Goes through the containers as the kubelet's device manager does: devices that are recorded,
+/// that init containers leave to the next, NUMA nodes by the topology policy, what is healthy and
+/// free. Where the kubelet goes by the random order of a map, the set is shown from which it
+/// chooses. -o wide shows what there was before, the NUMA hints and what was decided.
 ///
-/// FILE is a manifest; its pods are admitted one after the other, each finds what is left. POD is a pod
-/// of this node, or of --snapshot. With --devices and FILE no node is looked at, unless one is named.
-/// Plugins are not called, but for --ask-plugin, which asks what they offer and what they prefer.
+/// FILE is a manifest; its pods are admitted one after the other, each finds what is left. POD is a
+/// pod of this node, or of --snapshot. With --devices and FILE no node is looked at, unless one is
+/// named. Plugins are not called, but for --ask-plugin, which asks what they offer and what they
+/// prefer.
 ///
-/// With --kubelet-restart no device is healthy until its plugin registers again: without POD or FILE, all
-/// pods of the node with devices are told, which keep running and which are refused.
+/// With --kubelet-restart no device is healthy until its plugin registers again: without POD or
+/// FILE, all pods of the node with devices are told, which keep running and which are refused.
 ///
 /// Exit code 0: all get their devices. 1: one does not. 3: a fact is missing.
 ///
