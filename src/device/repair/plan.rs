@@ -1,8 +1,7 @@
 //! What a request makes of a checkpoint.
 
-use super::salvage::salvage;
 use crate::device::pods::{NodePods, Standing};
-use crate::facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevicesEntry};
+use crate::facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevicesEntry, salvage};
 use crate::facts::runtime::ContainerState;
 use serde::Serialize;
 

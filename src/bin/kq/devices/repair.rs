@@ -20,19 +20,20 @@ use std::path::{Path, PathBuf};
 
 /// Mend the device checkpoint of a kubelet that is stopped
 ///
-/// Removes entries of pods that are gone, or makes a sound file from the parts of a damaged one that are
-/// whole; nothing is made up. Shows what goes and why, asks, keeps the old file, and replaces it at once:
-/// killed at any instant, there is the old file or the new one. The new file is read back.
+/// Removes entries of pods that are gone, or makes a sound file from the parts of a damaged one
+/// that are whole; nothing is made up. Shows what goes and why, asks, keeps the old file, and
+/// replaces it at once: killed at any instant, there is the old file or the new one. The new file
+/// is read back.
 ///
-/// A kubelet that runs has all this in memory and would write over it, so it must be stopped, and kq
-/// must be able to tell: on the node, with its processes in sight. A kubelet that starts removes all else
-/// from its folder of device plugins, so the old file is kept one folder above.
+/// A kubelet that runs has all this in memory and would write over it, so it must be stopped, and
+/// kq must be able to tell: on the node, with its processes in sight. A kubelet that starts removes
+/// all else from its folder of device plugins, so the old file is kept one folder above.
 ///
-/// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the same
-/// device to the next one who asks. So what is in use is not removed without --force.
+/// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the
+/// same device to the next one who asks. So what is in use is not removed without --force.
 ///
-/// Exit code 0: done, or nothing to do. 4: refused, nothing was written. 5: the new file was written and
-/// is not what it should be.
+/// Exit code 0: done, or nothing to do. 4: refused, nothing was written. 5: the new file was
+/// written and is not what it should be.
 ///
 /// Examples:
 ///

@@ -1,9 +1,7 @@
 //! Which parts of a damaged file are sound.
 
 use super::pieces::{Pieces, pieces};
-use crate::facts::checkpoint::device::{
-    ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry,
-};
+use super::{ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry};
 use crate::k8s::go_json::decode;
 use std::collections::{BTreeMap, BTreeSet};
 
