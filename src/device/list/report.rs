@@ -370,13 +370,12 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
     };
     let mut missing = Vec::new();
     if asked.checkpoint() {
-        match facts.checkpoint.value() {
-            None => missing.push(format!(
+        // What is wrong with one that is there is told on its own.
+        if facts.checkpoint.value().is_none() {
+            missing.push(format!(
                 "{}; give it with --checkpoint FILE",
                 not_had("the checkpoint", &facts.checkpoint.reason())
-            )),
-            // What is wrong with it is told on its own.
-            Some(_) => {}
+            ));
         }
     }
     if asked.pod_resources() {
