@@ -14,4 +14,4 @@ pub use args::SourceArgs;
 pub use config::forget_secrets;
 pub use devices::of_named_file;
 pub use gather::gather;
-pub use wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};
+pub use wants::{DevicesWanted, TreeDetail, Wants};
