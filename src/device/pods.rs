@@ -101,6 +101,20 @@ impl<'a> NodePods<'a> {
         uids.map(|uid| (*uid).to_owned()).collect()
     }
 
+    /// Tells whether the runtime, which could not be asked, might have said that a pod stands otherwise.
+    pub fn depends_on_runtime(&self, uid: &str) -> bool {
+        if self.running.is_some() {
+            return false;
+        }
+        match self.pods.get(uid) {
+            Some(pod) => {
+                let is_final = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+                is_final || pod.metadata.deletion_timestamp.is_some()
+            }
+            None => self.recorded.value().is_none_or(|list| list.source != PodSource::Kubelet),
+        }
+    }
+
     /// Tells whether a pod is active.
     pub fn standing(&self, uid: &str) -> Standing {
         match self.pods.get(uid) {

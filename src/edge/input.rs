@@ -28,7 +28,7 @@ pub enum InputError {
 }
 
 /// Returns what the system said without its number.
-pub(super) fn plain(error: &io::Error) -> String {
+pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
         Some((text, _)) => text.to_lowercase(),

@@ -1,7 +1,7 @@
 //! What is known of a node's devices, and where from.
 
 use crate::facts::checkpoint::device::{
-    ContainerAllocateResponse, DeviceCheckpoint, PodDevicesEntry,
+    ContainerAllocateResponse, DeviceCheckpoint, PodDevicesEntry, Salvage, salvage,
 };
 use crate::facts::pod_resources::PodResources;
 use crate::facts::sought::Sought;
@@ -28,6 +28,9 @@ pub struct CheckpointFact {
     /// Why the kubelet does not take it and starts with nothing, in its own words; what could be read all
     /// the same is below.
     pub error: Option<String>,
+    /// It cannot be read as a whole; what is below are its parts that are whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
     /// It has the layout of a kubelet of 1.19 or older, which none of today reads.
     pub is_old_layout: bool,
     /// The checksum that it says.
@@ -69,7 +72,22 @@ pub enum PluginAnswer {
     Decoded(ContainerAllocateResponse),
 }
 
+/// Says that the kubelet's folder of plugins is not there: a kubelet makes it when it starts.
+pub fn no_folder(folder: &str) -> String {
+    format!("there is no folder {folder}: no kubelet ran with it")
+}
+
 impl DeviceFacts {
+    /// Tells whether the checkpoint was looked for, and not even its folder is there.
+    pub fn has_no_folder(&self) -> bool {
+        let tried = &self.checkpoint.tried;
+        self.checkpoint.found.is_none()
+            && tried.iter().any(|tried| {
+                let folder = tried.source.rsplit_once('/').map(|(folder, _)| folder);
+                folder.is_some_and(|folder| tried.reason == no_folder(folder))
+            })
+    }
+
     /// Leaves out what plugins answered: the environment of containers, which may hold secrets.
     pub fn withhold(&mut self) {
         let entries = self.checkpoint.found.iter_mut().flat_map(|found| &mut found.value.entries);
@@ -100,10 +118,22 @@ impl CheckpointFact {
                 fact
             }
             Err(error) => {
-                let fact = Self::old_layout(bytes).unwrap_or_default();
+                let fact = Self::old_layout(bytes).unwrap_or_else(|| Self::salvaged(bytes));
                 Self { error: Some(error.to_string()), ..fact }
             }
         }
+    }
+
+    /// Returns the parts of a damaged file that are whole.
+    fn salvaged(bytes: &[u8]) -> Self {
+        let Salvage { entries, registered, .. } = salvage(bytes);
+        // Of one that goes, what is left names no devices.
+        let whole = entries.into_iter().filter(|(entry, _)| entry.device_ids.is_some());
+        let checkpoint = DeviceCheckpoint {
+            entries: Some(whole.map(|(entry, _)| entry).collect()),
+            registered: Some(registered),
+        };
+        Self { is_partial: true, ..Self::of(&checkpoint) }
     }
 
     fn old_layout(bytes: &[u8]) -> Option<Self> {

@@ -2,11 +2,16 @@
 
 use std::fmt;
 
-/// A pod as a person names it: `NAME`, `NAMESPACE/NAME` or a UID.
+/// How kubectl names the kind of a pod before its name.
+const KINDS: [&str; 3] = ["pod", "pods", "po"];
+
+/// A pod as a person names it: `NAME`, `NAMESPACE/NAME` or a UID; `pod/NAME` as kubectl writes it. Or all
+/// pods of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodSelector {
     namespace: Option<String>,
-    name: String,
+    /// `None`: all of the namespace.
+    name: Option<String>,
 }
 
 impl PodSelector {
@@ -14,26 +19,52 @@ impl PodSelector {
     pub fn new(text: &str) -> Self {
         match text.split_once('/') {
             Some((namespace, name)) => {
-                Self { namespace: Some(namespace.to_owned()), name: name.to_owned() }
+                Self { namespace: Some(namespace.to_owned()), name: Some(name.to_owned()) }
             }
-            None => Self { namespace: None, name: text.to_owned() },
+            None => Self { namespace: None, name: Some(text.to_owned()) },
         }
     }
 
-    /// Tells whether a pod is meant.
+    /// Returns the selector for all pods of a namespace.
+    pub fn of_namespace(namespace: &str) -> Self {
+        Self { namespace: Some(namespace.to_owned()), name: None }
+    }
+
+    /// Keeps to a namespace; `None`: another one is named already.
+    pub fn within(self, namespace: &str) -> Option<Self> {
+        let same = match &self.namespace {
+            Some(named) => named == namespace || KINDS.contains(&named.as_str()),
+            None => true,
+        };
+        same.then(|| Self { namespace: Some(namespace.to_owned()), ..self })
+    }
+
+    /// Tells whether all pods of a namespace are meant.
+    pub fn is_namespace(&self) -> bool {
+        self.name.is_none()
+    }
+
+    /// Tells whether a pod is meant. Hexadecimal digits of a UID may be large ones.
     pub fn matches(&self, namespace: &str, name: &str, uid: &str) -> bool {
+        let Some(wanted) = &self.name else {
+            return self.namespace.as_deref() == Some(namespace);
+        };
         match &self.namespace {
-            Some(wanted) => wanted == namespace && self.name == name,
-            None => self.name == name || (!uid.is_empty() && self.name == uid),
+            Some(of) if of == namespace => wanted == name,
+            // A namespace may have that name as well.
+            Some(of) if KINDS.contains(&of.as_str()) => wanted == name,
+            Some(_) => false,
+            None => wanted == name || (!uid.is_empty() && wanted.eq_ignore_ascii_case(uid)),
         }
     }
 }
 
 impl fmt::Display for PodSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.as_deref().unwrap_or("*");
         match &self.namespace {
-            Some(namespace) => write!(f, "{namespace}/{}", self.name),
-            None => f.write_str(&self.name),
+            Some(namespace) => write!(f, "{namespace}/{name}"),
+            None => f.write_str(name),
         }
     }
 }
@@ -75,6 +106,8 @@ mod tests {
             ("web", true),
             ("shop/web", true),
             ("other/web", false),
+            ("pod/web", true),
+            ("pods/db", false),
             ("11-22", true),
             ("shop", false),
             ("", false),
@@ -87,6 +120,20 @@ mod tests {
         let missing: Vec<String> =
             selection.unmatched([pod].into_iter()).map(ToString::to_string).collect();
         assert_eq!(missing, ["db"]);
+        for (text, namespace, expected) in [
+            ("web", "shop", Some(true)),
+            ("web", "other", Some(false)),
+            ("pod/web", "shop", Some(true)),
+            ("shop/web", "shop", Some(true)),
+            ("shop/web", "other", None),
+        ] {
+            let within = PodSelector::new(text).within(namespace);
+            let found = within.map(|selector| selector.matches(pod.0, pod.1, pod.2));
+            assert_eq!(found, expected, "{text} in {namespace}");
+        }
+        assert!(PodSelector::new("AB-cd").matches("shop", "web", "ab-CD"));
+        assert!(PodSelector::of_namespace("shop").matches(pod.0, pod.1, pod.2));
+        assert!(!PodSelector::of_namespace("other").matches(pod.0, pod.1, pod.2));
         assert!(Selection::default().has("a", "b", ""));
     }
 }

@@ -2,7 +2,7 @@
 //! names of pods.
 
 use crate::exit::Failure;
-use crate::live::{SourceArgs, Wants, gather};
+use crate::live::{SourceArgs, Wants, gather, of_files};
 use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs, config_of};
 use anyhow::anyhow;
 use kq::edge::clock::now;
@@ -10,6 +10,7 @@ use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet
 use kq::facts::live::missing;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
+use kq::facts::sought::Sought;
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::Workloads;
 use kq::image_gc::policy::ImageGcPolicy;
@@ -86,23 +87,35 @@ impl KubeletNodeArgs {
         let value = given.as_ref().map(|given| &given.config.value);
         let mut snapshot = gather(&self.sources, &root, value, wants)?;
         put_given(&mut snapshot);
-        self.describe(snapshot, given)
+        self.describe(snapshot, given, wants.kubelet_config)
     }
 
     /// Describes the kubelet of what the flags say alone; the node is not looked at.
     pub fn of_flags(&self) -> Result<KubeletNode, Failure> {
         let given = self.config.given_config()?;
-        self.describe(Snapshot { taken_at: now(), ..Snapshot::default() }, given)
+        self.describe(Snapshot { taken_at: now(), ..Snapshot::default() }, given, true)
     }
 
-    /// Describes the kubelet of what was gathered.
+    /// The same, with the pods that are named.
+    pub fn of_flags_with_pods(&self) -> Result<KubeletNode, Failure> {
+        let given = self.config.given_config()?;
+        let found = match self.sources.pods.is_empty() {
+            true => None,
+            false => Some(of_files(&self.sources)?),
+        };
+        let pods = Sought { found, tried: Vec::new() };
+        self.describe(Snapshot { taken_at: now(), pods, ..Snapshot::default() }, given, true)
+    }
+
+    /// Describes the kubelet of what was gathered. A configuration that decides nothing is not missed.
     fn describe(
         &self,
         snapshot: Snapshot,
         given: Option<GivenConfig>,
+        needs_config: bool,
     ) -> Result<KubeletNode, Failure> {
         let knows_config = given.is_some() || snapshot.kubelet_config.found.is_some();
-        let mut notes = missing(&snapshot, given.is_some());
+        let mut notes = missing(&snapshot, given.is_some() || !needs_config);
         let mut config = config_of(given, &snapshot, &mut notes);
         self.rules.set_fields(&mut config)?;
         let patience = config.value.get("runtimeRequestTimeout").and_then(Value::as_str);
@@ -160,6 +173,13 @@ impl KubeletNodeArgs {
 }
 
 impl KubeletNode {
+    /// Returns what is odd, without what could not be had: for answers that tell that themselves.
+    pub fn odd(&self) -> impl Iterator<Item = &String> {
+        let missing: Vec<String> =
+            [true, false].into_iter().flat_map(|given| missing(&self.snapshot, given)).collect();
+        self.notes.iter().filter(move |text| !missing.contains(text))
+    }
+
     /// Returns the policy of image garbage collection.
     pub fn policy(&self) -> ImageGcPolicy {
         ImageGcPolicy::of(&self.kubelet.config)

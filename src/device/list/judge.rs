@@ -4,10 +4,12 @@ use super::doubles::Sharing;
 use super::holding::{Holder, Holding, Key, Role};
 use super::reason::Reason;
 use super::report::{Asked, Health};
+use crate::device::manager::STOP_GRACE;
 use crate::device::pods::{NodePods, Standing};
 use crate::facts::devices::{CheckpointFact, DeviceFacts};
 use crate::facts::pod_resources::AllocatableResources;
 use crate::facts::runtime::ContainerState;
+use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ContainerStatus, Pod, ResourceName};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +20,10 @@ pub(super) struct Known<'a> {
     pub pods: &'a NodePods<'a>,
     /// The healthy devices per resource; `None`: nobody told.
     pub healthy: Option<BTreeMap<&'a str, BTreeSet<&'a str>>>,
+    /// When the kubelet started.
+    pub kubelet_start: Option<Timestamp>,
+    /// The moment of everything.
+    pub now: Option<Timestamp>,
 }
 
 impl<'a> Known<'a> {
@@ -25,7 +31,37 @@ impl<'a> Known<'a> {
     pub fn of(asked: Asked, facts: &'a DeviceFacts, pods: &'a NodePods<'a>) -> Self {
         let told = asked.pod_resources().then(|| facts.pod_resources.value()).flatten();
         let allocatable = told.and_then(|told| told.allocatable.value());
-        Self { asked, facts, pods, healthy: allocatable.map(healthy) }
+        let healthy = allocatable.map(healthy);
+        Self { asked, facts, pods, healthy, kubelet_start: None, now: None }
+    }
+
+    /// Says what it means that the kubelet offers no device of a resource. It waits for a plugin for a
+    /// while, when it starts and when the plugin stops, and then forgets the resource.
+    fn why_none(&self, resource: &str) -> String {
+        let minutes = STOP_GRACE.0 / 60_000_000_000;
+        let is_recorded = self.checkpoint().filter(|read| read.error.is_none());
+        let is_recorded = is_recorded.map(|read| read.registered.contains_key(resource));
+        if is_recorded == Some(false) {
+            return format!(
+                "the kubelet knows no plugin of it; one that stopped is forgotten after {minutes} \
+                 minutes"
+            );
+        }
+        let until = self.kubelet_start.map(|start| start.plus(STOP_GRACE.0));
+        match (until, self.now) {
+            (Some(until), Some(now)) if now < until => format!(
+                "its plugin has not registered since the kubelet started, and is waited for until \
+                 {until}; or it calls all of them unhealthy"
+            ),
+            (Some(_), Some(_)) => format!(
+                "its plugin calls all of them unhealthy, or stopped less than {minutes} minutes ago"
+            ),
+            _ => {
+                "its plugin calls all of them unhealthy, stopped, or has not registered since the \
+                  kubelet started (--kubelet-start tells since when)"
+                    .to_owned()
+            }
+        }
     }
 
     /// Returns the checkpoint, where it was asked for.
@@ -114,7 +150,7 @@ pub(super) fn judge(
     if let Some(healthy) = &known.healthy {
         let ids = healthy.get(&*key.resource);
         match ids.map_or(0, BTreeSet::len) {
-            0 => reasons.push(Reason::NoneHealthy),
+            0 => reasons.push(Reason::NoneHealthy(known.why_none(&key.resource))),
             count if !ids.is_some_and(|ids| ids.contains(&*key.device)) => {
                 reasons.push(Reason::NotAmongHealthy(count));
             }
@@ -153,22 +189,26 @@ fn in_one_source(
     known: &Known<'_>,
 ) -> Option<Reason> {
     let facts = known.facts;
-    let damage = known.checkpoint().and_then(|read| read.error.clone());
+    let damage = known.checkpoint().and_then(|read| read.error.as_ref());
     let told = known.asked.pod_resources().then_some(&facts.pod_resources);
     match (holding.in_checkpoint, holding.in_pod_resources) {
         (true, false) => match told {
-            // What the kubelet does not read decides nothing, unless it was all that was asked.
-            None => damage.map(Reason::Damaged),
+            // What the kubelet does not read decides nothing.
+            None => damage.map(|_| {
+                Reason::Unknown(
+                    "in a checkpoint that is damaged, and nothing else was asked".to_owned(),
+                )
+            }),
             Some(told) if told.found.is_none() => {
                 let why = not_had("the pod-resources API", &told.reason());
                 Some(Reason::Unknown(match damage {
-                    Some(error) => format!("the checkpoint is damaged ({error}), and {why}"),
+                    Some(_) => format!("in a checkpoint that is damaged, and {why}"),
                     None => format!("in the checkpoint; {why}"),
                 }))
             }
             // Ordinary init containers are never listed.
             Some(_) => match role {
-                Role::Init => damage.map(Reason::Damaged),
+                Role::Init => damage.map(|_| Reason::Damaged),
                 Role::Sidecar | Role::App if !holder.is_told => Some(Reason::PodNotTold),
                 Role::Sidecar | Role::App => Some(Reason::NotTold),
                 // The pod has no such container to list, and that is said.
@@ -181,13 +221,13 @@ fn in_one_source(
         },
         (false, true) if known.asked.checkpoint() => match facts.checkpoint.value() {
             Some(read) if read.absent => Some(Reason::NoCheckpoint),
-            Some(_) => Some(damage.map_or(Reason::NotRecorded, Reason::Damaged)),
+            Some(_) => Some(damage.map_or(Reason::NotRecorded, |_| Reason::Damaged)),
             None => {
                 let why = not_had("the checkpoint", &facts.checkpoint.reason());
                 Some(Reason::Unknown(format!("the kubelet tells of it; {why}")))
             }
         },
-        _ => damage.map(Reason::Damaged),
+        _ => damage.map(|_| Reason::Damaged),
     }
 }
 

@@ -4,9 +4,11 @@
 //! * `holding`: a device in a container, from either source;
 //! * `doubles`: devices in two containers that may not share;
 //! * `judge`: what is the matter with a holding;
+//! * `free`: the devices that are left;
 //! * `resources`: what there is of each resource, and what is left.
 
 mod doubles;
+mod free;
 mod holding;
 mod judge;
 mod reason;
@@ -16,8 +18,9 @@ mod resources;
 mod tests;
 mod view;
 
+pub use free::{FreeDevices, FreeOf};
 pub use holding::Role;
 pub use reason::{Reason, State};
 pub use report::{Asked, DeviceList, DeviceRow, Finding, Given, Health, PodRef};
 pub use resources::{FreeDevice, ResourceSummary};
-pub use view::{free, given, resources, table, wide};
+pub use view::{dropped, free, given, resources, table, wide};

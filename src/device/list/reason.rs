@@ -64,12 +64,12 @@ pub enum Reason {
     NotRecorded,
     /// There is no checkpoint.
     NoCheckpoint,
-    /// The checkpoint is damaged: the kubelet's words.
-    Damaged(String),
+    /// The kubelet holds it, and its checkpoint is damaged.
+    Damaged,
     /// The plugin's answer in the checkpoint cannot be decoded: why.
     Skipped(String),
-    /// No device of the resource is healthy.
-    NoneHealthy,
+    /// No device of the resource is healthy: what that can mean.
+    NoneHealthy(String),
     /// Others of the resource are healthy: how many.
     NotAmongHealthy(usize),
     /// The pod is gone: why that is known.
@@ -94,13 +94,13 @@ impl Reason {
             | Self::PodNotTold
             | Self::NotRecorded
             | Self::NoCheckpoint
-            | Self::Damaged(_)
             | Self::Skipped(_) => State::Missing,
-            Self::NoneHealthy | Self::NotAmongHealthy(_) => State::Unhealthy,
+            Self::NoneHealthy(_) | Self::NotAmongHealthy(_) => State::Unhealthy,
             Self::PodGone(_) | Self::PodEnded(_) => State::Stale,
             Self::InitEnded(_) => State::InitHeld,
             Self::Unknown(_) => State::Unknown,
-            Self::Held(_) => State::Ok,
+            // The kubelet that runs decides; what it would forget is said once, for all.
+            Self::Damaged | Self::Held(_) => State::Ok,
         }
     }
 }
@@ -134,19 +134,15 @@ impl fmt::Display for Reason {
                 "the kubelet tells of it, but there is no checkpoint: forgotten when the kubelet \
                  starts again",
             ),
-            Self::Damaged(error) => write!(
-                f,
-                "the checkpoint is damaged ({error}): forgotten when the kubelet starts again"
+            Self::Damaged => f.write_str(
+                "held; forgotten when the kubelet starts again, as its checkpoint is damaged",
             ),
             Self::Skipped(error) => write!(
                 f,
                 "what the plugin answered cannot be decoded ({error}): the entry is skipped when the \
                  kubelet starts again"
             ),
-            Self::NoneHealthy => f.write_str(
-                "no device of the resource is healthy: its plugin stopped, or has not registered since \
-                 the kubelet started",
-            ),
+            Self::NoneHealthy(why) => write!(f, "no device of the resource is healthy: {why}"),
             Self::NotAmongHealthy(count) => write!(
                 f,
                 "not among the {count} healthy devices of the resource: the plugin calls it \

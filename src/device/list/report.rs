@@ -6,10 +6,14 @@ use super::judge::{Known, judge, not_had};
 use super::reason::{Reason, State};
 use super::resources::{ResourceSummary, summaries};
 use crate::device::pods::NodePods;
-use crate::facts::devices::{DeviceFacts, PluginAnswer};
+use crate::device::run_options::{Dropped, run_options};
+use crate::facts::checkpoint::device::ContainerAllocateResponse;
+use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
 use crate::facts::pod_selector::Selection;
 use crate::facts::snapshot::{API_VERSION, Snapshot};
-use serde::Serialize;
+use crate::facts::timestamp::Timestamp;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// Which sources are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -52,9 +56,14 @@ pub struct DeviceList {
     /// What plugins answered for a container and a resource.
     pub given: Vec<Given>,
     /// A resource each; empty where the answer is about one pod.
+    #[serde(serialize_with = "by_name")]
     pub resources: Vec<ResourceSummary>,
+    /// What is wrong with the checkpoint, where the kubelet does not take it.
+    pub damage: Option<String>,
     /// What was taken for granted.
     pub assumptions: Vec<String>,
+    /// What is odd.
+    pub warnings: Vec<String>,
     /// What could not be had.
     pub missing: Vec<String>,
 }
@@ -145,15 +154,21 @@ pub struct Given {
     pub resource: String,
     /// The answer.
     pub answer: PluginAnswer,
+    /// What of it does not reach the container, as another resource's plugin answered it as well.
+    pub dropped: Vec<Dropped>,
 }
 
 impl DeviceList {
-    /// Puts together what the sources say of all pods.
-    pub fn of(snapshot: &Snapshot, asked: Asked) -> Self {
+    /// Puts together what the sources say of all pods; `kubelet_start` is when the kubelet started.
+    pub fn of(snapshot: &Snapshot, asked: Asked, kubelet_start: Option<Timestamp>) -> Self {
         let nothing = DeviceFacts::default();
         let facts = snapshot.devices.as_ref().unwrap_or(&nothing);
         let pods = NodePods::of(snapshot);
-        let known = Known::of(asked, facts, &pods);
+        let known = Known {
+            kubelet_start,
+            now: snapshot.taken_at.parse().ok(),
+            ..Known::of(asked, facts, &pods)
+        };
         let told = asked.pod_resources().then(|| facts.pod_resources.value()).flatten();
         let holdings = Holdings::of(known.checkpoint(), told, &pods);
         let sharing = Sharing::of(&holdings);
@@ -183,9 +198,18 @@ impl DeviceList {
             items,
             given,
             resources,
+            damage: known.checkpoint().and_then(damage),
             assumptions,
+            warnings: without_runtime(snapshot, &holdings, &pods).into_iter().collect(),
             missing: missing(snapshot, asked),
         }
+    }
+
+    /// Tells whether every source was there that decides, and so every state is known.
+    pub fn is_complete(&self) -> bool {
+        self.missing.is_empty()
+            && self.damage.is_none()
+            && self.items.iter().all(|row| row.state != State::Unknown)
     }
 
     /// Keeps the pods that are meant; resources are about all of them, and left out.
@@ -257,16 +281,82 @@ fn row(
 
 fn given(holdings: &Holdings<'_>, known: &Known<'_>) -> Vec<Given> {
     let entries = known.checkpoint().into_iter().flat_map(in_effect);
-    let given = entries.filter_map(|entry| {
+    // What a container gets follows from all its answers together.
+    let mut answers: BTreeMap<(&str, &str), BTreeMap<String, ContainerAllocateResponse>> =
+        BTreeMap::new();
+    let entries: Vec<&CheckpointEntry> = entries.collect();
+    for entry in &entries {
+        if let PluginAnswer::Decoded(answer) = &entry.answer {
+            let of = (&*entry.pod_uid, &*entry.container_name);
+            answers.entry(of).or_default().insert(entry.resource_name.clone(), answer.clone());
+        }
+    }
+    let several = answers.iter().filter(|(_, answers)| answers.len() > 1);
+    let dropped: BTreeMap<(&str, &str), Vec<Dropped>> =
+        several.filter_map(|(of, answers)| Some((*of, run_options(answers)?.dropped))).collect();
+    let given = entries.into_iter().filter_map(|entry| {
         let holder = holdings.holders.get(&PodKey::Uid(entry.pod_uid.clone()))?;
+        let all = dropped.get(&(&*entry.pod_uid, &*entry.container_name));
+        let own = all.into_iter().flatten().filter(|it| it.resource == entry.resource_name);
         Some(Given {
             pod: pod_ref(holder),
             container: entry.container_name.clone(),
             resource: entry.resource_name.clone(),
             answer: entry.answer.clone(),
+            dropped: own.cloned().collect(),
         })
     });
     given.collect()
+}
+
+/// Says what is wrong with a checkpoint that the kubelet does not take.
+fn damage(read: &CheckpointFact) -> Option<String> {
+    let error = read.error.as_ref()?;
+    let entries = read.entries.len();
+    let shown = match (read.is_partial, entries) {
+        (true, 0) => "no entry in it is whole".to_owned(),
+        (true, 1) => "the one entry that is whole is shown".to_owned(),
+        (true, _) => format!("the {entries} entries that are whole are shown"),
+        (false, _) => "its entries are shown as they stand there".to_owned(),
+    };
+    Some(format!(
+        "the checkpoint is damaged (the kubelet says: {error}), and a kubelet that starts takes nothing of \
+         it and hands the devices out again: do not restart it before kq devices verify; {shown}"
+    ))
+}
+
+/// Says that the runtime could not be asked, where it would have decided something.
+fn without_runtime(
+    snapshot: &Snapshot,
+    holdings: &Holdings<'_>,
+    pods: &NodePods<'_>,
+) -> Option<String> {
+    let tried = &snapshot.runtime.tried;
+    if snapshot.runtime.found.is_some() || tried.is_empty() {
+        return None;
+    }
+    let mut unsure = holdings.holders.values().filter(|holder| {
+        let uid = holder.uid.as_deref();
+        uid.is_some_and(|uid| pods.depends_on_runtime(uid))
+    });
+    let first = unsure.next()?.shown();
+    let more = match unsure.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let reason = match &tried[..] {
+        [one] => one.to_string(),
+        several => format!("nothing answers at {} usual places", several.len()),
+    };
+    Some(format!(
+        "the container runtime could not be asked ({reason}), so what still runs of {first}{more} is not \
+         known; name it with --runtime-endpoint"
+    ))
+}
+
+/// Writes resources by their names, as all answers about devices do.
+fn by_name<S: Serializer>(resources: &[ResourceSummary], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(resources.iter().map(|summary| (&summary.resource, summary)))
 }
 
 /// Returns what could not be had, each with the way to supply it.
@@ -285,14 +375,8 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
                 "{}; give it with --checkpoint FILE",
                 not_had("the checkpoint", &facts.checkpoint.reason())
             )),
-            Some(read) => {
-                if let Some(error) = &read.error {
-                    missing.push(format!(
-                        "the checkpoint is damaged ({error}): the kubelet would start with nothing; \
-                         what could be read is shown; see kq devices verify"
-                    ));
-                }
-            }
+            // What is wrong with it is told on its own.
+            Some(_) => {}
         }
     }
     if asked.pod_resources() {
@@ -309,11 +393,14 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
             Some(_) => {}
         }
     }
-    if snapshot.pods.found.is_none() {
-        missing.push(format!(
-            "the pods of the node could not be had; give them with --pods FILE{}",
-            snapshot.pods.reasons()
-        ));
+    match snapshot.pods.value() {
+        None => missing.push(format!(
+            "the pods of the node could not be had ({}); give them with --pods FILE",
+            snapshot.pods.reason()
+        )),
+        Some(pods) => {
+            missing.extend(pods.left_out.iter().map(|problem| format!("left out: {problem}")));
+        }
     }
     missing
 }

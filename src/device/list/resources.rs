@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceSummary {
-    /// The resource.
+    /// The resource; in an answer it stands before the others.
+    #[serde(skip)]
     pub resource: String,
     /// What the node's status says that there is; `None`: it does not, or is not known.
     pub capacity: Option<i64>,

@@ -220,7 +220,7 @@ fn devices_are_in_the_state_that_the_sources_say() {
     ];
     for (name, pods, recorded, listed, healthy, expected) in rows {
         let snapshot = snapshot(pods, checkpoint(recorded), told(listed, healthy));
-        let list = DeviceList::of(&snapshot, Asked::Both);
+        let list = DeviceList::of(&snapshot, Asked::Both, None);
         assert_eq!(states(&list), *expected, "{name}: {:#?}", list.items);
         assert!(list.missing.is_empty(), "{name}: {:?}", list.missing);
         for row in &list.items {
@@ -254,27 +254,96 @@ fn what_cannot_be_had_is_not_guessed() {
         ("the checkpoint alone", vec![&failed], Asked::Checkpoint, "p c a OK", 0),
         ("no checkpoint to read", vec![&unread], Asked::Both, "p c a UNKNOWN", 1),
         ("the kubelet alone", vec![&unread], Asked::PodResources, "p c a OK", 0),
-        ("damaged", vec![&damaged], Asked::Both, "p c a MISSING", 1),
-        ("damaged, and no kubelet", vec![&damaged, &failed], Asked::Both, "p c a UNKNOWN", 2),
+        ("damaged", vec![&damaged], Asked::Both, "p c a OK", 0),
+        ("damaged alone", vec![&damaged], Asked::Checkpoint, "p c a UNKNOWN", 0),
+        ("damaged, and no kubelet", vec![&damaged, &failed], Asked::Both, "p c a UNKNOWN", 1),
         ("no checkpoint yet", vec![&absent], Asked::Both, "p c a MISSING", 0),
     ] {
         let mut snapshot = whole();
         changes.iter().for_each(|change| devices(&mut snapshot, *change));
-        let list = DeviceList::of(&snapshot, asked);
+        let list = DeviceList::of(&snapshot, asked, None);
         assert_eq!(states(&list), [expected], "{name}: {:#?}", list.items);
         assert_eq!(list.missing.len(), missing, "{name}: {:?}", list.missing);
+        let is_damaged = name.starts_with("damaged");
+        assert_eq!(list.damage.is_some(), is_damaged, "{name}: {:?}", list.damage);
+        assert_eq!(list.is_complete(), missing == 0 && !is_damaged, "{name}");
+        let said = list.items[0].findings.iter().any(|it| it.reason == Reason::Damaged);
+        assert_eq!(said, name == "damaged", "{name}: {:?}", list.items);
     }
 
     let mut nobody = whole();
     nobody.pods = Sought::failed("L", "refused");
-    let list = DeviceList::of(&nobody, Asked::Both);
+    let list = DeviceList::of(&nobody, Asked::Both, None);
     assert_eq!(states(&list), ["p c a UNKNOWN"], "found again by its devices: {:#?}", list.items);
     assert_eq!(list.items[0].pod.uid.as_deref(), Some("p"));
     assert_eq!(list.missing.len(), 1, "{:?}", list.missing);
 
     let old = Snapshot { devices: None, ..whole() };
-    let list = DeviceList::of(&old, Asked::Both);
+    let list = DeviceList::of(&old, Asked::Both, None);
     assert!(list.missing[0].contains("take a new one"), "{:?}", list.missing);
+}
+
+#[test]
+fn a_plugin_is_waited_for_and_then_not() {
+    let mut snapshot = snapshot(
+        &[pod("p", "Running", &["app c 1"])],
+        checkpoint(&["p c a"]),
+        told(&["p c a"], &[]),
+    );
+    snapshot.taken_at = "2026-01-01T00:10:00Z".to_owned();
+    let reason = |snapshot: &Snapshot, start: &str| {
+        let list = DeviceList::of(snapshot, Asked::Both, start.parse().ok());
+        list.items[0].findings[0].reason.to_string()
+    };
+    for (start, expected) in [
+        ("2026-01-01T00:06:00Z", "waited for until 2026-01-01T00:11:00Z"),
+        ("2026-01-01T00:05:00Z", "or stopped less than 5 minutes ago"),
+        ("", "--kubelet-start tells since when"),
+    ] {
+        let found = reason(&snapshot, start);
+        assert!(found.contains(expected), "{start}: {found}");
+    }
+    let facts = snapshot.devices.as_mut().expect("there are some");
+    facts.checkpoint.found.as_mut().expect("it is there").value.registered.clear();
+    let found = reason(&snapshot, "2026-01-01T00:06:00Z");
+    assert!(found.contains("knows no plugin of it"), "{found}");
+}
+
+#[test]
+fn the_runtime_is_missed_where_it_decides() {
+    let silent = |pods: &[Value], lines: &[&str]| {
+        let mut snapshot = snapshot(pods, checkpoint(lines), told(&[], &["a"]));
+        snapshot.runtime = Sought::failed("unix:///run/c.sock", "refused");
+        DeviceList::of(&snapshot, Asked::Both, None).warnings
+    };
+    let (runs, ended) = (pod("p", "Running", &["app c 1"]), pod("p", "Failed", &["app c 1"]));
+    assert!(silent(&[runs], &["p c a"]).is_empty());
+    assert_eq!(silent(&[ended], &["p c a"]).len(), 1);
+    let [warning] = &silent(&[], &["p c a", "q c b"])[..] else { panic!("one warning") };
+    assert!(warning.contains("of p and 1 more") && !warning.contains('\n'), "{warning}");
+}
+
+#[test]
+fn what_a_plugin_gave_and_another_gave_before_is_told() {
+    let answer = |resource: &str, value: &str| {
+        json!({
+            "podUid": "p", "containerName": "c", "resourceName": resource, "deviceIds": {},
+            "answer": { "decoded": {
+                "envs": { "VISIBLE": value }, "mounts": [], "devices": [], "annotations": {},
+                "cdiDevices": [],
+            } },
+        })
+    };
+    let entries = [answer("example.com/a", "1"), answer("example.com/b", "2")];
+    let fact = serde_json::from_value(json!({ "entries": entries, "registered": {} }));
+    let pods = [pod("p", "Running", &["app c 1"])];
+    let snapshot = snapshot(&pods, fact.expect("a checkpoint"), told(&[], &[]));
+    let list = DeviceList::of(&snapshot, Asked::Both, None);
+    let [first, second] = &list.given[..] else { panic!("{:?}", list.given) };
+    assert!(first.dropped.is_empty());
+    let [lost] = &second.dropped[..] else { panic!("{second:?}") };
+    assert_eq!((&*lost.key, &*lost.kept_of, lost.differs), ("VISIBLE", "example.com/a", true));
+    assert!(dropped(&list.given).to_string().contains("VISIBLE"));
 }
 
 #[test]
@@ -282,16 +351,16 @@ fn a_resource_is_summed_up() {
     let pods = [pod("p", "Running", &["init i 1", "app c 1"])];
     let recorded = checkpoint(&["p i a", "p c a", "gone c b", "gone d a"]);
     let snapshot = snapshot(&pods, recorded, told(&["p c a"], &["a", "b", "c"]));
-    let list = DeviceList::of(&snapshot, Asked::Both);
+    let list = DeviceList::of(&snapshot, Asked::Both, None);
     let [summary] = &list.resources[..] else { panic!("{:?}", list.resources) };
     let free: Vec<&str> =
         summary.free.iter().flatten().map(|device| device.device.as_str()).collect();
     assert_eq!((summary.healthy, summary.allocated, summary.stale), (Some(3), 1, 1));
     assert_eq!(free, ["b", "c"], "what a pod has that is gone is free before the next one asks");
 
-    let list = DeviceList::of(&snapshot, Asked::Checkpoint);
+    let list = DeviceList::of(&snapshot, Asked::Checkpoint, None);
     assert_eq!(list.assumptions.len(), 1, "health is that of the last writing");
-    let mut list = DeviceList::of(&snapshot, Asked::PodResources);
+    let mut list = DeviceList::of(&snapshot, Asked::PodResources, None);
     assert_eq!(list.items.len(), 1);
     list.select(&Selection(vec![PodSelector::new("default/q")]));
     assert!(list.items.is_empty() && list.resources.is_empty());
@@ -304,7 +373,7 @@ fn many_holders_of_one_device_take_no_long() {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let pods = [pod("0", "Running", &["app c 1"]), pod("1", "Running", &["app c 1"])];
     let snapshot = snapshot(&pods, checkpoint(&lines), told(&[], &["a"]));
-    let list = DeviceList::of(&snapshot, Asked::Both);
+    let list = DeviceList::of(&snapshot, Asked::Both, None);
     assert_eq!(list.items.len(), 20_000);
     assert!(list.items.iter().all(|row| row.state == State::Double));
     let first = &list.items[0].findings[0].reason;

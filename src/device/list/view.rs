@@ -1,5 +1,6 @@
 //! The tables of a list of devices.
 
+use super::free::FreeDevices;
 use super::report::{DeviceList, DeviceRow, Given, Health};
 use super::resources::ResourceSummary;
 use crate::facts::devices::PluginAnswer;
@@ -118,16 +119,41 @@ fn known(number: Option<impl Display>) -> String {
 }
 
 /// Returns a line for each device that no active pod has.
-pub fn free(resources: &[ResourceSummary]) -> Table {
+pub fn free(devices: &FreeDevices) -> Table {
     let mut table = begin(["RESOURCE", "DEVICE", "NUMA"]);
-    for resource in resources {
-        for device in resource.free.iter().flatten() {
-            table.add(vec![
-                resource.resource.clone(),
-                device.device.clone(),
-                device.numa_nodes.as_ref().map_or_else(|| "?".to_owned(), |nodes| numa(nodes)),
-            ]);
-        }
+    for free in &devices.items {
+        table.add(vec![
+            free.resource.clone(),
+            free.device.clone(),
+            free.numa_nodes.as_ref().map_or_else(|| "?".to_owned(), |nodes| numa(nodes)),
+        ]);
+    }
+    for resource in &devices.unknown {
+        table.add(vec![resource.clone(), "?".to_owned(), "?".to_owned()]);
+    }
+    table
+}
+
+/// Returns a line for each value of a plugin that does not reach its container.
+pub fn dropped(list: &[Given]) -> Table {
+    let mut table = begin(["POD", "CONTAINER", "NOT GIVEN", "NAME", "OF", "BECAUSE"]);
+    for (given, dropped) in
+        list.iter().flat_map(|given| given.dropped.iter().map(move |it| (given, it)))
+    {
+        table.add(vec![
+            given.pod.shown(),
+            given.container.clone(),
+            format!("{:?}", dropped.kind).to_lowercase(),
+            dropped.key.clone(),
+            dropped.resource.clone(),
+            match dropped.differs {
+                true => format!(
+                    "{} gives another value; which one wins is chance at each start of a container",
+                    dropped.kept_of
+                ),
+                false => format!("{} gives the same", dropped.kept_of),
+            },
+        ]);
     }
     table
 }

@@ -23,5 +23,6 @@ pub use numa::NumaNodes;
 pub use plugins::{Allocated, PluginOptions, Plugins};
 pub use registration::{
     API_VERSION, DIAL_PATIENCE, RegistrationError, check_plugin, check_registration,
+    is_extended_resource,
 };
 pub use state::{Device, Endpoint, HEALTHY, ManagerState};

@@ -79,7 +79,7 @@ pub fn check_plugin(versions: &[String], resource: &str) -> Result<(), Registrat
 
 /// Tells whether a name is that of an extended resource
 /// (`IsExtendedResourceName` in `pkg/apis/core/v1/helper`).
-fn is_extended_resource(name: &str) -> bool {
+pub fn is_extended_resource(name: &str) -> bool {
     // What stands before names of resources in a quota has to fit as well.
     const QUOTA: &str = "requests.";
     name.contains('/')

@@ -25,7 +25,7 @@ pub fn assign_resources(report: &mut DevicePlugins, endpoints: &[(String, String
         socket.kind == SocketKind::Plugin
             && socket.resource.is_err()
             && socket.info.is_none()
-            && socket.listening.is_ok()
+            && socket.listens()
     };
     let mut open: Vec<&mut PluginSocket> = report.sockets.iter_mut().filter(is_open).collect();
     match (open.as_mut_slice(), first, second) {
@@ -59,7 +59,7 @@ mod tests {
     fn socket(name: &str, listens: bool) -> PluginSocket {
         PluginSocket {
             name: name.to_owned(),
-            listening: if listens { Ok(()) } else { Err("connection refused".to_owned()) },
+            listening: Ok(listens),
             connections: Err("not read".to_owned()),
             options: Err("not asked".to_owned()),
             resource: Err("not known".to_owned()),

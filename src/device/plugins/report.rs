@@ -36,9 +36,11 @@ pub struct PluginSocket {
     pub place: Place,
     /// What it is.
     pub kind: SocketKind,
-    /// Somebody listens; else why not.
+    /// Somebody listens; `Err`: why that is not known.
     #[serde(serialize_with = "known")]
-    pub listening: Result<(), String>,
+    pub listening: Result<bool, String>,
+    /// It answered what it was asked; `None`: it was asked nothing.
+    pub answers: Option<bool>,
     /// Who is connected; else why that is not known.
     #[serde(serialize_with = "known")]
     pub connections: Result<Connections, String>,
@@ -138,12 +140,26 @@ impl Default for PluginSocket {
             place: Place::default(),
             kind: SocketKind::default(),
             listening: Err(unknown()),
+            answers: None,
             connections: Err(unknown()),
             options: Err(unknown()),
             info: None,
             resource: Err(unknown()),
             resource_because: None,
         }
+    }
+}
+
+impl DevicePlugins {
+    /// Returns the resources that none of the sockets is known to offer, and whether one of them may.
+    pub fn without_socket(&self) -> (Vec<&str>, bool) {
+        let is_offered =
+            |name: &str| self.sockets.iter().any(|it| it.resource.as_deref() == Ok(name));
+        let names = self.resources.keys().map(String::as_str);
+        let may_be = |it: &PluginSocket| {
+            it.kind == SocketKind::Plugin && it.resource.is_err() && it.info.is_none()
+        };
+        (names.filter(|name| !is_offered(name)).collect(), self.sockets.iter().any(may_be))
     }
 }
 
@@ -159,6 +175,16 @@ fn known<T: Serialize, S: Serializer>(
 }
 
 impl PluginSocket {
+    /// Tells whether somebody is known to listen.
+    pub fn listens(&self) -> bool {
+        self.listening == Ok(true)
+    }
+
+    /// Tells whether it listens and never answers: a kubelet that asks it waits for ever.
+    pub fn hangs(&self) -> bool {
+        self.listens() && self.answers == Some(false)
+    }
+
     /// Tells whether the kubelet, or what stands in for it, is connected; `None`: not known.
     pub fn is_connected(&self) -> Option<bool> {
         let connections = self.connections.as_ref().ok()?;

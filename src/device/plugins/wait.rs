@@ -34,12 +34,15 @@ pub fn missing_for(report: &DevicePlugins, resource: &str) -> Vec<String> {
     };
     if candidates.is_empty() {
         missing.push(format!("there is no socket of a plugin that could offer {resource}"));
-    } else if !candidates.iter().any(|socket| socket.listening.is_ok()) {
+    } else if !candidates.iter().any(|socket| socket.listening != Ok(false)) {
         let names: Vec<&str> = candidates.iter().map(|socket| socket.name.as_str()).collect();
         missing.push(format!("nobody listens on {}", names.join(", ")));
     } else if !candidates.iter().any(|socket| socket.is_connected() != Some(false)) {
         let names: Vec<&str> = candidates.iter().map(|socket| socket.name.as_str()).collect();
         missing.push(format!("the kubelet is not connected to {}", names.join(", ")));
+    } else if candidates.iter().all(|socket| socket.hangs()) {
+        let names: Vec<&str> = candidates.iter().map(|socket| socket.name.as_str()).collect();
+        missing.push(format!("{} listens and does not answer", names.join(", ")));
     }
     missing
 }
@@ -53,7 +56,7 @@ mod tests {
     fn a_resource_is_there_when_it_is_registered_connected_and_healthy() {
         let socket = |listens: bool, count: usize, resource: Result<&str, &str>| PluginSocket {
             name: "x.sock".to_owned(),
-            listening: if listens { Ok(()) } else { Err("refused".to_owned()) },
+            listening: Ok(listens),
             connections: Ok(Connections { count, ..Connections::default() }),
             options: Err(String::new()),
             resource: resource.map(str::to_owned).map_err(str::to_owned),
@@ -64,9 +67,11 @@ mod tests {
         };
         let good = || socket(true, 1, Ok("a/x"));
         type Row<'a> = (&'a str, Option<ResourceState>, Option<PluginSocket>, &'a [&'a str]);
-        let rows: [Row<'_>; 9] = [
+        let hung = PluginSocket { answers: Some(false), ..good() };
+        let rows: [Row<'_>; 10] = [
             ("there", state(true, Some(1)), Some(good()), &[]),
             ("perhaps its socket", state(true, Some(1)), Some(socket(true, 1, Err("?"))), &[]),
+            ("hung", state(true, Some(1)), Some(hung), &["x.sock listens and does not answer"]),
             ("unknown", None, Some(good()), &["no plugin has registered"]),
             ("gone", state(false, Some(1)), Some(good()), &["the plugin of a/x is gone"]),
             ("unhealthy", state(true, Some(0)), Some(good()), &["no device of a/x is healthy"]),

@@ -1,8 +1,9 @@
 //! What a request makes of a checkpoint.
 
-use super::salvage::{REPLACED, salvage};
 use crate::device::pods::{NodePods, Standing};
-use crate::facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevicesEntry};
+use crate::facts::checkpoint::device::{
+    DeviceCheckpoint, DeviceSet, PodDevicesEntry, REPLACED, salvage,
+};
 use crate::facts::runtime::ContainerState;
 use serde::Serialize;
 

@@ -1,10 +1,15 @@
 use super::*;
 use crate::device::pods::NodePods;
-use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
+use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::facts::sought::Sought;
 use crate::k8s::manifest::load;
+
+type List<'l> = &'l [&'l str];
+
+/// A name, a file and its node, a request, what goes, and a part of the first refusal.
+type Case<'c> = (&'c str, &'c [u8], &'c Snapshot, Request, List<'c>, Option<&'c str>);
 
 fn entry(pod: &str, container: &str, id: &str) -> PodDevicesEntry {
     PodDevicesEntry {
@@ -45,7 +50,7 @@ fn what_is_whole_is_kept() {
     let third = good.find("{\"PodUID\":\"u3").expect("it is there");
     let registered = good.find("\"RegisteredDevices").expect("it is there");
     let none: [&str; 0] = [];
-    let cases: &[(&str, Vec<u8>, &[&str], &[&str])] = &[
+    let cases: &[(&str, Vec<u8>, List<'_>, List<'_>)] = &[
         ("sound", good.clone().into_bytes(), &["d1", "d2", "d3"], &none),
         ("empty", Vec::new(), &none, &none),
         ("garbage", b"\0\0\0\0garbage{[".to_vec(), &none, &none),
@@ -118,7 +123,7 @@ fn what_is_whole_is_kept() {
     // Entries that begin for ever take no for ever.
     let hostile = "{\"PodUID\":".repeat(200_000);
     assert_eq!(salvaged(hostile.as_bytes()), (vec![], vec![]));
-    assert!(salvage(good[..third].as_bytes()).registered.is_empty());
+    assert!(salvage(&good.as_bytes()[..third]).registered.is_empty());
     assert_eq!(salvage(good.replace("u2\"", "u2").as_bytes()).registered.len(), 1);
 }
 
@@ -203,8 +208,7 @@ fn a_request_removes_what_it_names_and_nothing_in_use() {
     };
     let stale = Request { remove_stale: true, ..Request::default() };
     let rebuild = Request { rebuild: true, ..Request::default() };
-    // What goes, and a part of the first refusal.
-    let cases: &[(&str, &[u8], &Snapshot, Request, &[&str], Option<&str>)] = &[
+    let cases: &[Case<'_>] = &[
         ("gone", &good, &known, remove(&["u3"]), &["u3"], None),
         ("by container", &good, &known, remove(&["u3/c"]), &["u3"], None),
         ("by resource", &good, &known, remove(&["u3/c/example.com/gpu"]), &["u3"], None),

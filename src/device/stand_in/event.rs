@@ -45,6 +45,11 @@ pub enum Event {
         /// What the kubelet does not tell.
         detail: Option<String>,
     },
+    /// A caller of the socket speaks something else than HTTP/2.
+    NotUnderstood {
+        /// What is wrong with what it said.
+        reason: String,
+    },
     /// A plugin has registered.
     Registered {
         /// What it offers.
@@ -242,6 +247,9 @@ impl fmt::Display for Event {
                     Some(detail) => write!(f, " ({detail})"),
                     None => Ok(()),
                 }
+            }
+            Self::NotUnderstood { reason } => {
+                write!(f, "REFUSED a caller of kubelet.sock that speaks no gRPC: {reason}")
             }
             Self::Registered { resource, endpoint, options, replaces } => {
                 write!(

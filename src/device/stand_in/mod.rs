@@ -15,6 +15,7 @@ pub use event::{Event, Told};
 pub use machine::Manager;
 pub use report::{
     Call, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource, PluginState, PreStart,
+    Unregistered,
 };
 pub use throttle::Throttle;
 pub use view::{table, wide};

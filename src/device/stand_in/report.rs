@@ -44,12 +44,24 @@ pub struct ContainerAllocation {
     pub kind: String,
     /// Its devices.
     pub resources: Vec<GivenResource>,
+    /// What it asks for and no plugin has registered: a kubelet starts it without.
+    pub unregistered: Vec<Unregistered>,
     /// Why it got none, in the kubelet's words.
     pub error: Option<String>,
     /// What the runtime is told; `None`: the plugins told nothing of it.
     pub gets: Option<ContainerAllocateResponse>,
     /// The calls before it starts.
     pub pre_start: Vec<PreStart>,
+}
+
+/// A resource that no plugin has registered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unregistered {
+    /// The resource.
+    pub resource: String,
+    /// One with such a name that is registered.
+    pub did_you_mean: Option<String>,
 }
 
 /// Devices of a resource.
@@ -121,9 +133,13 @@ pub struct PluginState {
 }
 
 impl DeviceAllocation {
-    /// Tells whether everything went as the pod asked: it is admitted, and each container may start.
+    /// Tells whether everything went as the pod asked: it is admitted, and each container may start, with
+    /// all that it asked for.
     pub fn is_good(&self) -> bool {
-        let mut calls = self.containers.iter().flat_map(|container| &container.pre_start);
-        self.admitted && calls.all(|call| call.error.is_none())
+        let is_good = |container: &ContainerAllocation| {
+            container.unregistered.is_empty()
+                && container.pre_start.iter().all(|call| call.error.is_none())
+        };
+        self.admitted && self.containers.iter().all(is_good)
     }
 }

@@ -5,6 +5,10 @@ use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use crate::output::table::Table;
 use crate::output::terminal::plain;
 
+/// The columns of a resource and its devices.
+const RESOURCE: usize = 2;
+const DEVICES: usize = 3;
+
 /// Returns the devices of each container, and what it gets with them.
 pub fn table(report: &DeviceAllocation) -> String {
     let mut text = String::new();
@@ -29,6 +33,18 @@ pub fn table(report: &DeviceAllocation) -> String {
         let failed = container.pre_start.iter().filter_map(|call| call.error.as_ref());
         for error in container.error.iter().chain(failed) {
             line(format!("{} fails: {error}", container.name));
+        }
+    }
+    for container in &report.containers {
+        for missing in &container.unregistered {
+            let resource = &missing.resource;
+            let meant = missing.did_you_mean.as_ref();
+            let meant = meant.map_or_else(String::new, |it| format!("; did you mean {it}?"));
+            line(format!(
+                "{} lacks {resource}: no plugin has registered it, and a kubelet would start the \
+                 container without{meant}",
+                container.name
+            ));
         }
     }
     if let (Some(reason), Some(message)) = (&report.reason, &report.message) {
@@ -73,10 +89,18 @@ fn rows(container: &ContainerAllocation) -> Vec<Vec<String>> {
             },
         ]
     };
-    match container.resources.as_slice() {
-        [] => vec![row(None)],
-        given => given.iter().map(|given| row(Some(given))).collect(),
+    let mut rows: Vec<Vec<String>> =
+        container.resources.iter().map(|given| row(Some(given))).collect();
+    for missing in &container.unregistered {
+        let mut row = row(None);
+        row[RESOURCE].clone_from(&missing.resource);
+        row[DEVICES] = "no plugin".to_owned();
+        rows.push(row);
     }
+    if rows.is_empty() {
+        rows.push(row(None));
+    }
+    rows
 }
 
 fn nodes(device: &GivenDevice) -> String {

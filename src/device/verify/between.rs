@@ -21,7 +21,9 @@ pub(super) fn between(
             Held::Pods(pods) => pods.iter().collect(),
             Held::Resources(pods) => pods.keys().collect(),
         };
-        stale(file.file, &pods, known, &mut findings);
+        if let Some(kind) = file.file {
+            stale(kind, &pods, known, &mut findings);
+        }
         found.extend(findings.into_vec());
     }
     found.extend(resizes(files, examined));
@@ -55,7 +57,7 @@ fn stale(file: StateFile, uids: &[&String], known: &Known<'_>, findings: &mut Fi
 /// Finds pods whose granted resources are not those in effect.
 fn resizes(files: &[StateFileContent<'_>], examined: &[Examined]) -> Vec<Finding> {
     let of = |kind: StateFile| {
-        let both = files.iter().zip(examined).find(|(file, _)| file.file == kind)?;
+        let both = files.iter().zip(examined).find(|(file, _)| file.file == Some(kind))?;
         match &both.1.held {
             Held::Resources(pods) => Some((both.0, pods)),
             _ => None,

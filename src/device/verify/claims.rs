@@ -5,6 +5,7 @@ use super::damage::Damage;
 use super::file::StateFileContent;
 use super::finding::{Findings, Severity};
 use super::report::{Examined, FileVerdict, Held};
+use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::dra::{ClaimInfo, DraRefusal, load};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,12 +26,13 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8]) -> Examined {
         ));
     }
     if let Err(refusal) = &found.outcome {
-        verdict.refuse(file, &refusal.to_string());
+        verdict.refuse(file, StateFile::Dra, &refusal.to_string());
         verdict.damaged(match refusal {
-            DraRefusal::Data(_) => Damage::Type,
-            _ => Damage::of(file.file, bytes, found.data.is_some(), |bytes| {
-                load(bytes).outcome.is_ok()
-            }),
+            DraRefusal::Data(error) => Damage::of_type(error),
+            _ => {
+                let error = found.data.is_none().then(|| refusal.to_string());
+                Damage::of(StateFile::Dra, bytes, error, |bytes| load(bytes).outcome.is_ok())
+            }
         });
     }
     let mut held = Held::Nothing;
@@ -41,7 +43,7 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8]) -> Examined {
         let pods: BTreeSet<&String> = pods.collect();
         held = Held::Pods(pods.into_iter().cloned().collect());
     }
-    Examined { verdict, findings: findings.into_vec(), held }
+    Examined::of(verdict, findings, held)
 }
 
 fn contradictions(claims: &[ClaimInfo], findings: &mut Findings<'_>) {

@@ -4,17 +4,28 @@
 use super::damage::Damage;
 use super::file::{Known, StateFileContent};
 use super::finding::{DELETE, Findings, Severity};
-use super::report::{Examined, FileVerdict, Held, Verdict};
+use super::report::{Examined, FileVerdict, Held, Verdict, policy_for};
+use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::{CpuLoad, CpuRefusal, CpuState, load};
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::go_text::quote;
 use std::collections::BTreeSet;
 
 /// Looks at the file.
-pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'_>) -> Examined {
-    let read =
-        |bytes: &[u8]| load(bytes, known.pod_level, known.cpu_policy, known.containers.as_ref());
-    let found = read(bytes);
+pub(super) fn examine(
+    file: &StateFileContent<'_>,
+    bytes: &[u8],
+    known: &Known<'_>,
+    assumptions: &mut Vec<String>,
+) -> Examined {
+    let with =
+        |bytes: &[u8], policy| load(bytes, known.pod_level, policy, known.containers.as_ref());
+    let found = with(bytes, known.cpu_policy);
+    let of_file = found.shown.as_ref().map(|state| state.policy_name.as_str());
+    let (field, policies) = ("cpuManagerPolicy", ["none", "static"]);
+    let policy = policy_for(field, known.cpu_policy, of_file, policies, assumptions);
+    let read = |bytes: &[u8]| with(bytes, policy);
+    let found = if policy == known.cpu_policy { found } else { read(bytes) };
     let mut verdict = FileVerdict::of(file);
     let mut findings = Findings::of(&file.path);
     describe(&mut verdict, &found);
@@ -27,7 +38,7 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
                 .to_owned();
         }
         Err(refusal) => {
-            verdict.refuse(file, &refusal.to_string());
+            verdict.refuse(file, StateFile::Cpu, &refusal.to_string());
             match refusal {
                 CpuRefusal::Policy { .. }
                 | CpuRefusal::UnknownContainer(_)
@@ -39,10 +50,11 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
                         tried.taken.is_some() && tried.attempts[0].checksum_in_file != 0
                     };
                     let is_whole = found.attempts.iter().any(|attempt| attempt.error.is_none());
-                    verdict.damaged(Damage::of(file.file, bytes, is_whole, is_right));
+                    let error = (!is_whole).then(|| refusal.to_string());
+                    verdict.damaged(Damage::of(StateFile::Cpu, bytes, error, is_right));
                 }
                 CpuRefusal::Default { .. } | CpuRefusal::Container { .. } => {
-                    verdict.damaged(Damage::Type);
+                    verdict.damaged(Damage::of_type(&refusal.to_string()));
                 }
             }
         }
@@ -54,7 +66,7 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
         let uids: BTreeSet<&String> = state.containers.keys().chain(pods).collect();
         held = Held::Pods(uids.into_iter().cloned().collect());
     }
-    Examined { verdict, findings: findings.into_vec(), held }
+    Examined::of(verdict, findings, held)
 }
 
 /// Says what was read, layout by layout.

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// The kind of damage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "camelCase")]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Damage {
     /// There is nothing in it.
     Empty,
@@ -54,7 +54,10 @@ pub enum Damage {
         offset: usize,
     },
     /// JSON, with something else in it than belongs there.
-    Type,
+    Type {
+        /// What, and where.
+        problem: String,
+    },
     /// JSON as it should be, with another checksum: somebody changed it, or something else wrote it.
     Edited,
 }
@@ -66,12 +69,18 @@ const TRIED: usize = 2_048;
 const NEAR: usize = 32;
 
 impl Damage {
-    /// Tells what is wrong with bytes that the kubelet does not take. `is_whole`: all in them has the type
-    /// that it should have. `is_right` tells whether the kubelet would take others.
+    /// Something else than belongs there.
+    pub(super) fn of_type(problem: &str) -> Self {
+        Self::Type { problem: problem.to_owned() }
+    }
+
+    /// Tells what is wrong with bytes that the kubelet does not take. `error`: why they cannot be read, where
+    /// not all in them has the type that it should have. `is_right` tells whether the kubelet would take
+    /// others.
     pub(super) fn of(
         file: StateFile,
         bytes: &[u8],
-        is_whole: bool,
+        error: Option<String>,
         is_right: impl Fn(&[u8]) -> bool,
     ) -> Self {
         if bytes.iter().all(u8::is_ascii_whitespace) {
@@ -102,7 +111,7 @@ impl Damage {
                 Some(found) if !is_alike(file, found) => Self::AnotherFile { file: found.name() },
                 _ => {
                     let all = 0..if bytes.len() <= TRIED { bytes.len() } else { 0 };
-                    let otherwise = if is_whole { Self::Edited } else { Self::Type };
+                    let otherwise = error.map_or(Self::Edited, |problem| Self::Type { problem });
                     one_bit(bytes, all, &is_right).unwrap_or(otherwise)
                 }
             },
@@ -152,7 +161,9 @@ impl fmt::Display for Damage {
             Self::OldLayout { written_by } => write!(f, "the layout of {written_by}"),
             Self::Binary { offset } => write!(f, "no text from byte {offset} on"),
             Self::Syntax { offset } => write!(f, "no JSON from byte {offset} on"),
-            Self::Type => write!(f, "JSON with something else in it than belongs there"),
+            Self::Type { problem } => {
+                write!(f, "JSON with something else in it than belongs there: {problem}")
+            }
             Self::Edited => write!(
                 f,
                 "sound JSON with another checksum: edited by hand, or written by something else"

@@ -7,7 +7,8 @@ use super::finding::{Findings, Severity, mend};
 use super::report::{Examined, FileVerdict, Held, Verdict};
 use crate::device::manager::check_registration;
 use crate::device::pods::Standing;
-use crate::facts::checkpoint::device::DeviceCheckpoint;
+use crate::facts::checkpoint::StateFile;
+use crate::facts::checkpoint::device::{DeviceCheckpoint, salvage};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,8 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
     if verdict.verdict == Verdict::Discarded && !fact.is_old_layout {
         let is_right =
             |bytes: &[u8]| DeviceCheckpoint::parse(bytes).is_ok_and(|loaded| loaded.is_valid());
-        verdict.damaged(Damage::of(file.file, bytes, loaded.is_ok(), is_right));
+        let error = loaded.as_ref().err().map(|error| located(bytes, &error.to_string()));
+        verdict.damaged(Damage::of(StateFile::Devices, bytes, error, is_right));
     }
     match loaded {
         Ok(loaded) => {
@@ -40,6 +42,24 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
         Err(error) => verdict.derivation.push(error.to_string()),
     }
     examined
+}
+
+/// Names the entry that cannot be read; the kubelet's error does not.
+fn located(bytes: &[u8], error: &str) -> String {
+    let unread = |text: &String| text.starts_with("illegal base64") || text.starts_with("json: ");
+    let entries = salvage(bytes).entries;
+    let bad = entries.iter().find_map(|(entry, why_not)| match why_not {
+        Some(why_not) if unread(why_not) => Some((entry, why_not.starts_with("illegal"))),
+        _ => None,
+    });
+    let Some((entry, is_answer)) = bad else { return error.to_owned() };
+    let name = |text: &str| if text.is_empty() { "?".to_owned() } else { text.to_owned() };
+    let (pod, container) = (name(&entry.pod_uid), name(&entry.container_name));
+    let place = format!("{pod}/{container}/{}", name(&entry.resource_name));
+    match is_answer {
+        true => format!("AllocResp of {place}: {error}"),
+        false => format!("the entry {place}: {error}"),
+    }
 }
 
 /// The beginning of a text that may be very long.
@@ -81,14 +101,18 @@ pub(super) fn examine_stored(
         }
     }
     let mut findings = Findings::of(&file.path);
+    // What is left of a file says nothing of what was in it.
+    if fact.is_partial {
+        return Examined { verdict, findings: findings.into_vec(), held: Held::Pods(Vec::new()) };
+    }
     contradictions(fact, known, &mut findings);
     let pods: BTreeSet<&String> = fact.entries.iter().map(|entry| &entry.pod_uid).collect();
     let held = Held::Pods(pods.into_iter().cloned().collect());
-    Examined { verdict, findings: findings.into_vec(), held }
+    Examined::of(verdict, findings, held)
 }
 
 fn contradictions(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>) {
-    let advice = mend(crate::facts::checkpoint::StateFile::Devices);
+    let advice = mend(StateFile::Devices);
     let mut seen = BTreeSet::new();
     for entry in &fact.entries {
         let place = place(entry);
@@ -188,14 +212,19 @@ fn numa_nodes(fact: &CheckpointFact, findings: &mut Findings<'_>) {
 
 /// Finds devices in use that were not healthy when the file was written.
 fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
-    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut in_use: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for entry in &fact.entries {
-        let healthy = fact.registered.get(&entry.resource_name);
-        let is_missing = |id: &&String| !healthy.is_some_and(|ids| ids.contains(id));
-        let ids = entry.device_ids.values().flatten().filter(is_missing);
-        missing.entry(&entry.resource_name).or_default().extend(ids.map(String::as_str));
+        let ids = entry.device_ids.values().flatten().map(String::as_str);
+        in_use.entry(&entry.resource_name).or_default().extend(ids);
     }
-    for (resource, ids) in missing.into_iter().filter(|(_, ids)| !ids.is_empty()) {
+    for (resource, mut ids) in in_use {
+        // There may be a hundred thousand of them.
+        for healthy in fact.registered.get(resource).into_iter().flatten() {
+            ids.remove(healthy.as_str());
+        }
+        if ids.is_empty() {
+            continue;
+        }
         let told: Vec<&str> = ids.iter().copied().take(TOLD).collect();
         let more = match ids.len().checked_sub(TOLD) {
             None | Some(0) => String::new(),
@@ -222,10 +251,10 @@ fn doubles(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>
             owners.entry((&entry.resource_name, id)).or_default().insert(owner);
         }
     }
-    let has_ended = |pod: &str| {
-        let standing = known.pods.map(|pods| pods.standing(pod));
-        matches!(standing, Some(Standing::Gone(_) | Standing::Ended(_)))
-    };
+    let standing = |pod: &str| known.pods.map(|pods| pods.standing(pod));
+    let has_ended =
+        |pod: &str| matches!(standing(pod), Some(Standing::Gone(_) | Standing::Ended(_)));
+    let is_active = |pod: &&str| matches!(standing(pod), Some(Standing::Active(_)));
     for ((resource, id), owners) in owners.into_iter().filter(|(_, owners)| owners.len() > 1) {
         let all: BTreeSet<&str> = owners.iter().map(|(pod, _)| *pod).collect();
         let pods: BTreeSet<&str> = all.into_iter().filter(|pod| !has_ended(pod)).collect();
@@ -241,7 +270,13 @@ fn doubles(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>
                 format!("belongs to {} pods: {shown}", pods.len()),
                 "two pods use a device that is to be used by one",
             );
-            findings.advise("delete one of the pods");
+            findings.advise(match pods.iter().all(is_active) {
+                true => "delete one of the pods",
+                false => {
+                    "look which of the pods are on the node (--pods FILE): where both are, one must \
+                     go; what is of a pod that is gone is freed with the next allocation"
+                }
+            });
             continue;
         }
         let Some(pod) = pods.first() else { continue };

@@ -10,10 +10,12 @@ use std::borrow::Cow;
 /// A file of state.
 #[derive(Clone, Debug)]
 pub struct StateFileContent<'a> {
-    /// Which one.
-    pub file: StateFile,
-    /// Where it is.
+    /// Which one; `None`: neither its name nor its content tells.
+    pub file: Option<StateFile>,
+    /// Where it is, as it was named.
     pub path: String,
+    /// The kubelet's root folder, which it names when it does not start.
+    pub folder: String,
     /// What became of reading it.
     pub content: Content<'a>,
 }
@@ -27,6 +29,8 @@ pub enum Content<'a> {
     Stored(&'a CheckpointFact),
     /// There is none.
     Absent,
+    /// Nobody looked for it when the facts were stored.
+    Unrecorded,
     /// Why it could not be read.
     Unreadable(String),
 }
@@ -50,11 +54,4 @@ pub struct Known<'a> {
     pub cpus: Option<CpuSet>,
     /// The pods, for files that are this node's.
     pub pods: Option<&'a NodePods<'a>>,
-}
-
-impl StateFileContent<'_> {
-    /// Returns the kubelet's root folder, going by where the file is.
-    pub(super) fn folder(&self) -> &str {
-        self.path.rsplit_once('/').map_or(".", |(folder, _)| folder)
-    }
 }

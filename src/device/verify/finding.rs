@@ -79,6 +79,16 @@ impl<'p> Findings<'p> {
         }
     }
 
+    /// Makes each of them a thing that may follow from damage: the bytes that say so are not what the kubelet
+    /// wrote.
+    pub fn doubt(&mut self) {
+        for finding in &mut self.found {
+            finding.severity = Severity::Note;
+            finding.why = "may follow from the damage".to_owned();
+            finding.advice = "nothing: what the file says is not certain".to_owned();
+        }
+    }
+
     /// Returns them.
     pub fn into_vec(self) -> Vec<Finding> {
         self.found

@@ -5,16 +5,27 @@ use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{Known, StateFileContent};
 use super::finding::{DELETE, Findings, Severity};
-use super::report::{Examined, FileVerdict, Held};
+use super::report::{Examined, FileVerdict, Held, policy_for};
+use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::memory_manager::{
     MemoryLoad, MemoryRefusal, MemoryState, NumaNodeState, load,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks at the file.
-pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'_>) -> Examined {
-    let read = |bytes: &[u8]| load(bytes, known.pod_level, known.memory_policy);
-    let found = read(bytes);
+pub(super) fn examine(
+    file: &StateFileContent<'_>,
+    bytes: &[u8],
+    known: &Known<'_>,
+    assumptions: &mut Vec<String>,
+) -> Examined {
+    let with = |bytes: &[u8], policy| load(bytes, known.pod_level, policy);
+    let found = with(bytes, known.memory_policy);
+    let of_file = found.shown.as_ref().map(|state| state.policy_name.as_str());
+    let (field, policies) = ("memoryManagerPolicy", ["None", "Static"]);
+    let policy = policy_for(field, known.memory_policy, of_file, policies, assumptions);
+    let read = |bytes: &[u8]| with(bytes, policy);
+    let found = if policy == known.memory_policy { found } else { read(bytes) };
     let mut verdict = FileVerdict::of(file);
     let mut findings = Findings::of(&file.path);
     describe(&mut verdict, &found);
@@ -33,7 +44,7 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
             }
         }
         Err(refusal) => {
-            verdict.refuse(file, &refusal.to_string());
+            verdict.refuse(file, StateFile::Memory, &refusal.to_string());
             match refusal {
                 MemoryRefusal::Policy { .. } => {}
                 MemoryRefusal::Panic { node, memory_type } => {
@@ -41,7 +52,8 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
                     verdict.at_next_start = format!(
                         "does not start: it panics, because {memory_type} of NUMA node {node} is null"
                     );
-                    verdict.damaged(Damage::Type);
+                    let place = format!("machineState.{node}.memoryMap.{memory_type}");
+                    verdict.damaged(Damage::of_type(&format!("{place} is null")));
                 }
                 MemoryRefusal::Json(_) | MemoryRefusal::Corrupt => {
                     let is_right = |bytes: &[u8]| {
@@ -49,7 +61,8 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
                         tried.taken.is_some() && tried.attempts[0].checkpoint.checksum != 0
                     };
                     let is_whole = found.attempts.iter().any(|attempt| attempt.error.is_none());
-                    verdict.damaged(Damage::of(file.file, bytes, is_whole, is_right));
+                    let error = (!is_whole).then(|| refusal.to_string());
+                    verdict.damaged(Damage::of(StateFile::Memory, bytes, error, is_right));
                 }
             }
         }
@@ -61,7 +74,7 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
         let uids: BTreeSet<&String> = state.containers.keys().chain(pods).collect();
         held = Held::Pods(uids.into_iter().cloned().collect());
     }
-    Examined { verdict, findings: findings.into_vec(), held }
+    Examined::of(verdict, findings, held)
 }
 
 fn describe(verdict: &mut FileVerdict, found: &MemoryLoad) {

@@ -12,8 +12,13 @@ use crate::facts::checkpoint::pod_allocation::{
 use std::cmp::Ordering;
 
 /// Looks at a file.
-pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'_>) -> Examined {
-    let read = match file.file {
+pub(super) fn examine(
+    file: &StateFileContent<'_>,
+    kind: StateFile,
+    bytes: &[u8],
+    known: &Known<'_>,
+) -> Examined {
+    let read = match kind {
         StateFile::PodStatus => load_v1_32,
         _ => load,
     };
@@ -35,21 +40,22 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
     match &found.outcome {
         Ok(_) => {}
         Err(refusal) => {
-            verdict.refuse(file, &refusal.to_string());
+            verdict.refuse(file, kind, &refusal.to_string());
             verdict.damaged(match refusal {
-                PodsRefusal::Data(_) => Damage::Type,
-                _ => Damage::of(file.file, bytes, found.data.is_some(), |bytes| {
-                    read(bytes).outcome.is_ok()
-                }),
+                PodsRefusal::Data(error) => Damage::of_type(error),
+                _ => {
+                    let error = found.data.is_none().then(|| refusal.to_string());
+                    Damage::of(kind, bytes, error, |bytes| read(bytes).outcome.is_ok())
+                }
             });
         }
     }
-    if (file.file == StateFile::PodStatus) != known.is_1_32 && file.file == StateFile::PodStatus {
+    if kind == StateFile::PodStatus && !known.is_1_32 {
         // A kubelet of 1.33 or later leaves the old file where it is.
         verdict.verdict = Verdict::Unused;
         verdict.at_next_start = "does not look at it: only a kubelet 1.32 does".to_owned();
         verdict.kubelet_error = None;
-    } else if is_old && file.file != StateFile::PodStatus && found.outcome.is_ok() {
+    } else if is_old && kind != StateFile::PodStatus && found.outcome.is_ok() {
         findings.add(
             Severity::Warning,
             "old-layout",
@@ -64,7 +70,7 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
         contradictions(&pods, &mut findings);
         held = Held::Resources(pods);
     }
-    Examined { verdict, findings: findings.into_vec(), held }
+    Examined::of(verdict, findings, held)
 }
 
 fn contradictions(pods: &PodAllocations, findings: &mut Findings<'_>) {

@@ -3,10 +3,11 @@
 use super::between::between;
 use super::damage::Damage;
 use super::file::{Content, Known, StateFileContent};
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, Findings, Severity};
 use super::{claims, cpu, devices, memory, pods};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::snapshot::API_VERSION;
+use crate::k8s::go_text::quote;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,15 +30,17 @@ pub enum Verdict {
     Unknown,
     /// It could not be read.
     Unreadable,
+    /// It is not among the facts that were stored.
+    Unrecorded,
 }
 
 /// What is to be said of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileVerdict {
-    /// Which file it is.
-    pub file: &'static str,
-    /// Where it is.
+    /// Which file it is; `None`: nothing tells.
+    pub file: Option<&'static str>,
+    /// Where it is, as it was named.
     pub path: String,
     /// How many bytes it has.
     pub size: Option<usize>,
@@ -75,7 +78,7 @@ pub struct Verification {
     /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
     /// What was taken for granted.
-    pub assumed: Vec<String>,
+    pub assumptions: Vec<String>,
     /// The files.
     pub files: Vec<FileVerdict>,
     /// What was found in them; the worst first.
@@ -90,7 +93,7 @@ impl FileVerdict {
             _ => None,
         };
         Self {
-            file: file.file.name(),
+            file: file.file.map(StateFile::name),
             path: file.path.clone(),
             size,
             layout: None,
@@ -107,10 +110,10 @@ impl FileVerdict {
     }
 
     /// Says that the kubelet does not start.
-    pub(super) fn refuse(&mut self, file: &StateFileContent<'_>, cause: &str) {
+    pub(super) fn refuse(&mut self, file: &StateFileContent<'_>, kind: StateFile, cause: &str) {
         self.verdict = Verdict::Refused;
-        let error = file.file.refusal(cause, file.folder());
-        self.at_next_start = match file.file {
+        let error = kind.refusal(cause, &file.folder);
+        self.at_next_start = match kind {
             StateFile::AllocatedPods => "does not start: it panics".to_owned(),
             _ => "does not start".to_owned(),
         };
@@ -136,6 +139,19 @@ pub(super) struct Examined {
     pub held: Held,
 }
 
+impl Examined {
+    /// Puts together what was found. Where the bytes are damaged, nothing that they say is certain: what
+    /// contradicts something may follow from the damage, and nobody is to act on it.
+    pub fn of(verdict: FileVerdict, mut findings: Findings<'_>, held: Held) -> Self {
+        let is_damaged = verdict.damage.is_some() || verdict.verdict == Verdict::Discarded;
+        if is_damaged {
+            findings.doubt();
+        }
+        let held = if is_damaged { Held::Nothing } else { held };
+        Self { verdict, findings: findings.into_vec(), held }
+    }
+}
+
 /// What a file holds, as far as others are held against it.
 pub(super) enum Held {
     Nothing,
@@ -148,7 +164,9 @@ pub(super) enum Held {
 impl Verification {
     /// Looks at files.
     pub fn of(files: &[StateFileContent<'_>], known: &Known<'_>) -> Self {
-        let examined: Vec<Examined> = files.iter().map(|file| examine(file, known)).collect();
+        let mut assumptions = Vec::new();
+        let of_one = |file| examine(file, known, &mut assumptions);
+        let examined: Vec<Examined> = files.iter().map(of_one).collect();
         let mut findings = between(files, &examined, known);
         let mut verdicts = Vec::new();
         for one in examined {
@@ -165,7 +183,7 @@ impl Verification {
             api_version: API_VERSION,
             kind: "DeviceStateVerification",
             summary: [Severity::Error, Severity::Warning, Severity::Note].map(count).into(),
-            assumed: assumed(files, known),
+            assumptions,
             files: verdicts,
             findings,
         }
@@ -178,15 +196,21 @@ impl Verification {
         has_error || self.files.iter().any(FileVerdict::is_bad)
     }
 
-    /// Tells whether every file could be read.
+    /// Tells whether every file could be read. Facts that were stored need not have all of them, as long as
+    /// there is one.
     pub fn is_complete(&self) -> bool {
         let unread =
             |file: &FileVerdict| matches!(file.verdict, Verdict::Unreadable | Verdict::Unknown);
-        !self.files.iter().any(unread)
+        let unrecorded = |file: &FileVerdict| file.verdict == Verdict::Unrecorded;
+        !self.files.iter().any(unread) && !self.files.iter().all(unrecorded)
     }
 }
 
-fn examine(file: &StateFileContent<'_>, known: &Known<'_>) -> Examined {
+fn examine(
+    file: &StateFileContent<'_>,
+    known: &Known<'_>,
+    assumptions: &mut Vec<String>,
+) -> Examined {
     let mut verdict = FileVerdict::of(file);
     let of = |verdict| Examined { verdict, findings: Vec::new(), held: Held::Nothing };
     match &file.content {
@@ -200,45 +224,66 @@ fn examine(file: &StateFileContent<'_>, known: &Known<'_>) -> Examined {
         }
         Content::Unreadable(reason) => {
             verdict.verdict = Verdict::Unreadable;
-            verdict.at_next_start = "is not known".to_owned();
+            verdict.at_next_start = NOT_KNOWN.to_owned();
             verdict.derivation.push(reason.clone());
+            of(verdict)
+        }
+        Content::Unrecorded => {
+            verdict.verdict = Verdict::Unrecorded;
+            verdict.at_next_start = NOT_KNOWN.to_owned();
+            verdict.derivation.push("is not in the snapshot".to_owned());
             of(verdict)
         }
         Content::Stored(fact) => devices::examine_stored(file, fact, known),
         Content::Bytes(bytes) => match file.file {
-            StateFile::Devices => devices::examine(file, bytes, known),
-            StateFile::Cpu => cpu::examine(file, bytes, known),
-            StateFile::Memory => memory::examine(file, bytes, known),
-            StateFile::Dra => claims::examine(file, bytes),
-            StateFile::AllocatedPods | StateFile::ActuatedPods | StateFile::PodStatus => {
-                pods::examine(file, bytes, known)
+            Some(StateFile::Devices) => devices::examine(file, bytes, known),
+            Some(StateFile::Cpu) => cpu::examine(file, bytes, known, assumptions),
+            Some(StateFile::Memory) => memory::examine(file, bytes, known, assumptions),
+            Some(StateFile::Dra) => claims::examine(file, bytes),
+            Some(
+                kind @ (StateFile::AllocatedPods | StateFile::ActuatedPods | StateFile::PodStatus),
+            ) => pods::examine(file, kind, bytes, known),
+            None => {
+                verdict.verdict = Verdict::Unknown;
+                verdict.at_next_start = NOT_KNOWN.to_owned();
+                let why =
+                    "neither its name nor its content tells which of the kubelet's files it is";
+                verdict.derivation.push(why.to_owned());
+                of(verdict)
             }
         },
     }
 }
 
-/// Says what was taken for granted.
-fn assumed(files: &[StateFileContent<'_>], known: &Known<'_>) -> Vec<String> {
-    let has = |kind: StateFile| {
-        let read = |file: &&StateFileContent<'_>| matches!(file.content, Content::Bytes(_));
-        files.iter().filter(read).any(|file| file.file == kind)
+/// What the kubelet does with a file that nobody could look at.
+pub(super) const NOT_KNOWN: &str = "is not known";
+
+/// Returns the policy that a file is held against: the configured one. Where that is not known it is that of
+/// the file, or the default one when no kubelet has the file's.
+pub(super) fn policy_for<'p>(
+    field: &str,
+    configured: Option<&'p str>,
+    of_file: Option<&str>,
+    known: [&'p str; 2],
+    assumptions: &mut Vec<String>,
+) -> Option<&'p str> {
+    if configured.is_some() {
+        return configured;
+    }
+    let unknown = "the kubelet's configuration is not known (--kubelet-config FILE)";
+    let stranger = of_file.filter(|name| !known.contains(name));
+    let (taken, text) = match stranger {
+        None => (None, format!("{field} is the one of the file: {unknown}")),
+        Some(name) => {
+            let (default, name) = (known[0], quote(name));
+            let why = format!("no kubelet has the policy {name} of the file, and {unknown}");
+            (Some(default), format!("{field} is {default}, the default: {why}"))
+        }
     };
-    let mut assumed = Vec::new();
-    if has(StateFile::Cpu) && known.cpu_policy.is_none() {
-        assumed.push(
-            "cpuManagerPolicy is the one of the file: the kubelet's configuration is not known \
-             (--kubelet-config FILE)"
-                .to_owned(),
-        );
+    if !assumptions.contains(&text) {
+        assumptions.push(text);
     }
-    if has(StateFile::Memory) && known.memory_policy.is_none() {
-        assumed.push(
-            "memoryManagerPolicy is the one of the file: the kubelet's configuration is not known \
-             (--kubelet-config FILE)"
-                .to_owned(),
-        );
-    }
-    assumed
+    taken
 }
 
 impl fmt::Display for Verdict {
@@ -251,6 +296,7 @@ impl fmt::Display for Verdict {
             Self::Refused => "REFUSED",
             Self::Unknown => "UNKNOWN",
             Self::Unreadable => "UNREADABLE",
+            Self::Unrecorded => "UNRECORDED",
         })
     }
 }

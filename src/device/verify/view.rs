@@ -1,18 +1,19 @@
 //! The answer for people.
 
-use super::finding::{Finding, Severity};
-use super::report::{FileVerdict, Verification};
+use super::finding::{Finding, Severity, mend};
+use super::report::{FileVerdict, NOT_KNOWN, Verification};
+use crate::facts::checkpoint::StateFile;
 use crate::output::table::Table;
 
-/// More of a text is cut off in a table; `wide` has all of it.
-const SHOWN: usize = 120;
+/// More of a text, which is somebody else's, is cut off in a table; `wide` has all of it.
+const SHOWN: usize = 2_000;
 
 /// Returns a line for each file, and one for each finding that is no note.
 pub fn table(answer: &Verification) -> String {
-    let mut files = headed(&["FILE", "LAYOUT", "CHECKSUM", "VERDICT", "WHAT"]);
+    let mut files = headed(&["FILE", "KIND", "LAYOUT", "CHECKSUM", "VERDICT", "WHAT"]);
     for file in &answer.files {
-        let [name, layout, checksum, verdict] = cells(file);
-        files.add(vec![name, layout, checksum, verdict, brief(&what(file))]);
+        let [path, kind, layout, checksum, verdict] = cells(file);
+        files.add(vec![path, kind, layout, checksum, verdict, brief(&what(file))]);
     }
     let mut text = files.to_string();
     let worth = |finding: &&Finding| finding.severity != Severity::Note;
@@ -31,19 +32,18 @@ pub fn table(answer: &Verification) -> String {
 /// Returns everything, with how each verdict came about.
 pub fn wide(answer: &Verification) -> String {
     let headings =
-        ["FILE", "PATH", "SIZE", "LAYOUT", "CHECKSUM", "VERDICT", "WHAT", "AT NEXT START", "SAYS"];
+        ["FILE", "KIND", "SIZE", "LAYOUT", "CHECKSUM", "VERDICT", "WHAT", "AT NEXT START", "SAYS"];
     let mut files = headed(&headings);
     let mut derived = headed(&["FILE", "DERIVATION"]);
     for file in &answer.files {
-        let [name, layout, checksum, verdict] = cells(file);
+        let [path, kind, layout, checksum, verdict] = cells(file);
         let size = file.size.map_or_else(dash, |size| size.to_string());
         let damage = file.damage_text.clone().unwrap_or_else(dash);
         let next = file.at_next_start.clone();
         let says = file.kubelet_error.clone().unwrap_or_else(dash);
-        let path = file.path.clone();
-        files.add(vec![name, path, size, layout, checksum, verdict, damage, next, says]);
+        files.add(vec![path, kind, size, layout, checksum, verdict, damage, next, says]);
         for line in &file.derivation {
-            derived.add(vec![file.file.to_owned(), line.clone()]);
+            derived.add(vec![file.path.clone(), line.clone()]);
         }
     }
     let mut text = format!("{files}\n{derived}");
@@ -62,13 +62,12 @@ pub fn wide(answer: &Verification) -> String {
 /// Returns what to do, once for each advice.
 pub fn advice(answer: &Verification) -> Vec<String> {
     let bad = answer.files.iter().filter(|file| file.is_bad()).map(|file| {
-        let kind = crate::facts::checkpoint::StateFile::named(file.file);
-        let kind = kind.unwrap_or(crate::facts::checkpoint::StateFile::Cpu);
-        format!("{}: {}", file.file, super::finding::mend(kind))
+        let kind = file.file.and_then(StateFile::named).unwrap_or(StateFile::Cpu);
+        format!("{}: {}", file.path, mend(kind))
     });
     let mut advice: Vec<String> = bad.collect();
     for finding in answer.findings.iter().filter(|it| it.severity != Severity::Note) {
-        let line = format!("{}: {}", short(&finding.path), finding.advice);
+        let line = format!("{}: {}", finding.path, finding.advice);
         if !advice.contains(&line) {
             advice.push(line);
         }
@@ -81,8 +80,10 @@ pub fn notes(answer: &Verification) -> Option<String> {
     let notes = answer.findings.iter().filter(|finding| finding.severity == Severity::Note);
     match notes.count() {
         0 => None,
-        1 => Some("1 more finding is as it should be: -o wide".to_owned()),
-        count => Some(format!("{count} more findings are as they should be: -o wide")),
+        1 => Some("1 finding that needs nothing done is not shown: see -o wide".to_owned()),
+        count => {
+            Some(format!("{count} findings that need nothing done are not shown: see -o wide"))
+        }
     }
 }
 
@@ -90,7 +91,7 @@ fn headed(headings: &[&str]) -> Table {
     Table::new(headings.iter().map(|heading| (*heading).to_owned()).collect())
 }
 
-fn cells(file: &FileVerdict) -> [String; 4] {
+fn cells(file: &FileVerdict) -> [String; 5] {
     let checksum = match (file.checksum_in_file, file.checksum_computed) {
         (Some(said), Some(has)) if said == u64::from(has) => "right".to_owned(),
         (Some(0), Some(_)) => "none".to_owned(),
@@ -98,12 +99,14 @@ fn cells(file: &FileVerdict) -> [String; 4] {
         _ => dash(),
     };
     let layout = file.layout.clone().filter(|text| !text.is_empty()).unwrap_or_else(dash);
-    [file.file.to_owned(), layout, checksum, file.verdict.to_string()]
+    let kind =
+        file.file.and_then(StateFile::named).map_or_else(dash, |kind| kind.short().to_owned());
+    [file.path.clone(), kind, layout, checksum, file.verdict.to_string()]
 }
 
 /// What there is to say of a file in one line.
 fn what(file: &FileVerdict) -> String {
-    let unread = file.derivation.first().filter(|_| file.at_next_start == "is not known");
+    let unread = file.derivation.first().filter(|_| file.at_next_start == NOT_KNOWN);
     match (&file.damage_text, &file.kubelet_error, unread) {
         (Some(damage), _, _) => format!("{damage}; the kubelet {}", file.at_next_start),
         (None, Some(error), _) => format!("the kubelet {}: {error}", file.at_next_start),
@@ -115,19 +118,18 @@ fn what(file: &FileVerdict) -> String {
 fn finding_cells(finding: &Finding) -> [String; 4] {
     [
         finding.severity.to_string(),
-        short(&finding.path).to_owned(),
+        finding.path.clone(),
         finding.place.clone(),
         finding.found.clone(),
     ]
 }
 
-fn short(path: &str) -> &str {
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
-}
-
 fn brief(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &text[..end]),
+        Some((end, _)) => {
+            let more = text[end..].chars().count();
+            format!("{}... ({more} more characters: -o wide)", &text[..end])
+        }
         None => text.to_owned(),
     }
 }

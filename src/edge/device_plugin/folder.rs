@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The file in which the device manager remembers.
 pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";
@@ -30,6 +30,10 @@ pub const BELOW_ROOT: &str = "device-plugins";
 
 /// The root folder of a kubelet that was told of none.
 pub const KUBELET_ROOT: &str = "/var/lib/kubelet";
+
+/// The longest path of a folder that leaves room for `/kubelet.sock`: an address of a unix socket has 108
+/// bytes, and ends with a 0.
+pub const LONGEST_FOLDER: usize = 108 - 1 - "/kubelet.sock".len();
 
 /// Something in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +64,15 @@ pub enum FolderError {
     Taken {
         /// The socket.
         socket: String,
+    },
+    /// Its path leaves no room for the name of a socket.
+    #[error(
+        "{folder} is too long for sockets: its path has {} bytes, and may have {LONGEST_FOLDER}",
+        folder.len()
+    )]
+    TooLong {
+        /// The folder.
+        folder: String,
     },
     /// The system refused.
     #[error("cannot use {folder}: {}", plain(error))]
@@ -95,31 +108,28 @@ pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
 }
 
 /// Makes a folder for a stand-in where there is none, and refuses one where a kubelet lives: such a kubelet
-/// would lose its plugins, and its checkpoint.
+/// would lose its plugins, and its checkpoint. Nothing is made where it refuses.
 ///
 /// `host_root` is where the node's root is: a kubelet that runs there is looked for.
 ///
 /// # Errors
 ///
-/// Fails with how a kubelet is known to live there, and where the system refuses.
+/// Fails with how a kubelet is known to live there, for a path that is too long, and where the system
+/// refuses.
 pub fn claim(folder: &Path, host_root: &Path) -> Result<PathBuf, FolderError> {
-    let shown = || folder.display().to_string();
     let system = |error| FolderError::System { folder: folder.display().to_string(), error };
-    if !folder.exists() {
-        refuse_below_kubelets(&nearest(folder), folder, host_root)?;
-        fs::DirBuilder::new().recursive(true).mode(0o750).create(folder).map_err(system)?;
+    let wanted = resolve(folder).map_err(system)?;
+    refuse_kubelets(&wanted, folder, host_root)?;
+    check_length(&wanted)?;
+    if !wanted.exists() {
+        fs::DirBuilder::new().recursive(true).mode(0o750).create(&wanted).map_err(system)?;
     }
-    let folder_path = fs::canonicalize(folder).map_err(system)?;
+    let folder_path = fs::canonicalize(&wanted).map_err(system)?;
     if !folder_path.is_dir() {
         return Err(system(io::Error::from(io::ErrorKind::NotADirectory)));
     }
-    refuse_below_kubelets(&folder_path, folder, host_root)?;
-    for place in [Some(folder_path.as_path()), beside(&folder_path)].into_iter().flatten() {
-        if let Some(name) = KUBELET_FILES.iter().find(|name| place.join(name).exists()) {
-            let reason = format!("there is {}", place.join(name).display());
-            return Err(FolderError::Kubelet { folder: shown(), reason });
-        }
-    }
+    // Again: somebody may have put something else there meanwhile.
+    refuse_kubelets(&folder_path, folder, host_root)?;
     for name in ["kubelet.sock", "kq.sock"] {
         let socket = folder_path.join(name);
         if UnixStream::connect(&socket).is_ok() {
@@ -129,20 +139,52 @@ pub fn claim(folder: &Path, host_root: &Path) -> Result<PathBuf, FolderError> {
     Ok(folder_path)
 }
 
+/// Makes sure that the names of sockets fit behind the path of a folder.
+///
+/// # Errors
+///
+/// Fails with how long it may be.
+pub fn check_length(folder: &Path) -> Result<(), FolderError> {
+    match folder.as_os_str().len() > LONGEST_FOLDER {
+        true => Err(FolderError::TooLong { folder: folder.display().to_string() }),
+        false => Ok(()),
+    }
+}
+
 /// Returns the folder above, where it would be a kubelet's root folder.
 fn beside(folder: &Path) -> Option<&Path> {
     folder.file_name().is_some_and(|name| name == BELOW_ROOT).then(|| folder.parent()).flatten()
 }
 
-/// Returns the part of a path that exists.
-fn nearest(folder: &Path) -> PathBuf {
-    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let there = absolute.ancestors().find_map(|above| fs::canonicalize(above).ok());
-    there.unwrap_or(absolute)
+/// Returns the path without links; what does not exist of it has none.
+fn resolve(folder: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(folder)?;
+    let found = absolute.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
+    let Some((above, mut real)) = found else { return Ok(absolute) };
+    for part in absolute.strip_prefix(above).into_iter().flat_map(Path::components) {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            part => real.push(part),
+        }
+    }
+    Ok(real)
+}
+
+/// Refuses a folder where a kubelet lives, or may live: by where it is, and by what is in and beside it.
+fn refuse_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result<(), FolderError> {
+    refuse_below_kubelets(real, folder, host_root)?;
+    for place in [Some(real), beside(real)].into_iter().flatten() {
+        if let Some(name) = KUBELET_FILES.iter().find(|name| place.join(name).exists()) {
+            let reason = format!("there is {}", place.join(name).display());
+            return Err(FolderError::Kubelet { folder: folder.display().to_string(), reason });
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a folder that is, or is in, the root folder of a kubelet: the usual one's device plugins, and
-/// all of one that runs. Folders are compared by device and inode, so no link and no mount hides them.
+/// all of one that runs. Folders are compared by device and inode, so no link and no mount hides them; those
+/// that do not exist yet by their paths.
 fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result<(), FolderError> {
     let refuse =
         |reason: String| Err(FolderError::Kubelet { folder: folder.display().to_string(), reason });
@@ -155,11 +197,17 @@ fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result
     for (root, what) in roots {
         for base in [host_root, Path::new("/")] {
             let place = base.join(root.trim_start_matches('/'));
-            let Some(known) = identity(&place) else { continue };
+            let Some(known) = identity(&place) else {
+                if resolve(&place).is_ok_and(|place| real.starts_with(place)) {
+                    return refuse(format!("it would be in {}, {what}", place.display()));
+                }
+                continue;
+            };
             if let Some(above) = real.ancestors().find(|above| identity(above) == Some(known)) {
                 return refuse(format!("it is in {}, {what}", above.display()));
             }
-            if identity(&place.join(BELOW_ROOT)) == identity(real) {
+            let plugins = identity(&place.join(BELOW_ROOT));
+            if plugins.is_some() && plugins == identity(real) {
                 return refuse(format!("it is the folder {BELOW_ROOT} of {root}, {what}"));
             }
         }
@@ -300,5 +348,36 @@ mod tests {
         let listener = UnixListener::bind(root.join("new/one/kubelet.sock")).expect("a socket");
         assert!(matches!(claim(&root.join("new/one"), root), Err(FolderError::Taken { .. })));
         drop(listener);
+    }
+    #[test]
+    fn nothing_is_made_where_it_refuses() {
+        let host = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = fs::canonicalize(host.path()).expect("it is there");
+        fs::create_dir(root.join("proc")).expect("a folder can be made");
+        let long = "x".repeat(LONGEST_FOLDER);
+        let rows = [
+            ("var/lib/kubelet/device-plugins", "would be in"),
+            ("var/lib/kubelet", "would be in"),
+            ("new/../var/lib/kubelet/mine", "would be in"),
+            (long.as_str(), "and may have 94"),
+        ];
+        for (folder, expected) in rows {
+            let error = claim(&root.join(folder), &root).expect_err(folder).to_string();
+            assert!(error.contains(expected), "{folder}: {error}");
+            assert_eq!(entries(&root).expect("it can be read").len(), 1, "{folder}: /proc alone");
+        }
+        let claimed = claim(&root.join("no/../own"), &root).expect("nobody lives there");
+        assert_eq!(claimed, root.join("own"));
+        assert!(!root.join("no").exists());
+    }
+
+    #[test]
+    fn the_longest_folder_has_room_for_a_socket() {
+        let host = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = fs::canonicalize(host.path()).expect("it is there");
+        let left = LONGEST_FOLDER - root.as_os_str().len() - 1;
+        let folder = claim(&root.join("x".repeat(left)), &root).expect("it is short enough");
+        UnixListener::bind(folder.join("kubelet.sock")).expect("its name fits");
+        assert!(claim(&root.join("x".repeat(left + 1)), &root).is_err());
     }
 }

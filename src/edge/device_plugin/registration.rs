@@ -9,6 +9,7 @@ use hyper::body::Incoming as Body;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +45,7 @@ pub(super) async fn serve(listener: UnixListener, registrar: Arc<Registrar>, at_
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let registrar = registrar.clone();
+        let (registrar, sender) = (registrar.clone(), registrar.sender.clone());
         tokio::spawn(async move {
             let service = service_fn(move |request: hyper::Request<Body>| {
                 let registrar = registrar.clone();
@@ -56,11 +57,21 @@ pub(super) async fn serve(listener: UnixListener, registrar: Arc<Registrar>, at_
                 .keep_alive_interval(PING)
                 .keep_alive_timeout(PING)
                 .max_concurrent_streams(STREAMS);
+            let done = connection.serve_connection(TokioIo::new(stream), service).await;
             // A caller that breaks off is none of ours.
-            let _ = connection.serve_connection(TokioIo::new(stream), service).await;
+            if let Some(reason) = done.err().as_ref().and_then(wrong_protocol) {
+                let _ = sender.send(Incoming::NotUnderstood { reason }).await;
+            }
             drop(permit);
         });
     }
+}
+
+/// Returns what is wrong with a caller that speaks something else than HTTP/2.
+fn wrong_protocol(error: &hyper::Error) -> Option<String> {
+    let error = error.source()?.downcast_ref::<h2::Error>()?;
+    let is_theirs = !error.is_io() && error.is_library();
+    is_theirs.then(|| error.to_string())
 }
 
 #[tonic::async_trait]

@@ -67,6 +67,11 @@ pub enum Incoming {
         /// What a kubelet does not tell.
         detail: Option<String>,
     },
+    /// A caller of the kubelet's socket speaks something else than HTTP/2.
+    NotUnderstood {
+        /// What is wrong with what it said.
+        reason: String,
+    },
     /// A list came.
     Listed {
         /// The connection.
@@ -96,6 +101,8 @@ pub enum Incoming {
 #[derive(Debug)]
 pub struct StandIn {
     folder: PathBuf,
+    /// The sockets as they were made, by name: device and inode.
+    sockets: [(&'static str, Option<(u64, u64)>); 2],
     handle: Handle,
     receiver: mpsc::Receiver<Incoming>,
     stop: Option<oneshot::Sender<()>>,
@@ -144,8 +151,10 @@ impl StandIn {
                 let _ = stopped.await;
             });
         });
+        let made = |name| (name, identity(&folder.join(name)));
         Ok(Self {
             folder: folder.to_owned(),
+            sockets: [KUBELET_SOCKET, CONTROL_SOCKET].map(made),
             handle,
             receiver,
             stop: Some(stop),
@@ -158,6 +167,12 @@ impl StandIn {
         let receiver = &mut self.receiver;
         let next = self.handle.block_on(async { timeout(patience, receiver.recv()).await });
         next.ok().map(|incoming| incoming.unwrap_or(Incoming::Stop))
+    }
+
+    /// Returns the name of a socket that is not the one that was made: nobody can reach it any more.
+    pub fn lost(&self) -> Option<&'static str> {
+        let is_lost = |(name, made): &&(&str, _)| identity(&self.folder.join(name)) != *made;
+        self.sockets.iter().find(is_lost).map(|(name, _)| *name)
     }
 
     /// Returns what makes calls to plugins.
@@ -192,8 +207,11 @@ impl Caller {
 
 impl Drop for StandIn {
     fn drop(&mut self) {
-        for name in [KUBELET_SOCKET, CONTROL_SOCKET] {
-            let _ = std::fs::remove_file(self.folder.join(name));
+        for (name, made) in self.sockets {
+            // Another may have taken its place.
+            if identity(&self.folder.join(name)) == made {
+                let _ = std::fs::remove_file(self.folder.join(name));
+            }
         }
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
@@ -204,6 +222,12 @@ impl Drop for StandIn {
             let _ = thread.join();
         }
     }
+}
+
+/// Returns the device and the inode of a file; `None`: there is none.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let stat = rustix::fs::lstat(path).ok()?;
+    Some((stat.st_dev, stat.st_ino))
 }
 
 /// Makes a socket that only its owner can use.

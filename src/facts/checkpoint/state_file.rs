@@ -47,6 +47,19 @@ impl StateFile {
         }
     }
 
+    /// Returns what it is about, in a word or two.
+    pub fn short(self) -> &'static str {
+        match self {
+            Self::Devices => "devices",
+            Self::Cpu => "cpu-manager",
+            Self::Memory => "memory-manager",
+            Self::AllocatedPods => "allocated-pods",
+            Self::ActuatedPods => "actuated-pods",
+            Self::Dra => "dra",
+            Self::PodStatus => "pod-status",
+        }
+    }
+
     /// Returns the file of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|file| file.name() == name)

@@ -2,8 +2,7 @@
 //! that a kubelet takes and that say the same; and what is made of a damaged one is sound.
 #![no_main]
 
-use kq::device::repair::salvage;
-use kq::facts::checkpoint::device::{DeviceCheckpoint, PodDevices};
+use kq::facts::checkpoint::device::{DeviceCheckpoint, PodDevices, salvage};
 use kq::facts::devices::CheckpointFact;
 use std::collections::BTreeMap;
 

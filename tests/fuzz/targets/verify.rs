@@ -10,9 +10,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let file = |file| StateFileContent {
         file,
         path: "/var/lib/kubelet/file".to_owned(),
+        folder: "/var/lib/kubelet".to_owned(),
         content: Content::Bytes(Cow::Borrowed(bytes)),
     };
-    let files: Vec<_> = recognise(bytes).into_iter().chain(StateFile::ALL).map(file).collect();
+    let files: Vec<_> = [None, recognise(bytes)].into_iter().chain(StateFile::ALL.map(Some)).map(file).collect();
     let answer = Verification::of(&files, &Known::default());
     assert_eq!(answer, Verification::of(&files, &Known::default()));
     let _ = (view::table(&answer), view::wide(&answer), view::advice(&answer));

@@ -10,6 +10,13 @@ fn checkpoint() -> String {
     text("init-reuse", "kubelet_internal_checkpoint")
 }
 
+/// Returns a checkpoint with two entries that are whole.
+fn half() -> String {
+    let text = checkpoint();
+    let (third, _) = text.match_indices("{\"PodUID\"").nth(2).expect("it has more");
+    text[..third + 60].to_owned()
+}
+
 /// Returns a folder with a moment of a node, and the file of another.
 fn files() -> tempfile::TempDir {
     folder_with(&[
@@ -19,6 +26,7 @@ fn files() -> tempfile::TempDir {
         ("pods.json", text("init-reuse", "pods.json")),
         ("damaged", checkpoint().replace("\"w2\"", "\"w9\"")),
         ("cut", checkpoint()[..200].to_owned()),
+        ("half", half()),
         ("empty", String::new()),
         ("other.json", "{\"kind\":\"PodList\"}".to_owned()),
     ])
@@ -54,6 +62,15 @@ fn pods_are_named_in_three_ways() {
         ("one", 0, "w0"),
         ("default/one", 0, "w0"),
         ("f15af62b-4c98-4646-8723-56f2d5065452", 0, "w0"),
+        ("F15AF62B-4c98-4646-8723-56f2d5065452", 0, "w0"),
+        ("pod/one", 0, "w0"),
+        ("one -n default", 0, "w0"),
+        ("-n default", 0, "w0"),
+        ("-A", 0, "w0"),
+        ("-n other", 0, "no container in namespace other has a device"),
+        ("one -n other", 3, "kq: no pod other/one on this node"),
+        ("default/one -n other", 2, "are two namespaces"),
+        ("ome", 3, "did you mean one?"),
         ("two", 3, "kq: no pod two on this node, and no devices of one"),
         ("other/one", 3, "kq: no pod other/one on this node"),
     ] {
@@ -76,16 +93,66 @@ fn empty_checkpoint() -> String {
 #[test]
 fn damage_is_told_with_what_could_be_read() {
     let folder = files();
-    for (file, expected) in [
-        ("damaged", "missing: the checkpoint is damaged (checkpoint is corrupted)"),
-        ("cut", "missing: the checkpoint is damaged (unexpected end of JSON input)"),
-        ("empty", "missing: the checkpoint is damaged (unexpected end of JSON input)"),
+    for (file, says, shown) in [
+        ("damaged", "checkpoint is corrupted", "its entries are shown as they stand there"),
+        ("cut", "unexpected end of JSON input", "no entry in it is whole"),
+        ("half", "unexpected end of JSON input", "the 2 entries that are whole are shown"),
+        ("empty", "unexpected end of JSON input", "no entry in it is whole"),
     ] {
         let ran = ask(folder.path(), &format!("--checkpoint {file}"));
         assert_eq!(ran.code, 3, "{file}: {}", ran.text());
-        assert!(ran.stderr.contains(expected), "{file}: {}", ran.text());
+        let expected = format!("warning: the checkpoint is damaged (the kubelet says: {says})");
+        assert!(ran.stderr.starts_with(&expected), "{file}: {}", ran.text());
+        assert!(
+            ran.stderr.lines().next().is_some_and(|line| line.ends_with(shown)),
+            "{file}: {}",
+            ran.text()
+        );
         assert!(ran.stdout.contains("default/one"), "{file}: {}", ran.text());
     }
+    // What the kubelet holds stays as it is; the damage is said once.
+    let line = "--checkpoint half --pod-resources told.json --pods pods.json";
+    let ran = ask(folder.path(), line);
+    assert!(ran.stdout.contains("INIT-HELD") && !ran.stdout.contains("MISSING"), "{}", ran.text());
+    assert_eq!(ran.text().matches("is damaged (").count(), 1, "{}", ran.text());
+}
+
+#[test]
+fn files_alone_need_no_node() {
+    let folder = files();
+    let files = "--checkpoint later --pod-resources told.json --pods pods.json";
+    for command in ["list", "list --free", "list -o wide", "capacity", "plan init-reuse"] {
+        let ran = kq(&format!("devices {command} {files}")).within(folder.path()).run();
+        assert_eq!(ran.code, 0, "{command}: {}", ran.text());
+        assert!(!ran.stderr.contains("runtime could not be asked"), "{command}: {}", ran.text());
+        let is_plan = command.starts_with("plan");
+        assert!(is_plan || !ran.stderr.contains("configuration"), "{command}: {}", ran.text());
+        assert!(!command.starts_with("list") || ran.stderr.is_empty(), "{command}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_pod_that_cannot_be_read_is_told() {
+    let folder = files();
+    let mut pods: Value = serde_json::from_str(&text("init-reuse", "pods.json")).expect("JSON");
+    for pod in pods["items"].as_array_mut().expect("a list") {
+        if pod["metadata"]["name"] != "init-reuse" {
+            continue;
+        }
+        for container in pod["spec"]["containers"].as_array_mut().expect("a list") {
+            let resources = container["resources"].as_object_mut().expect("an object");
+            resources.remove("limits").expect("limits");
+        }
+    }
+    std::fs::write(folder.path().join("bad.json"), pods.to_string()).expect("it can be written");
+    let files = "--checkpoint later --pod-resources told.json --pods bad.json";
+    let ran = kq(&format!("devices list {files}")).within(folder.path()).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("missing: left out: "), "{}", ran.text());
+    assert!(ran.stderr.contains("init-reuse"), "{}", ran.text());
+    let ran = kq(&format!("devices plan init-reuse {files}")).within(folder.path()).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("kq: pod init-reuse was left out: "), "{}", ran.text());
 }
 
 #[test]
@@ -183,9 +250,33 @@ mod contract {
         source: String,
         items: Vec<Item>,
         given: Vec<Given>,
-        resources: Vec<Resource>,
+        resources: BTreeMap<String, Resource>,
+        damage: Option<String>,
         assumptions: Vec<String>,
+        warnings: Vec<String>,
         missing: Vec<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct FreeDevices {
+        api_version: String,
+        kind: String,
+        at: String,
+        items: Vec<FreeOf>,
+        unknown: Vec<String>,
+        damage: Option<String>,
+        assumptions: Vec<String>,
+        warnings: Vec<String>,
+        missing: Vec<String>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct FreeOf {
+        resource: String,
+        device: String,
+        numa_nodes: Option<Vec<i64>>,
     }
 
     #[derive(Debug, Deserialize)]
@@ -227,6 +318,7 @@ mod contract {
         container: String,
         resource: String,
         answer: Answer,
+        dropped: Vec<BTreeMap<String, serde_json::Value>>,
     }
 
     #[derive(Debug, Deserialize)]
@@ -250,7 +342,6 @@ mod contract {
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     struct Resource {
-        resource: String,
         capacity: Option<i64>,
         allocatable: Option<i64>,
         healthy: Option<u64>,
@@ -278,6 +369,12 @@ mod contract {
                     .unwrap_or_else(|error| panic!("{line}: {error}\n{}", ran.text()));
                 assert_eq!((&*list.api_version, &*list.kind), ("kq/v1", "DeviceList"));
                 assert!(!list.items.is_empty(), "{line}");
+                let ran = kq(&format!("{line} --free")).within(folder.path()).run();
+                let free: FreeDevices = serde_json::from_str(&ran.stdout)
+                    .unwrap_or_else(|error| panic!("{line} --free: {error}\n{}", ran.text()));
+                let left =
+                    list.resources.values().flat_map(|resource| resource.free.iter().flatten());
+                assert_eq!((&*free.kind, free.items.len()), ("FreeDevices", left.count()));
             }
         }
     }

@@ -15,20 +15,20 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const RESOURCE: &str = "example.com/gpu";
+pub(super) const RESOURCE: &str = "example.com/gpu";
 
 /// No step takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A stand-in that runs, with the folder that it keeps when it ends.
-struct Served {
-    child: Child,
+pub(super) struct Served {
+    pub(super) child: Child,
     lines: Receiver<String>,
 }
 
 impl Served {
     /// Starts one, and waits until plugins can register.
-    fn start(folder: &Path, more: &[&str]) -> Self {
+    pub(super) fn start(folder: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_kq"))
             .args(["devices", "serve", "--call-timeout", "2s", "--dir"])
             .arg(folder)
@@ -54,7 +54,7 @@ impl Served {
 
     /// Returns the lines until one has what is waited for.
     #[track_caller]
-    fn until(&mut self, mark: &str) -> String {
+    pub(super) fn until(&mut self, mark: &str) -> String {
         let end = Instant::now() + PATIENCE;
         let mut said = String::new();
         // In text the first word is in capitals.
@@ -77,7 +77,7 @@ impl Served {
     }
 
     /// Interrupts it, as a person at a terminal does.
-    fn interrupt(mut self) {
+    pub(super) fn interrupt(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("it runs");
         let status = self.child.wait().expect("it ends");
         let mut stderr = String::new();
@@ -95,19 +95,19 @@ impl Drop for Served {
     }
 }
 
-fn four() -> Vec<Device> {
+pub(super) fn four() -> Vec<Device> {
     [("a", 0), ("b", 0), ("c", 1), ("d", 1)]
         .map(|(id, node)| device(id, "Healthy", Some(node)))
         .to_vec()
 }
 
-fn able() -> Behaviour {
+pub(super) fn able() -> Behaviour {
     let options =
         DevicePluginOptions { pre_start_required: true, get_preferred_allocation_available: true };
     Behaviour { options, ..Behaviour::default() }
 }
 
-fn pod(name: &str, containers: &[(&str, u32)]) -> TempDir {
+pub(super) fn pod(name: &str, containers: &[(&str, u32)]) -> TempDir {
     let mut text = format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec:\n");
     text.push_str("  containers:\n");
     for (container, count) in containers {
@@ -118,12 +118,12 @@ fn pod(name: &str, containers: &[(&str, u32)]) -> TempDir {
     folder_with(&[("pod.yaml", text)])
 }
 
-fn allocate(folder: &Path, pod: &TempDir, more: &str) -> super::Ran {
+pub(super) fn allocate(folder: &Path, pod: &TempDir, more: &str) -> super::Ran {
     let file = pod.path().join("pod.yaml");
     kq(&format!("devices allocate --dir {} {} {more}", folder.display(), file.display())).run()
 }
 
-fn json(ran: &super::Ran) -> Value {
+pub(super) fn json(ran: &super::Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
 }
 
@@ -459,7 +459,9 @@ fn plugins_are_looked_at_without_disturbing_them() {
     assert_eq!(socket("gpu.sock")["options"]["known"]["preStartRequired"], true);
     assert_eq!(socket("gpu.sock")["connections"]["known"]["count"], 1, "{}", ran.stdout);
     assert_eq!(socket("idle.sock")["connections"]["known"]["count"], 0, "{}", ran.stdout);
-    assert_eq!(socket("dead.sock")["listening"]["unknown"], "nobody listens");
+    assert_eq!(socket("dead.sock")["listening"]["known"], false);
+    assert_eq!(socket("gpu.sock")["listening"]["known"], true);
+    assert_eq!(socket("gpu.sock")["answers"], true);
     assert_eq!(socket("notes.txt")["kind"], "noSocket");
     assert_eq!(report["resources"][RESOURCE]["healthy"], 4);
     let calls = |plugin: &Plugin| plugin.calls.lock().expect("no test panics with it").clone();

@@ -20,6 +20,10 @@ reservedSystemCPUs: '0'
 const CLAIMS: &str = r#"{"Data":"{\"kind\":\"DRACheckpoint\",\"apiVersion\":\"checkpoint.dra.kubelet.k8s.io/v1\",\"ClaimInfoStateList\":null}","Checksum":4010664294}"#;
 const PODS: &str = r#"{"data":"{\"entries\":{\"pod1\":{\"ContainerResources\":{\"container1\":{\"requests\":{\"cpu\":\"1Ki\",\"memory\":\"1Ki\"}}}}}}","checksum":1178570812}"#;
 
+/// What is asked of files that are named: the flags, the kind, damage in words.
+#[path = "devices_verify/named.rs"]
+mod named;
+
 /// Verifies one file, and returns the exit code, what is said of it, and the findings.
 fn verify(name: &str, content: &[u8], flags: &str) -> (i32, Value, Vec<Value>) {
     let node = folder_with(&[(name, content)]);
@@ -43,14 +47,14 @@ fn what_a_real_kubelet_wrote_is_sound() {
     let line = "devices verify kubelet_internal_checkpoint cpu_manager_state memory_manager_state \
                 dra_manager_state allocated_pods_state --kubelet-config config.yaml";
     kq(line).within(&node).shows(str![[r#"
-FILE                          LAYOUT                             CHECKSUM   VERDICT   WHAT
-kubelet_internal_checkpoint   1.20 and later                     right      OK        the kubelet takes it
-cpu_manager_state             v2                                 right      OK        the kubelet takes it
-memory_manager_state          v1                                 right      OK        the kubelet takes it
-dra_manager_state             checkpoint.dra.kubelet.k8s.io/v1   right      OK        the kubelet takes it
-allocated_pods_state          1.33 and later                     right      OK        the kubelet takes it
+FILE                          KIND             LAYOUT                             CHECKSUM   VERDICT   WHAT
+kubelet_internal_checkpoint   devices          1.20 and later                     right      OK        the kubelet takes it
+cpu_manager_state             cpu-manager      v2                                 right      OK        the kubelet takes it
+memory_manager_state          memory-manager   v1                                 right      OK        the kubelet takes it
+dra_manager_state             dra              checkpoint.dra.kubelet.k8s.io/v1   right      OK        the kubelet takes it
+allocated_pods_state          allocated-pods   1.33 and later                     right      OK        the kubelet takes it
 --- stderr
-note: 2 more findings are as they should be: -o wide
+note: 2 findings that need nothing done are not shown: see -o wide
 --- exit 0
 
 "#]]);
@@ -105,7 +109,7 @@ fn each_kind_of_damage_is_told() {
             cpu,
             br#"{"policyName":[],"defaultCpuSet":"0","checksum":1}"#.to_vec(),
             "REFUSED",
-            "JSON with something else in it than belongs there",
+            "JSON with something else in it than belongs there: json: cannot unmarshal array into Go struct field CPUManagerCheckpointV1.policyName of type string",
         ),
         (memory, cut(MEMORY, 100), "REFUSED", "cut short after byte 100"),
         (
@@ -382,7 +386,7 @@ fn what_is_no_file_is_told_and_nothing_hangs() {
         ("devices verify memory_manager_state", 3, "a named pipe, expected a file"),
         ("devices verify note.txt", 2, "hint: say it with --kind"),
         ("devices verify note.txt --kind cpu-manager", 1, "no JSON from byte 0 on"),
-        ("devices verify copy.json", 0, "allocated_pods_state"),
+        ("devices verify copy.json", 0, "allocated-pods"),
         ("devices verify --kind dra", 2, "<FILE>"),
     ] {
         let ran = kq(line).within(&node).run();

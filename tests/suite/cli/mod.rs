@@ -19,6 +19,9 @@ mod bad_input;
 mod contract;
 /// The same for answers about a live node.
 mod contract_live;
+/// `kq devices serve`, `allocate` and `plugins`, where something is in the way
+#[cfg(feature = "cri")]
+mod devices_allocate;
 /// `kq devices capacity`
 mod devices_capacity;
 /// `kq devices list`

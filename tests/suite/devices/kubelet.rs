@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 fn containers_have_what_their_statuses_say() {
     let mut compared = 0;
     for moment in MOMENTS {
-        let list = DeviceList::of(&snapshot(moment), Asked::Both);
+        let list = DeviceList::of(&snapshot(moment), Asked::Both, None);
         let mut told = BTreeSet::new();
         for pod in json(moment, "pods.json")["items"].as_array().expect("a list") {
             let name = pod["metadata"]["name"].as_str().expect("a name");
@@ -47,7 +47,7 @@ fn a_healthy_node_has_nothing_wrong() {
         // The plugin of gadgets was gone.
         ("restarted", "UNHEALTHY UNHEALTHY OK UNHEALTHY UNHEALTHY OK"),
     ] {
-        let list = DeviceList::of(&snapshot(moment), Asked::Both);
+        let list = DeviceList::of(&snapshot(moment), Asked::Both, None);
         let states: Vec<String> = list.items.iter().map(|row| row.state.to_string()).collect();
         assert_eq!(states.join(" "), expected, "{moment}");
         assert!(list.missing.is_empty() && list.assumptions.is_empty(), "{moment}");
@@ -57,7 +57,7 @@ fn a_healthy_node_has_nothing_wrong() {
 #[test]
 fn the_node_has_as_many_as_it_says() {
     for moment in MOMENTS {
-        let list = DeviceList::of(&snapshot(moment), Asked::Both);
+        let list = DeviceList::of(&snapshot(moment), Asked::Both, None);
         let status = json(moment, "node-resources.json");
         assert!(!list.resources.is_empty());
         for resource in &list.resources {

@@ -7,17 +7,21 @@ use std::path::PathBuf;
 
 /// Have a kubelet's stand-in allocate devices to a pod
 ///
-/// The stand-in is kq devices serve in the same DIR. It goes through the pod's containers in the kubelet's
-/// order: per resource it asks the plugin for its preference where it offers one, then Allocate; and once
-/// all containers have their devices, it calls PreStartContainer of each container before it would start.
-/// Shown are the devices, and what each container gets with them; with -o wide also each call. No container
-/// is started. The pods of a file are admitted one after the other.
+/// The stand-in is kq devices serve in the same DIR. It goes through the pod's containers in the
+/// kubelet's order: per resource it asks the plugin for its preference where it offers one, then
+/// Allocate; and once all containers have their devices, it calls PreStartContainer of each
+/// container before it would start. Shown are the devices, and what each container gets with them;
+/// with -o wide also each call. No container is started. The pods of a file are admitted one after
+/// the other.
 ///
-/// A pod keeps its devices until it is ended with --remove; they are free when the next pod asks, as in a
-/// kubelet. To allocate to a pod again is what a kubelet does when it was restarted.
+/// A pod keeps its devices until it is ended with --remove; they are free when the next pod asks,
+/// as in a kubelet. To allocate to a pod again is what a kubelet does when it was restarted.
 ///
-/// Exit code 0: each container may start. 1: a pod is refused, or a container does not start. 3: nobody
-/// stands in.
+/// A resource that no plugin has registered is told, with the name that was probably meant: a
+/// kubelet starts the container without it.
+///
+/// Exit code 0: each container may start. 1: a pod is refused, a container does not start, or no
+/// plugin has registered what one asks for. 3: nobody stands in.
 ///
 /// Examples:
 ///
@@ -69,6 +73,7 @@ mod asked {
     use crate::write::{self, Output};
     use anyhow::anyhow;
     use kq::device::stand_in::{DeviceAllocation, table, wide};
+    use kq::edge::device_plugin::folder::check_length;
     use kq::edge::device_plugin::{ControlError, ask_stand_in};
     use kq::edge::input::{read_input, shown};
     use kq::k8s::manifest::load;
@@ -144,6 +149,7 @@ mod asked {
 
     /// Asks the stand-in of a folder.
     pub fn ask(folder: &Path, request: &Request) -> Result<Answer, Failure> {
+        check_length(folder).map_err(Failure::usage)?;
         let request = serde_json::to_vec(request).map_err(Failure::missing)?;
         let answer = ask_stand_in(folder, &request, PATIENCE).map_err(|error| {
             let hint = match &error {

@@ -3,12 +3,13 @@
 use super::given::read_devices;
 use super::node::DeviceNodeArgs;
 use super::plan::tell;
-use crate::exit::{Code, Failure, warn};
+use crate::exit::{Code, Failure};
 use crate::form::Form;
-use crate::live::Wants;
+use crate::live::{PodsWanted, Wants};
 use kq::device::assemble::{Basis, assemble};
 use kq::device::capacity::{Around, capacity, table, wide};
 use kq::device::pods::NodePods;
+use kq::edge::cri::RuntimeWants;
 
 /// Show which devices the node offers, as its status says
 ///
@@ -47,7 +48,13 @@ impl Args {
     /// Gathers, counts and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let given = self.devices.as_deref().map(read_devices).transpose()?.unwrap_or_default();
-        let node = self.node.gather(Wants { state_files: false, ..Wants::DEVICES })?;
+        // Whose the devices are does not matter.
+        let wants = Wants {
+            pods: PodsWanted::None,
+            runtime: RuntimeWants::default(),
+            ..Wants::DEVICE_LIST
+        };
+        let node = self.node.gather(wants)?;
         let pods = NodePods::of(&node.snapshot);
         let mut basis = Basis::default();
         let assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)
@@ -61,10 +68,10 @@ impl Args {
             kubelet_start: node.kubelet_start.as_ref().map(|start| start.at),
             now: node.now,
         };
+        basis.warnings.splice(0..0, node.notes.iter().cloned());
         let report = capacity(&assembled, around, basis);
         self.output.write(&report, table, wide)?;
         if self.output.is_for_people() {
-            node.notes.iter().for_each(|text| warn(text));
             tell(&report.basis);
         }
         Ok(match report.has_contradictions() {

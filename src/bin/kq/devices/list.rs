@@ -1,6 +1,7 @@
 //! `kq devices list`
 
 use super::node::DeviceNodeArgs;
+use super::unknown_pod::unknown_pod;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
@@ -8,7 +9,9 @@ use crate::live::Wants;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
-use kq::device::list::{Asked, DeviceList, free, given, resources, table, wide};
+use kq::device::list::{
+    Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,
+};
 use kq::device::pods::NodePods;
 use kq::facts::pod_selector::{PodSelector, Selection};
 
@@ -30,13 +33,15 @@ use kq::facts::pod_selector::{PodSelector, Selection};
 /// -o wide also shows what plugins gave to each container: variables, mounts, device nodes,
 /// annotations, CDI names. They may hold secrets; a snapshot does not.
 ///
-/// Exit code 0: answered, whatever the states; kq devices verify judges. 3: a source could not be had,
-/// and what the others say is shown, or nobody knows the pod.
+/// Exit code 0: answered, whatever the other states; kq devices verify judges. 3: the state of a device
+/// is UNKNOWN, a source could not be had or is damaged, and what the others say is shown, or nobody knows
+/// the pod.
 ///
 /// Examples:
 ///
 ///   kq devices list
 ///   kq devices list shop/train-0 -o wide
+///   kq devices list -n shop
 ///   kq devices list --free
 ///   kq devices list --checkpoint kubelet_internal_checkpoint --source checkpoint
 ///   kq devices list -o json | jq '.items[] | select(.state != "OK") | {pod, device, state}'
@@ -47,12 +52,20 @@ pub struct Args {
     #[arg(value_name = "POD")]
     pod: Option<String>,
 
+    /// Only pods of this namespace
+    #[arg(short, long)]
+    namespace: Option<String>,
+
+    /// Pods of all namespaces, as without it
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    all_namespaces: bool,
+
     /// Ask only one source
     #[arg(long, value_enum, default_value = "both")]
     source: Source,
 
     /// Show the healthy devices that no active pod has, instead
-    #[arg(long, conflicts_with = "pod")]
+    #[arg(long, conflicts_with_all = ["pod", "namespace"])]
     free: bool,
 
     /// How to show the answer
@@ -83,19 +96,23 @@ impl Args {
             Source::PodResources => Asked::PodResources,
             Source::Both => Asked::Both,
         };
-        let mut wants = Wants { state_files: false, ..Wants::DEVICES };
+        let selection = self.selection()?;
+        let mut wants = Wants::DEVICE_LIST;
         wants.devices.checkpoint = asked.checkpoint();
         wants.devices.pod_resources = asked.pod_resources();
         let node = self.node.gather(wants)?;
-        let mut list = DeviceList::of(&node.snapshot, asked);
+        let start = node.kubelet_start.as_ref().map(|start| start.at);
+        let mut list = DeviceList::of(&node.snapshot, asked, start);
         // Without any source there is nothing to say.
         if !has_source(&node, asked) {
             return Err(no_source(&list));
         }
-        if let Some(pod) = &self.pod {
-            let selection = Selection(vec![PodSelector::new(pod)]);
-            check_known(&node, &list, &selection)?;
-            list.select(&selection);
+        list.warnings.extend(node.odd().cloned());
+        check_known(&node, &list, &selection)?;
+        list.select(&selection);
+        if self.output.is_for_people() {
+            // It comes before all that it puts in doubt.
+            list.damage.iter().for_each(|text| warn(text));
         }
         self.show(&list)?;
         if self.output.is_for_people() {
@@ -103,30 +120,58 @@ impl Args {
                 let name = &resource.resource;
                 resource.notes.iter().for_each(|text| note("note", &format!("{name}: {text}")));
             });
-            let is_new = |text: &&String| !list.missing.contains(text);
-            node.notes.iter().filter(is_new).for_each(|text| warn(text));
+            list.warnings.iter().for_each(|text| warn(text));
             list.assumptions.iter().for_each(|text| note("assumed", text));
             list.missing.iter().for_each(|text| note("missing", text));
         }
-        Ok(if list.missing.is_empty() { Code::Answered } else { Code::Missing })
+        Ok(if list.is_complete() { Code::Answered } else { Code::Missing })
+    }
+
+    /// Returns which pods are meant.
+    fn selection(&self) -> Result<Selection, Failure> {
+        let selector = match (&self.pod, &self.namespace) {
+            (Some(pod), _) if pod.trim().is_empty() => {
+                return Err(Failure::usage(anyhow!("POD is empty"))
+                    .hint("say NAME, NAMESPACE/NAME or a UID, or leave it out for all pods"));
+            }
+            (None, None) => return Ok(Selection::default()),
+            (None, Some(namespace)) => PodSelector::of_namespace(namespace),
+            (Some(pod), None) => PodSelector::new(pod),
+            (Some(pod), Some(namespace)) => {
+                PodSelector::new(pod).within(namespace).ok_or_else(|| {
+                    Failure::usage(anyhow!(
+                        "POD {pod} and --namespace {namespace} are two namespaces"
+                    ))
+                    .hint("say the namespace once")
+                })?
+            }
+        };
+        Ok(Selection(vec![selector]))
     }
 
     fn show(&self, list: &DeviceList) -> Result<(), Failure> {
+        if self.free {
+            let answer = FreeDevices::of(list);
+            return self.output.write(&answer, free, free);
+        }
         if !self.output.is_for_people() {
             return self.output.write(list, table, wide);
         }
-        if self.free {
-            return write::text(free(&list.resources));
-        }
         let is_wide = self.output == Form::Wide;
-        match (list.items.is_empty(), &self.pod) {
-            (true, Some(pod)) => write::lines([format!("{pod} has no devices")])?,
-            (true, None) => write::lines(["no container has a device".to_owned()])?,
-            (false, _) if is_wide => write::text(wide(list))?,
-            (false, _) => write::text(table(list))?,
+        match (list.items.is_empty(), &self.pod, &self.namespace) {
+            (true, Some(pod), _) => write::lines([format!("{pod} has no devices")])?,
+            (true, None, Some(namespace)) => {
+                write::lines([format!("no container in namespace {namespace} has a device")])?;
+            }
+            (true, None, None) => write::lines(["no container has a device".to_owned()])?,
+            (false, ..) if is_wide => write::text(wide(list))?,
+            (false, ..) => write::text(table(list))?,
         }
         if is_wide && !list.given.is_empty() {
             write::text(format!("\n{}", given(&list.given)))?;
+            if list.given.iter().any(|given| !given.dropped.is_empty()) {
+                write::text(format!("\n{}", dropped(&list.given)))?;
+            }
         }
         if !list.resources.is_empty() {
             write::text(format!("\n{}", resources(&list.resources)))?;
@@ -166,11 +211,10 @@ fn check_known(
         (pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_deref().unwrap_or_default())
     });
     let all: Vec<(&str, &str, &str)> = listed.chain(running).chain(held).collect();
-    match selection.unmatched(all.into_iter()).next() {
+    match selection.unmatched(all.iter().copied()).next() {
         None => Ok(()),
-        Some(pod) => Err(Failure::missing(anyhow!(
-            "no pod {pod} on this node, and no devices of one"
-        ))
-        .hint("kq devices list shows all that have any; a pod that is gone is known by its UID")),
+        // A namespace without pods has no devices, and nobody can tell it from one that is misspelt.
+        Some(pod) if pod.is_namespace() => Ok(()),
+        Some(pod) => Err(unknown_pod(&node.snapshot, pod, &all)),
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{Wants, of_named_file};
+use crate::live::{DevicesWanted, Wants, of_named_file};
 use crate::node_args::of_file;
 use anyhow::{Context, anyhow};
+use kq::edge::cri::RuntimeWants;
 use kq::edge::input::{read_input, shown};
 use kq::edge::kubelet_files::read_node_object;
 use kq::facts::devices::DeviceFacts;
@@ -43,6 +44,19 @@ impl DeviceNodeArgs {
             && sources.pods.is_empty()
     }
 
+    /// Tells whether all that is still wanted is in files, and nothing of a node is named: then this
+    /// machine need not be the node at all.
+    fn is_of_files(&self, wants: Wants) -> bool {
+        let sources = &self.kubelet.sources;
+        wants.devices == DevicesWanted::NONE
+            && !sources.pods.is_empty()
+            && sources.snapshot.is_none()
+            && sources.host_root.is_none()
+            && sources.runtime_endpoint.is_none()
+            && sources.kubeconfig.is_none()
+            && sources.node_name.is_none()
+    }
+
     /// Gathers what is wanted; a file that is named wins over what the node says, and that is not
     /// looked for.
     ///
@@ -68,6 +82,11 @@ impl DeviceNodeArgs {
             })?;
             given.pod_resources = Sought::found(name, told);
             wants.devices.pod_resources = false;
+        }
+        if self.is_of_files(wants) {
+            // A runtime or an API server that answers here knows nothing of them.
+            wants.runtime = RuntimeWants::default();
+            wants.node = false;
         }
         let mut notes = Vec::new();
         let object = match &self.node_file {

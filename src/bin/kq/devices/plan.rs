@@ -3,6 +3,7 @@
 use super::given::read_devices;
 use super::node::DeviceNodeArgs;
 use super::preference::{AskedPlugins, parse_plugin};
+use super::unknown_pod::unknown_pod;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
@@ -30,17 +31,18 @@ use std::path::PathBuf;
 
 /// Show which devices a pod would get now, or the kubelet's error
 ///
-/// Goes through the containers as the kubelet's device manager does: devices that are recorded, that init
-/// containers leave to the next, NUMA nodes by the topology policy, what is healthy and free. Where the
-/// kubelet goes by the random order of a map, the set is shown from which it chooses. -o wide shows what
-/// there was before, the NUMA hints and what was decided.
+/// Goes through the containers as the kubelet's device manager does: devices that are recorded,
+/// that init containers leave to the next, NUMA nodes by the topology policy, what is healthy and
+/// free. Where the kubelet goes by the random order of a map, the set is shown from which it
+/// chooses. -o wide shows what there was before, the NUMA hints and what was decided.
 ///
-/// FILE is a manifest; its pods are admitted one after the other, each finds what is left. POD is a pod
-/// of this node, or of --snapshot. With --devices and FILE no node is looked at, unless one is named.
-/// Plugins are not called, but for --ask-plugin, which asks what they offer and what they prefer.
+/// FILE is a manifest; its pods are admitted one after the other, each finds what is left. POD is a
+/// pod of this node, or of --snapshot. With --devices and FILE no node is looked at, unless one is
+/// named. Plugins are not called, but for --ask-plugin, which asks what they offer and what they
+/// prefer.
 ///
-/// With --kubelet-restart no device is healthy until its plugin registers again: without POD or FILE, all
-/// pods of the node with devices are told, which keep running and which are refused.
+/// With --kubelet-restart no device is healthy until its plugin registers again: without POD or
+/// FILE, all pods of the node with devices are told, which keep running and which are refused.
 ///
 /// Exit code 0: all get their devices. 1: one does not. 3: a fact is missing.
 ///
@@ -148,9 +150,9 @@ impl Args {
         let mut planned =
             plan(&mut state, &to_plan, &manager, &circumstances, &mut plugins, (&question, basis));
         assume_preferences(&mut planned);
+        planned.basis.warnings.splice(0..0, node.notes.iter().cloned());
         self.output.write(&planned, table, wide)?;
         if self.output.is_for_people() {
-            node.notes.iter().for_each(|text| warn(text));
             tell(&planned.basis);
         }
         Ok(match () {
@@ -193,8 +195,14 @@ impl Args {
             })
             .collect();
         match (&self.pod, meant.len()) {
-            (Some(name), 0) => Err(Failure::missing(anyhow!("no pod {name} on this node"))
-                .hint("a file is named by its path, such as ./pod.yaml")),
+            (Some(name), 0) => {
+                let known: Vec<(&str, &str, &str)> = pods
+                    .iter()
+                    .map(|(uid, pod)| (&*pod.metadata.namespace, &*pod.metadata.name, uid))
+                    .collect();
+                Err(unknown_pod(&node.snapshot, &PodSelector::new(name), &known)
+                    .hint("a file is named by its path, such as ./pod.yaml"))
+            }
             (Some(name), several @ 2..) => {
                 Err(Failure::usage(anyhow!("{name} means {several} pods"))
                     .hint("say NAMESPACE/NAME"))

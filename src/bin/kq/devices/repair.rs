@@ -19,22 +19,24 @@ use std::path::{Path, PathBuf};
 
 /// Mend the device checkpoint of a kubelet that is stopped
 ///
-/// Removes entries of pods that are gone, or makes a sound file from the parts of a damaged one that are
-/// whole; nothing is made up. Shows what goes and why, asks, keeps the old file, and replaces it at once:
-/// killed at any instant, there is the old file or the new one. The new file is read back.
+/// Removes entries of pods that are gone, or makes a sound file from the parts of a damaged one
+/// that are whole; nothing is made up. Shows what goes and why, asks, keeps the old file, and
+/// replaces it at once: killed at any instant, there is the old file or the new one. The new file
+/// is read back.
 ///
-/// A kubelet that runs has all this in memory and would write over it, so it must be stopped, and kq
-/// must be able to tell: on the node, with its processes in sight. Stop its unit (systemctl stop kubelet):
-/// one that crashes is started again at any moment. A kubelet that starts removes all else from its folder
-/// of device plugins, so the old file is kept one folder above. A copy elsewhere (--checkpoint) can be
-/// mended while a kubelet runs, as a rehearsal.
+/// A kubelet that runs has all this in memory and would write over it, so it must be stopped, and
+/// kq must be able to tell: on the node, with its processes in sight. Stop its unit (systemctl stop
+/// kubelet): one that crashes is started again at any moment. A kubelet that starts removes all
+/// else from its folder of device plugins, so the old file is kept one folder above. A copy
+/// elsewhere (--checkpoint) can be mended while a kubelet runs, as a rehearsal.
 ///
-/// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the same
-/// device to the next one who asks. So what is in use, or may be since the runtime could not be asked, is
-/// not stale, and what is named or lost by --rebuild is only left out with --force.
+/// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the
+/// same device to the next one who asks. So what is in use, or may be since the runtime could not
+/// be asked, is not stale, and what is named or lost by --rebuild is only left out with --force.
 ///
-/// Exit code 0: done, or nothing to do. 4: refused, nothing was written. 5: the new file was written, and
-/// is not what it should be, or is not sure on the disk, or a kubelet was started meanwhile.
+/// Exit code 0: done, or nothing to do. 4: refused, nothing was written. 5: the new file was
+/// written, and is not what it should be, or is not sure on the disk, or a kubelet was started
+/// meanwhile.
 ///
 /// Examples:
 ///
@@ -58,7 +60,8 @@ pub struct Args {
     #[arg(long, group = "what")]
     rebuild: bool,
 
-    /// Remove also what is named and in use, or may be; with --rebuild, write also where entries are lost
+    /// Remove also what is named and in use, or may be; with --rebuild, write also where entries
+    /// are lost
     #[arg(long)]
     force: bool,
 

@@ -3,12 +3,13 @@
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::Wants;
+use crate::live::{SourceArgs, Wants};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use kq::device::pods::NodePods;
 use kq::device::verify::{Content, Known, StateFileContent, Verification, recognise, view};
 use kq::edge::host::{ReadError, read_beneath};
+use kq::edge::input::{read_input, shown};
 use kq::facts::checkpoint::StateFile;
 use kq::facts::checkpoint::cpu_manager::KnownContainers;
 use kq::facts::host::Text;
@@ -26,16 +27,20 @@ use std::path::Path;
 /// none; with any of the others it does not start at all. A file that is not there is fine.
 ///
 /// Without FILE the files of this node, or of a snapshot. A snapshot has the device checkpoint
-/// without what plugins answered. FILE is judged without looking at the node: its kind is its name,
-/// else it is recognised by its content, or said with --kind. The policies that CPU and memory files
-/// are held against are those of the kubelet's configuration; where that is not known, they are
-/// taken to be those of the files.
+/// without what plugins answered, and need not have all files: those are told as unrecorded. FILE is
+/// judged without looking at the node: its kind is its name, else it is recognised by its content, or
+/// said with --kind; --pods says which pods the node has. The policies that CPU and memory files are
+/// held against are those of the kubelet's configuration; where that is not known, they are taken to be
+/// those of the files.
+///
+/// Where the bytes of a file are damaged, what contradicts something in it may follow from the damage:
+/// it is a note, and no reason to delete a pod.
 ///
 /// Files are as kubelets 1.33 to 1.36 read them; pod_status_manager_state as 1.32 does.
 ///
 /// Exit code 0: nothing is wrong; warnings and notes may be there. 1: the kubelet does not take a
 /// file, or there is an error in one. 3: a file could not be read, or what the kubelet makes of it
-/// is not known.
+/// is not known, or a snapshot has none of them.
 ///
 /// Examples:
 ///
@@ -44,17 +49,23 @@ use std::path::Path;
 ///   kq devices verify --snapshot node.json.zst
 ///   kq devices verify /mnt/var/lib/kubelet/cpu_manager_state --kubelet-config config.yaml
 ///   kq devices verify saved.json --kind memory-manager
+///   kq devices verify --checkpoint kubelet_internal_checkpoint --pods pods.json
+///   ssh node cat /var/lib/kubelet/cpu_manager_state | kq devices verify -
 ///   kq devices verify -o json | jq '.files[] | select(.verdict != "OK") | {file, damageText}'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// A file of state (can be repeated); else those of the node
+    /// A file of state (can be repeated); - is standard input; else those of the node
     #[arg(value_name = "FILE")]
     files: Vec<String>,
 
     /// What the named files are, whatever their names are
     #[arg(long, value_enum, requires = "files")]
     kind: Option<Kind>,
+
+    /// The device manager's checkpoint: a FILE, whatever its name is
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    checkpoint: Option<String>,
 
     /// How to show the answer
     #[arg(short, long, value_enum, default_value = "table")]
@@ -91,10 +102,14 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let wants = Wants { node: false, ..Wants::DEVICES };
         let is_stored = self.kubelet.sources.snapshot.is_some();
-        let is_of_node = self.files.is_empty();
+        let is_of_node = self.files.is_empty() && self.checkpoint.is_none();
+        self.check_standard_input()?;
+        if !is_of_node && !is_stored {
+            self.tell_unused();
+        }
         let node = match is_of_node || is_stored {
             true => self.kubelet.gather(wants)?,
-            false => self.kubelet.of_flags()?,
+            false => self.kubelet.of_flags_with_pods()?,
         };
         let files = match is_of_node {
             true => of_node(&node, is_stored)?,
@@ -105,7 +120,7 @@ impl Args {
         let answer = Verification::of(&files, &known);
         self.output.write(&answer, view::table, view::wide)?;
         if self.output.is_for_people() {
-            answer.assumed.iter().for_each(|text| note("assumed", text));
+            answer.assumptions.iter().for_each(|text| note("assumed", text));
             if is_of_node {
                 node.notes.iter().for_each(|text| warn(text));
             }
@@ -123,67 +138,101 @@ impl Args {
 
     /// Reads the files that are named.
     fn named(&self) -> Result<Vec<StateFileContent<'static>>, Failure> {
-        let read = |name: &String| {
+        let checkpoint = self.checkpoint.iter().map(|name| (name, Some(StateFile::Devices)));
+        let files = self.files.iter().map(|name| (name, self.kind.map(Kind::file)));
+        checkpoint.chain(files).map(|(name, kind)| read_named(name, kind)).collect()
+    }
+
+    /// Refuses to read standard input twice: the second time it is empty.
+    fn check_standard_input(&self) -> Result<(), Failure> {
+        let files = self.files.iter().chain(&self.checkpoint).chain(&self.kubelet.sources.pods);
+        match files.filter(|file| *file == "-").count() {
+            0 | 1 => Ok(()),
+            times => Err(Failure::usage(anyhow!("standard input cannot be read {times} times"))
+                .hint("only one of FILE, --checkpoint and --pods can be -")),
+        }
+    }
+
+    /// Says which flag of a node is of no use with files.
+    fn tell_unused(&self) {
+        let of_node = SourceArgs { pods: Vec::new(), ..self.kubelet.sources.clone() };
+        if let Some(flag) = of_node.first_given() {
+            warn(&format!("{flag} is not used: files that are named are judged without the node"));
+        }
+    }
+}
+
+/// The kubelet's folder where nobody says which it is.
+const FOLDER: &str = "/var/lib/kubelet";
+
+fn read_named(name: &str, kind: Option<StateFile>) -> Result<StateFileContent<'static>, Failure> {
+    let (content, by_name, folder) = match name {
+        "-" => {
+            let read = read_input(name).map(|bytes| Content::Bytes(Cow::Owned(bytes)));
+            let content = read.unwrap_or_else(|error| Content::Unreadable(error.to_string()));
+            (content, None, FOLDER.to_owned())
+        }
+        _ => {
             let path = std::path::absolute(name).map_err(Failure::missing)?;
             let content = match path.to_str() {
                 None => Content::Unreadable("the name is not text in UTF-8".to_owned()),
+                // It was asked for by name, so that it is not fine when it is not there.
                 Some(path) => match read_beneath(Path::new("/"), path, LIMIT) {
                     Ok(bytes) => Content::Bytes(Cow::Owned(bytes)),
-                    // It was asked for by name.
                     Err(error) => Content::Unreadable(error.to_string()),
                 },
             };
-            let file = match self.kind {
-                Some(kind) => kind.file(),
-                None => by_name(&path).or_else(|| by_content(&content)).ok_or_else(|| {
-                    Failure::usage(anyhow!("{name}: neither its name nor its content tells which of the kubelet's files it is"))
-                        .hint("say it with --kind")
-                })?,
-            };
-            Ok(StateFileContent { file, path: path.display().to_string(), content })
-        };
-        self.files.iter().map(read).collect()
+            let folder = path.parent().unwrap_or(Path::new("/")).display().to_string();
+            (content, of_name(&path), folder)
+        }
+    };
+    let of_content = || match &content {
+        Content::Bytes(bytes) => recognise(bytes),
+        _ => None,
+    };
+    let file = kind.or(by_name).or_else(of_content);
+    let path = shown(name).to_owned();
+    if file.is_none() && matches!(content, Content::Bytes(_)) {
+        let failure = anyhow!(
+            "{path}: neither its name nor its content tells which of the kubelet's files it is"
+        );
+        return Err(Failure::usage(failure).hint("say it with --kind"));
     }
+    Ok(StateFileContent { file, path, folder, content })
 }
 
-fn by_name(path: &Path) -> Option<StateFile> {
+fn of_name(path: &Path) -> Option<StateFile> {
     let name = path.file_name()?.to_str()?;
     // Whoever copies a file gives it an ending.
     StateFile::named(name).or_else(|| StateFile::named(path.file_stem()?.to_str()?))
-}
-
-fn by_content(content: &Content<'_>) -> Option<StateFile> {
-    match content {
-        Content::Bytes(bytes) => recognise(bytes),
-        // What cannot be read is of any kind.
-        Content::Unreadable(_) => Some(StateFile::Devices),
-        Content::Stored(_) | Content::Absent => None,
-    }
 }
 
 /// Collects the files of a node. A live node's are read again, byte for byte: what is not text cannot be
 /// stored, and what is wrong with it can be told.
 fn of_node(node: &KubeletNode, is_stored: bool) -> Result<Vec<StateFileContent<'_>>, Failure> {
     let snapshot = &node.snapshot;
-    let Some(state) = &snapshot.state_files else {
+    if snapshot.state_files.is_none() && snapshot.devices.is_none() {
         return Err(Failure::missing(anyhow!("the snapshot has no files of the kubelet"))
             .hint("take a new one with kq snapshot"));
-    };
+    }
+    let stored = snapshot.state_files.as_ref();
+    let folder = stored.map_or(FOLDER, |state| state.folder.as_str());
     let root = Path::new(&snapshot.host_root.path);
+    let beneath = |name: &str| format!("{}/{name}", folder.trim_end_matches('/'));
     let mut files = Vec::new();
     for file in StateFile::ALL {
         let path = match file {
-            StateFile::Devices => state.path("device-plugins/kubelet_internal_checkpoint"),
-            file => state.path(file.name()),
+            StateFile::Devices => beneath("device-plugins/kubelet_internal_checkpoint"),
+            file => beneath(file.name()),
         };
         let content = match is_stored {
             false => of_bytes(read_beneath(root, &path, LIMIT)),
             true if file == StateFile::Devices => stored_devices(snapshot),
-            true => match state.get(file.name()) {
+            true => match stored.and_then(|state| state.get(file.name())) {
                 Some(Text::Read(text)) => Content::Bytes(Cow::Borrowed(text.as_bytes())),
                 Some(Text::Absent) => Content::Absent,
                 Some(Text::Unreadable(reason)) => Content::Unreadable(reason.clone()),
-                None => Content::Unreadable("the snapshot does not have it".to_owned()),
+                None => Content::Unrecorded,
             },
         };
         // Of both ways to remember pods, a kubelet has one.
@@ -193,7 +242,8 @@ fn of_node(node: &KubeletNode, is_stored: bool) -> Result<Vec<StateFileContent<'
             _ => false,
         };
         if !is_other || matches!(content, Content::Bytes(_)) {
-            files.push(StateFileContent { file, path, content });
+            let folder = folder.to_owned();
+            files.push(StateFileContent { file: Some(file), path, folder, content });
         }
     }
     Ok(files)
@@ -209,10 +259,13 @@ fn of_bytes(read: Result<Vec<u8>, ReadError>) -> Content<'static> {
 
 fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
     let Some(devices) = &snapshot.devices else {
-        return Content::Unreadable("the snapshot does not have it".to_owned());
+        return Content::Unrecorded;
     };
     match devices.checkpoint.value() {
         Some(fact) => Content::Stored(fact),
+        None if devices.checkpoint.is_unsought() => Content::Unrecorded,
+        // A file in a folder that is not there is not there either.
+        None if devices.has_no_folder() => Content::Absent,
         None => Content::Unreadable(devices.checkpoint.reason()),
     }
 }

@@ -4,7 +4,7 @@ use super::config::KubeletConfig;
 use super::wants::DevicesWanted;
 use kq::edge::host::{ReadError, list_beneath, read_beneath};
 use kq::edge::pod_resources::read_pod_resources;
-use kq::facts::devices::{CheckpointFact, DeviceFacts};
+use kq::facts::devices::{CheckpointFact, DeviceFacts, no_folder};
 use kq::facts::pod_resources::PodResources;
 use kq::facts::sought::Sought;
 use std::path::Path;
@@ -58,9 +58,7 @@ fn checkpoint(root: &Path, kubelet: &str) -> Sought<CheckpointFact> {
             Ok(_) => {
                 Sought::found(path, CheckpointFact { absent: true, ..CheckpointFact::default() })
             }
-            Err(ReadError::Absent) => {
-                Sought::failed(path, format!("there is no folder {folder}: no kubelet ran with it"))
-            }
+            Err(ReadError::Absent) => Sought::failed(path, no_folder(&folder)),
             Err(error) => Sought::failed(folder, error.to_string()),
         },
         Err(error) => Sought::failed(path, error.to_string()),

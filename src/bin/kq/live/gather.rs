@@ -3,7 +3,7 @@
 use super::args::SourceArgs;
 use super::config::{self, KubeletConfig};
 use super::pods::{self, PodsQuestion};
-use super::wants::{TreeDetail, Wants};
+use super::wants::{PodsWanted, TreeDetail, Wants};
 use super::{devices, folders, runtime, stats};
 use crate::exit::{Failure, note};
 use crate::node_args::RootArgs;
@@ -94,7 +94,12 @@ fn live(
     let host = read_host(&root);
     let kubelet = find(&root);
     let process = kubelet.value();
-    let kubelet_config = config::gather(args, config.is_some(), &root, process);
+    // It may say where the runtime is, and the kubelet's list of pods.
+    let asks_for_pods = wants.pods != PodsWanted::None && args.pods.is_empty();
+    let kubelet_config = match wants.kubelet_config || wants.wants_runtime() || asks_for_pods {
+        true => config::gather(args, config.is_some(), &root, process),
+        false => Sought::default(),
+    };
     let found = kubelet_config.value().map(|config| &config.value);
     let settings = KubeletConfig::of(config.or(found), process);
     let node_name = node_name(args, &root, process);

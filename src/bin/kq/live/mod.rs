@@ -14,4 +14,5 @@ pub use args::SourceArgs;
 pub use config::forget_secrets;
 pub use devices::of_named_file;
 pub use gather::gather;
-pub use wants::{DevicesWanted, TreeDetail, Wants};
+pub use pods::of_files;
+pub use wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};

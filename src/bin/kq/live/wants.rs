@@ -30,6 +30,8 @@ pub struct Wants {
     pub stats_summary: bool,
     /// The devices of plugins.
     pub devices: DevicesWanted,
+    /// The kubelet's configuration decides something; else it only tells where other facts are.
+    pub kubelet_config: bool,
 }
 
 /// What is needed of the devices of plugins.
@@ -93,6 +95,7 @@ impl Wants {
         image_records: true,
         stats_summary: true,
         devices: DevicesWanted::ALL,
+        kubelet_config: true,
     };
 
     /// What planning needs: no images, and of the tree what tells the driver and the limit of swap.
@@ -115,6 +118,7 @@ impl Wants {
         image_records: false,
         stats_summary: false,
         devices: DevicesWanted::NONE,
+        kubelet_config: true,
     };
 
     /// What a plan of garbage collection needs.
@@ -140,6 +144,7 @@ impl Wants {
         image_records: true,
         stats_summary: false,
         devices: DevicesWanted::NONE,
+        kubelet_config: true,
     };
 
     /// What a plan of reclaiming under disk pressure needs: what is measured as well.
@@ -223,6 +228,7 @@ impl Wants {
         image_records: false,
         stats_summary: false,
         devices: DevicesWanted::NONE,
+        kubelet_config: true,
     };
 
     /// What the use of the disk needs.
@@ -253,6 +259,11 @@ impl Wants {
         devices: DevicesWanted::ALL,
         ..Self::NAMES
     };
+
+    /// What a list of devices needs. All in it is told by the checkpoint, the kubelet and the pods; the
+    /// configuration says at most where they are.
+    pub const DEVICE_LIST: Self =
+        Self { state_files: false, kubelet_config: false, ..Self::DEVICES };
 
     /// Tells whether the runtime is to be asked for anything.
     pub fn wants_runtime(self) -> bool {

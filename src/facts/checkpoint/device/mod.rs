@@ -5,7 +5,9 @@
 mod answer;
 mod old_layout;
 mod parse;
+mod pieces;
 mod pod_devices;
+mod salvage;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -14,4 +16,5 @@ mod write;
 
 pub use answer::{ContainerAllocateResponse, DecodeError, DeviceSpec, Mount};
 pub use pod_devices::{DeviceSet, PodDevice, PodDeviceKey, PodDevices, Restored};
+pub use salvage::{REPLACED, Salvage, salvage};
 pub use types::{DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};

@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::exit::Failure;
-use anyhow::Context;
+use anyhow::anyhow;
 use kq::device::plugins::{
     Connections, DevicePlugins, Place, PluginSocket, Process, ResourceState, SocketKind,
     assign_resources,
@@ -13,6 +13,7 @@ use kq::edge::device_plugin::folder::{
 use kq::edge::device_plugin::unix_sockets::{holders, peers, table};
 use kq::edge::device_plugin::{ask_info, ask_options};
 use kq::edge::host::host_root;
+use kq::edge::input::plain;
 use kq::edge::kubelet_process::find_kubelet;
 use kq::edge::pod_resources::read_pod_resources;
 use kq::facts::checkpoint::device::DeviceCheckpoint;
@@ -63,11 +64,17 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
         (None, None) => PathBuf::from(BELOW_ROOT),
     };
     report.folder = folder.display().to_string();
-    let listed = entries(&folder)
-        .with_context(|| format!("cannot read {}", folder.display()))
-        .map_err(|error| {
+    let listed = match entries(&folder) {
+        // A node that boots has no kubelet yet, and that is what is waited for.
+        Err(error) if error.kind() == ErrorKind::NotFound && args.wait.is_some() => {
+            report.warnings.push(format!("there is no {}: no kubelet has started", report.folder));
+            Vec::new()
+        }
+        listed => listed.map_err(|error| {
+            let error = anyhow!("cannot read {}: {}", folder.display(), plain(&error));
             Failure::missing(error).hint("run as root on the node, or name the folder with --dir")
-        })?;
+        })?,
+    };
     let seen = Seen::look(&root, report.kubelet, &mut report.warnings);
     for entry in listed.into_iter().filter(is_shown) {
         report.sockets.push(seen.socket(args, &folder, entry, Place::DevicePlugins));
@@ -77,6 +84,10 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
     }
     let endpoints = resources(args, &folder, (&root, root_dir.as_deref()), &mut report);
     assign_resources(&mut report, &endpoints);
+    for socket in report.sockets.iter().filter(|socket| socket.hangs()) {
+        let why = socket.options.as_ref().err().map_or("", String::as_str);
+        report.warnings.push(format!("{} listens and does not answer: {why}", socket.name));
+    }
     Ok(report)
 }
 
@@ -124,14 +135,14 @@ impl Seen {
             _ => self.connections(&path),
         };
         let listening = match kind {
-            SocketKind::NoSocket => Err("it is no socket".to_owned()),
+            SocketKind::NoSocket => Ok(false),
             _ => listens(&path),
         };
-        let asks = !args.no_ask && kind == SocketKind::Plugin && listening.is_ok();
-        let info = match place {
-            Place::PluginsRegistry if asks => ask_info(&path, args.call_timeout).ok(),
-            _ => None,
-        };
+        let asks = !args.no_ask && kind == SocketKind::Plugin && listening == Ok(true);
+        let asked =
+            (asks && place == Place::PluginsRegistry).then(|| ask_info(&path, args.call_timeout));
+        let why = asked.as_ref().and_then(|asked| asked.as_ref().err().cloned());
+        let info = asked.and_then(Result::ok);
         let is_device_plugin = place == Place::DevicePlugins
             || info.as_ref().is_some_and(|info| info.kind == "DevicePlugin");
         let own = info.as_ref().map(|info| info.endpoint.as_str()).filter(|it| !it.is_empty());
@@ -140,13 +151,19 @@ impl Seen {
         let options = match asks && is_device_plugin {
             true => ask_options(&serves, args.call_timeout),
             false if args.no_ask => Err("not asked".to_owned()),
-            false => Err(listening.clone().err().unwrap_or_else(|| "not asked".to_owned())),
+            false => Err(match (&listening, &why) {
+                (Err(reason), _) | (Ok(_), Some(reason)) => reason.clone(),
+                (Ok(false), None) => "nobody listens".to_owned(),
+                (Ok(true), None) => "not asked".to_owned(),
+            }),
         };
+        let answers = asks.then(|| info.is_some() || options.is_ok());
         PluginSocket {
             name: entry.name,
             place,
             kind,
             listening,
+            answers,
             connections,
             options,
             info,
@@ -211,11 +228,14 @@ fn tail(path: &Path) -> String {
 }
 
 /// Connects and breaks off, which a server takes for a caller that changed its mind.
-fn listens(path: &Path) -> Result<(), String> {
-    UnixStream::connect(path).map(drop).map_err(|error| match error.kind() {
-        ErrorKind::ConnectionRefused => "nobody listens".to_owned(),
-        _ => error.to_string(),
-    })
+fn listens(path: &Path) -> Result<bool, String> {
+    match UnixStream::connect(path) {
+        Ok(_) => Ok(true),
+        Err(error) => match error.kind() {
+            ErrorKind::ConnectionRefused | ErrorKind::NotFound => Ok(false),
+            _ => Err(plain(&error)),
+        },
+    }
 }
 
 /// Finds out which resources there are, and which are healthy; returns the sockets that a stand-in names.
@@ -230,7 +250,13 @@ fn resources(
     }
     let path = folder.join(CHECKPOINT);
     let source = path.display().to_string();
-    let bytes = read_checkpoint(folder).map_err(|error| error.to_string());
+    let bytes = match read_checkpoint(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            report.assumptions.push(format!("there is no {source}: no plugin has registered yet"));
+            return Vec::new();
+        }
+        bytes => bytes.map_err(|error| plain(&error)),
+    };
     match bytes.and_then(|bytes| DeviceCheckpoint::parse(&bytes).map_err(|it| it.to_string())) {
         Ok(loaded) => {
             if let Some(error) = loaded.error() {
@@ -276,10 +302,8 @@ fn resources(
 fn stand_in(folder: &Path, report: &mut DevicePlugins) -> Option<Vec<(String, String)>> {
     use crate::devices::allocate::ask;
     use crate::devices::serve::request::{Answer, Request};
-    let is_there = report
-        .sockets
-        .iter()
-        .any(|socket| socket.kind == SocketKind::StandIn && socket.listening.is_ok());
+    let is_there =
+        report.sockets.iter().any(|socket| socket.kind == SocketKind::StandIn && socket.listens());
     if !is_there {
         return None;
     }

@@ -16,18 +16,24 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Show the device plugins, and whether the kubelet is connected to them
 ///
-/// For each socket in the kubelet's folder of device plugins: whether somebody listens, whether the kubelet
-/// is connected right now, what the plugin can do, and which resource it offers. The same for
-/// plugins_registry, where plugins are found by the kubelet's watcher.
+/// For each socket in the kubelet's folder of device plugins: whether somebody listens, whether the
+/// kubelet is connected right now, what the plugin can do, and which resource it offers. The same
+/// for plugins_registry, where plugins are found by the kubelet's watcher.
 ///
-/// Nothing is disturbed: connections are counted in the kernel's table of sockets, and a plugin is asked
-/// GetDevicePluginOptions alone, in plugins_registry GetInfo, which the kubelet's watcher asks as well.
-/// ListAndWatch is never opened, and Allocate never called: real plugins lose their stream of health, or
-/// stop, when a second client does. The plugin API does not tell which resource a socket offers; where it
-/// cannot be known otherwise it is unknown. Run as root: others do not see who is connected.
+/// Nothing is disturbed: connections are counted in the kernel's table of sockets, and a plugin is
+/// asked GetDevicePluginOptions alone, in plugins_registry GetInfo, which the kubelet's watcher
+/// asks as well. ListAndWatch is never opened, and Allocate never called: real plugins lose their
+/// stream of health, or stop, when a second client does. The plugin API does not tell which
+/// resource a socket offers; where it cannot be known otherwise it is unknown. Run as root: others
+/// do not see who is connected.
 ///
-/// Exit code 0: they are shown; with --wait: the resource is registered, connected and has a healthy
-/// device. 1: it has not in that time. 3: the folder cannot be read.
+/// A plugin that listens and does not answer has "no answer" under LISTENS, and is warned of. A
+/// resource of which no socket is known has a line of its own: "none" when its plugin is gone,
+/// "unknown" when one of the sockets may be its.
+///
+/// Exit code 0: they are shown, whatever their state; with --wait: the resource is registered,
+/// connected, has a healthy device, and its plugin answers. 1: it has not in that time. 3: the
+/// folder cannot be read; with --wait, one that is not there is waited for.
 ///
 /// Examples:
 ///

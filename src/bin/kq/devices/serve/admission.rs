@@ -2,12 +2,15 @@
 
 use super::asking::Asking;
 use super::restore::Saver;
-use kq::device::manager::allocate::{Circumstances, ContainerKind, in_order};
+use kq::device::manager::allocate::{Circumstances, ContainerKind, Outcome, in_order};
+use kq::device::manager::{ManagerState, allocate, is_extended_resource};
 use kq::device::run_options::run_options;
 use kq::device::stand_in::{
     ContainerAllocation, DeviceAllocation, Event, GivenDevice, GivenResource, Manager, PreStart,
+    Unregistered,
 };
 use kq::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSet, PodDevice, PodDevices};
+use kq::k8s::nearest::nearest;
 use kq::k8s::pod::Pod;
 use std::collections::BTreeMap;
 
@@ -33,14 +36,17 @@ pub fn admit(
         dra_extended_resource: true,
         ..Circumstances::default()
     };
+    let mut asks = false;
     for (kind, container) in in_order(pod) {
         let state = &mut manager.state;
         let done = state.allocate_container(pod, (kind, container), None, &circumstances, asking);
         events.extend(saver.save(&manager.state));
-        let error = done.error.map(|error| error.to_string());
+        asks |= done.resources.iter().any(|it| it.outcome != Outcome::NotOfPlugin);
+        let error = done.error.as_ref().map(|error| error.to_string());
         report.containers.push(ContainerAllocation {
             name: container.name.clone(),
             kind: kind_name(kind).to_owned(),
+            unregistered: unregistered(&manager.state, &done.resources),
             error: error.clone(),
             ..ContainerAllocation::default()
         });
@@ -53,6 +59,12 @@ pub fn admit(
         }
     }
     report.admitted = report.reason.is_none();
+    if !asks && report.containers.iter().all(|container| container.unregistered.is_empty()) {
+        report.warnings.push(
+            "the pod asks for no devices: no limit of its containers names a plugin's resource"
+                .to_owned(),
+        );
+    }
     // By the end, so that what is reused is shown with each container that has it.
     for container in &mut report.containers {
         for (key, device) in manager.state.pod_devices.of_container(&uid, &container.name) {
@@ -182,6 +194,24 @@ fn given(resource: &str, device: &PodDevice) -> GivenResource {
     let devices =
         nodes.into_iter().map(|(id, numa_nodes)| GivenDevice { id: id.clone(), numa_nodes });
     GivenResource { resource: resource.to_owned(), devices: devices.collect() }
+}
+
+/// Returns what a container asks for and nobody offers; what is no plugin's by its name is none of ours.
+fn unregistered(
+    state: &ManagerState,
+    resources: &[allocate::ResourceAllocation],
+) -> Vec<Unregistered> {
+    let is_missing = |asked: &&allocate::ResourceAllocation| {
+        asked.outcome == Outcome::NotOfPlugin
+            && asked.requested > 0
+            && is_extended_resource(&asked.resource)
+    };
+    let of_one = |asked: &allocate::ResourceAllocation| Unregistered {
+        resource: asked.resource.clone(),
+        did_you_mean: nearest(&asked.resource, state.healthy.keys().map(String::as_str))
+            .map(str::to_owned),
+    };
+    resources.iter().filter(is_missing).map(of_one).collect()
 }
 
 fn kind_name(kind: ContainerKind) -> &'static str {

@@ -19,18 +19,24 @@ use std::time::Duration;
 
 /// Stand in for the kubelet's side, for a plugin that is being written
 ///
-/// Serves the Registration service on DIR/kubelet.sock until it is interrupted. A plugin that registers is
-/// checked with the kubelet's rules and texts, connected to, asked for its options, and its ListAndWatch
-/// is kept open. What it lists is told as what changed, a line each; so are its end, and that its resource
-/// is forgotten five minutes later. kq devices allocate has it allocate.
+/// Serves the Registration service on DIR/kubelet.sock until it is interrupted. A plugin that
+/// registers is checked with the kubelet's rules and texts, connected to, asked for its options,
+/// and its ListAndWatch is kept open. What it lists is told as what changed, a line each; so are
+/// its end, and that its resource is forgotten five minutes later. kq devices allocate has it
+/// allocate.
 ///
-/// What it knows is written to DIR/kubelet_internal_checkpoint in the kubelet's format after each change,
-/// and taken over when it starts again; the pods in it count as active then. A checkpoint that is damaged
-/// is kept beside, and it starts with nothing. When it starts, it removes the sockets in DIR, as the
-/// kubelet does: a plugin that sees its socket gone must register again. Nothing else is removed. It
-/// refuses a folder where a kubelet lives.
+/// What it knows is written to DIR/kubelet_internal_checkpoint in the kubelet's format after each
+/// change, and taken over when it starts again; the pods in it count as active then. A checkpoint
+/// that is damaged is kept beside, and it starts with nothing. When it starts, it removes the
+/// sockets in DIR, as the kubelet does: a plugin that sees its socket gone must register again.
+/// Nothing else is removed. It refuses a folder where a kubelet lives.
 ///
-/// Exit code 0: it was interrupted. 4: it refused the folder.
+/// DIR/kq.sock is kq's own: kq devices allocate and plugins ask there. When kubelet.sock is removed
+/// or replaced, nobody can reach it any more, and it ends.
+///
+/// Exit code 0: it was interrupted. 2: the path of DIR is too long for sockets. 3: DIR cannot be
+/// used, or a socket was removed. 4: a kubelet lives there, or another one serves there already;
+/// nothing was made.
 ///
 /// Examples:
 ///

@@ -7,7 +7,7 @@ use super::request::{Answer, Request};
 use super::restore::{Saver, restore};
 use super::teller::Teller;
 use crate::exit::{Code, Failure};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use kq::device::manager::DIAL_PATIENCE;
 use kq::device::stand_in::{Event, Manager};
 use kq::edge::clock::moment;
@@ -18,8 +18,8 @@ use kq::k8s::manifest::load;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long to wait where nothing is due: a clock that was set is seen by then.
-const LONGEST: Duration = Duration::from_secs(10);
+/// How long to wait where nothing is due: a clock that was set, and a socket that is gone, is seen by then.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// How long until lines that were held back are counted.
 const SOON: Duration = Duration::from_millis(250);
@@ -78,6 +78,9 @@ fn refuse(error: FolderError) -> Failure {
         FolderError::Taken { .. } => {
             Failure::refused(error).hint("end the other one first, or name another folder")
         }
+        FolderError::TooLong { .. } => {
+            Failure::usage(error).hint("name a folder with a shorter path, such as /tmp/plugins")
+        }
         FolderError::System { .. } => Failure::missing(error),
     }
 }
@@ -91,11 +94,21 @@ impl Turning {
             let events = self.manager.expire(now);
             self.settle(events)?;
         }
+        let is_over = matches!(incoming, Some(Incoming::Stop));
+        if let Some(name) = self.stand_in.lost().filter(|_| !is_over) {
+            return Err(Failure::missing(anyhow!(
+                "{name} was removed or replaced: nobody can reach this stand-in any more"
+            ))
+            .hint("start it again; what it knew is in the checkpoint"));
+        }
         match incoming {
             None => self.teller.settle()?,
             Some(Incoming::Stop) => return Ok(false),
             Some(Incoming::Refused { resource, endpoint, reason, detail }) => {
                 self.teller.tell([Event::Refused { resource, endpoint, reason, detail }])?;
+            }
+            Some(Incoming::NotUnderstood { reason }) => {
+                self.teller.tell([Event::NotUnderstood { reason }])?;
             }
             Some(Incoming::Connected { id, resource, endpoint, options, plugin, taken }) => {
                 let events = self.manager.connected(id, &resource, &endpoint, options);
@@ -183,6 +196,14 @@ impl Turning {
         }
     }
 
+    /// Shows a pod as it may be named to end it. A checkpoint has UIDs alone.
+    fn shown(&self, uid: &str) -> String {
+        match self.names.get(uid) {
+            Some(name) => format!("{name} (UID {uid})"),
+            None => format!("UID {uid} (restored from the checkpoint, which holds no names)"),
+        }
+    }
+
     fn end(&mut self, pod: &str) -> Result<Answer, Failure> {
         let active = self.manager.active();
         let is_meant = |uid: &&String| {
@@ -199,11 +220,15 @@ impl Turning {
         };
         let meant: Vec<String> = active.iter().filter(is_meant).cloned().collect();
         let [uid] = meant.as_slice() else {
-            let known: Vec<&String> = active.iter().collect();
+            let list = |uids: &mut dyn Iterator<Item = &String>| {
+                uids.map(|uid| self.shown(uid)).collect::<Vec<_>>().join(", ")
+            };
             return Ok(Answer::Refused(match meant.is_empty() {
-                true if known.is_empty() => format!("no pod {pod:?}: no pod has been admitted"),
-                true => format!("no pod {pod:?}; there are {known:?}"),
-                false => format!("{pod:?} is the name of several: {meant:?}"),
+                true if active.is_empty() => format!("no pod {pod:?}: no pod has been admitted"),
+                true => format!("no pod {pod:?}; there are: {}", list(&mut active.iter())),
+                false => {
+                    format!("{pod:?} names several, say which UID: {}", list(&mut meant.iter()))
+                }
             }));
         };
         let ended = self.manager.end(uid);

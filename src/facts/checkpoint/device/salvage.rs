@@ -1,9 +1,7 @@
 //! Which parts of a damaged file are sound.
 
 use super::pieces::{Pieces, pieces};
-use crate::facts::checkpoint::device::{
-    ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry,
-};
+use super::{ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry};
 use crate::k8s::go_json::decode;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,7 +62,7 @@ pub fn salvage(bytes: &[u8]) -> Salvage {
 }
 
 /// Why an entry goes that has no effect.
-pub(super) const REPLACED: &str = "a later entry about the same replaces it";
+pub const REPLACED: &str = "a later entry about the same replaces it";
 
 const OLD: &str = "the layout of a kubelet of 1.19 or older, which knew no NUMA nodes: its devices are \
                    taken as without one";

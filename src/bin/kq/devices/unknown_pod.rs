@@ -1,0 +1,37 @@
+//! Why a pod that was named is not known, and what was probably meant.
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use kq::facts::pod_selector::PodSelector;
+use kq::facts::snapshot::Snapshot;
+use kq::k8s::nearest::nearest;
+
+/// Refuses a pod that is not among those that are known: namespace, name and UID each. One that was left
+/// out because it could not be read is told with its reason.
+pub fn unknown_pod(
+    snapshot: &Snapshot,
+    pod: &PodSelector,
+    known: &[(&str, &str, &str)],
+) -> Failure {
+    let shown = pod.to_string();
+    let name = shown.rsplit('/').next().unwrap_or_default();
+    let left_out = snapshot.pods.value().map(|pods| &pods.left_out[..]).unwrap_or_default();
+    let is_named = |problem: &&String| {
+        ["/", " "].iter().any(|before| problem.contains(&format!("{before}{name}: ")))
+    };
+    if let Some(problem) = left_out.iter().find(is_named) {
+        return Failure::missing(anyhow!("pod {shown} was left out: {problem}")).hint(
+            "the API server would not take it; ask for the pod again, and leave nothing out",
+        );
+    }
+    let no_such = anyhow!("no pod {shown} on this node, and no devices of one");
+    let names = known.iter().map(|(_, name, _)| *name).filter(|name| !name.is_empty());
+    Failure::missing(no_such).hint(match (nearest(name, names), left_out) {
+        (Some(meant), _) => format!("did you mean {meant}?"),
+        (None, [first, ..]) => format!("{} pods were left out, such as: {first}", left_out.len()),
+        (None, []) => {
+            "kq devices list shows all that have any; a pod that is gone is known by its UID"
+                .to_owned()
+        }
+    })
+}

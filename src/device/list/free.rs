@@ -1,0 +1,66 @@
+//! The answer of `--free`: the devices that are left.
+
+use super::report::DeviceList;
+use crate::facts::snapshot::API_VERSION;
+use serde::Serialize;
+
+/// The healthy devices that no active pod has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FreeDevices {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `FreeDevices`
+    pub kind: &'static str,
+    /// The moment of everything.
+    pub at: String,
+    /// A device each.
+    pub items: Vec<FreeOf>,
+    /// The resources of which nobody told what is healthy.
+    pub unknown: Vec<String>,
+    /// What is wrong with the checkpoint, where the kubelet does not take it.
+    pub damage: Option<String>,
+    /// What was taken for granted.
+    pub assumptions: Vec<String>,
+    /// What is odd.
+    pub warnings: Vec<String>,
+    /// What could not be had.
+    pub missing: Vec<String>,
+}
+
+/// A device that is left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FreeOf {
+    /// The resource.
+    pub resource: String,
+    /// Its id.
+    pub device: String,
+    /// Its NUMA nodes; empty: none. `None`: not known.
+    pub numa_nodes: Option<Vec<i64>>,
+}
+
+impl FreeDevices {
+    /// Takes what is left from a list of all.
+    pub fn of(list: &DeviceList) -> Self {
+        let free = list.resources.iter().flat_map(|summary| {
+            summary.free.iter().flatten().map(|device| FreeOf {
+                resource: summary.resource.clone(),
+                device: device.device.clone(),
+                numa_nodes: device.numa_nodes.clone(),
+            })
+        });
+        let unknown = list.resources.iter().filter(|summary| summary.free.is_none());
+        Self {
+            api_version: API_VERSION,
+            kind: "FreeDevices",
+            at: list.at.clone(),
+            items: free.collect(),
+            unknown: unknown.map(|summary| summary.resource.clone()).collect(),
+            damage: list.damage.clone(),
+            assumptions: list.assumptions.clone(),
+            warnings: list.warnings.clone(),
+            missing: list.missing.clone(),
+        }
+    }
+}
