@@ -85,6 +85,11 @@ impl<'a> NodePods<'a> {
         })
     }
 
+    /// Tells whether the runtime could say what runs.
+    pub fn knows_what_runs(&self) -> bool {
+        self.running.is_some()
+    }
+
     /// Returns what the runtime says that a container does; the one that runs, of several.
     pub fn container(&self, uid: &str, name: &str) -> Option<ContainerState> {
         self.running.as_ref()?.get(uid)?.containers.get(name).copied()

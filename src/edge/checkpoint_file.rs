@@ -8,7 +8,8 @@ use crate::edge::host::{ReadError, folder_beneath, kind_name};
 use crate::edge::input::plain;
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, fchmod, fchown, fstat, fsync, openat, renameat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, Stat, fchmod, fchown, fstat, fsync, linkat, openat, renameat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
@@ -44,6 +45,14 @@ pub enum CheckpointFileError {
     /// There is a file already where a new one was to be.
     #[error("{0} is there already")]
     Exists(String),
+    /// The new file is there, and whether it is still there after the machine stops is not sure.
+    #[error("{path} is replaced, and cannot be made sure on the disk: {reason}")]
+    NotSynced {
+        /// The file.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
     /// The system refused.
     #[error("cannot write {path}: {reason}")]
     Write {
@@ -94,7 +103,7 @@ impl CheckpointFile {
     }
 
     /// Writes a file that must not be there yet, with the mode and owner of another. When this returns, it
-    /// is on the disk.
+    /// is on the disk. It gets its name when it is whole: killed before that, there is none.
     ///
     /// # Errors
     ///
@@ -103,36 +112,70 @@ impl CheckpointFile {
         let (_, status) = other
             .open_regular()
             .map_err(|error| CheckpointFileError::Read { path: other.path.clone(), error })?;
-        self.write_new(&self.name, content, &status)
-            .and_then(|()| fsync(&self.folder).map_err(io::Error::from))
-            .map_err(|error| self.cannot_write(&error))
+        let sibling = self.write_sibling(content, &status)?;
+        // A link never replaces what is there.
+        let (from, to) = (&*sibling, &*self.name);
+        let linked = linkat(&self.folder, from, &self.folder, to, AtFlags::empty());
+        let _ = unlinkat(&self.folder, &*sibling, AtFlags::empty());
+        linked.and_then(|()| fsync(&self.folder)).map_err(|error| match error {
+            Errno::EXIST => CheckpointFileError::Exists(self.path.clone()),
+            error => self.cannot_write(&error.into()),
+        })
     }
 
     /// Replaces the file, which must still hold what is expected; mode and owner stay.
     ///
     /// # Errors
     ///
-    /// Fails where it holds something else, and where the system refuses. The old file is there then.
+    /// Fails where it holds something else, and where the system refuses. The old file is there then, but
+    /// for [`CheckpointFileError::NotSynced`].
     pub fn replace(&self, expected: &[u8], content: &[u8]) -> Result<(), CheckpointFileError> {
         let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
         let (_, status) = self.open_regular().map_err(fail)?;
-        let sibling = format!(".{}.kq-{}", self.name, std::process::id());
-        let written = self
-            .write_new(&sibling, content, &status)
-            .map_err(|error| self.cannot_write(&error))
-            .and_then(|()| match self.read()? == expected {
-                true => Ok(()),
-                false => Err(CheckpointFileError::Changed(self.path.clone())),
-            })
-            .and_then(|()| {
-                renameat(&self.folder, &*sibling, &self.folder, &*self.name)
-                    .and_then(|()| fsync(&self.folder))
-                    .map_err(|error| self.cannot_write(&error.into()))
-            });
-        if written.is_err() {
+        let sibling = self.write_sibling(content, &status)?;
+        let same = self.read().and_then(|found| match found == expected {
+            true => Ok(()),
+            false => Err(CheckpointFileError::Changed(self.path.clone())),
+        });
+        let renamed = same.and_then(|()| {
+            renameat(&self.folder, &*sibling, &self.folder, &*self.name)
+                .map_err(|error| self.cannot_write(&error.into()))
+        });
+        if renamed.is_err() {
             let _ = unlinkat(&self.folder, &*sibling, AtFlags::empty());
+            return renamed;
         }
-        written
+        fsync(&self.folder).map_err(|error| CheckpointFileError::NotSynced {
+            path: self.path.clone(),
+            reason: plain(&error.into()),
+        })
+    }
+
+    /// Writes a new file beside this one and syncs it; returns its name. One that an earlier run left,
+    /// perhaps of the same process number in another container, is let be.
+    fn write_sibling(&self, content: &[u8], like: &Stat) -> Result<String, CheckpointFileError> {
+        let mut attempt = 0;
+        let (name, file) = loop {
+            let name = format!(".{}.kq-{}-{attempt}", self.name, std::process::id());
+            let flags =
+                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            match openat(&self.folder, &*name, flags, Mode::RUSR | Mode::WUSR) {
+                Ok(file) => break (name, file),
+                Err(Errno::EXIST) if attempt < 1_000 => attempt += 1,
+                Err(error) => {
+                    let (path, _) = self.path.rsplit_once('/').unwrap_or((".", ""));
+                    return Err(CheckpointFileError::Write {
+                        path: format!("{path}/{name}"),
+                        reason: plain(&error.into()),
+                    });
+                }
+            }
+        };
+        fill(file, content, like).map_err(|error| {
+            let _ = unlinkat(&self.folder, &*name, AtFlags::empty());
+            self.cannot_write(&error)
+        })?;
+        Ok(name)
     }
 
     /// Opens the file if it is a regular one; first without reading it, which could wait or act.
@@ -151,28 +194,28 @@ impl CheckpointFile {
         Ok((file, status))
     }
 
-    /// Writes a new file in the folder and syncs it.
-    fn write_new(&self, name: &str, content: &[u8], like: &Stat) -> io::Result<()> {
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR)?;
-        let own = fstat(&file)?;
-        if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
-            let (user, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
-            fchown(&file, Some(user), Some(group))?;
-        }
-        fchmod(&file, Mode::from_raw_mode(like.st_mode))?;
-        let mut file = File::from(file);
-        file.write_all(content)?;
-        file.sync_all()
+    /// Tells which folder it is in, whatever the path: by device and inode.
+    pub fn folder_identity(&self) -> Option<(u64, u64)> {
+        let status = fstat(&self.folder).ok()?;
+        Some((status.st_dev, status.st_ino))
     }
 
     fn cannot_write(&self, error: &io::Error) -> CheckpointFileError {
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => CheckpointFileError::Exists(self.path.clone()),
-            _ => CheckpointFileError::Write { path: self.path.clone(), reason: plain(error) },
-        }
+        CheckpointFileError::Write { path: self.path.clone(), reason: plain(error) }
     }
+}
+
+/// Fills a new file, gives it mode and owner of another, and syncs it.
+fn fill(file: OwnedFd, content: &[u8], like: &Stat) -> io::Result<()> {
+    let own = fstat(&file)?;
+    if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
+        let (user, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
+        fchown(&file, Some(user), Some(group))?;
+    }
+    fchmod(&file, Mode::from_raw_mode(like.st_mode))?;
+    let mut file = File::from(file);
+    file.write_all(content)?;
+    file.sync_all()
 }
 
 fn expect_regular(file: &OwnedFd) -> Result<Stat, ReadError> {
@@ -223,6 +266,13 @@ mod tests {
             assert_eq!(mode & 0o7777, 0o640, "{name}");
         }
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "no sibling is left");
+
+        // What another run left under the name of a sibling stays and blocks nothing.
+        let left = folder.path().join(format!(".state.kq-{}-0", std::process::id()));
+        fs::write(&left, "left").expect("written");
+        assert_eq!(state.replace(b"new", b"newer"), Ok(()));
+        assert_eq!(fs::read(&left).expect("there"), b"left");
+        assert_eq!(state.read(), Ok(b"newer".to_vec()));
     }
 
     #[test]

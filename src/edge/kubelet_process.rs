@@ -17,6 +17,70 @@ pub enum FindKubeletError {
         #[source]
         error: ReadError,
     },
+    /// These are not the processes of a node.
+    #[error("{path} has no process 1, so these are not the processes of the node")]
+    NoProcesses {
+        /// The folder on the node.
+        path: String,
+    },
+}
+
+/// A process that is a kubelet, or of which nobody can say that it is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    /// Its number.
+    pub pid: i32,
+    /// Why nobody can be sure; `None`: it is a kubelet.
+    pub doubt: Option<String>,
+    /// The root folder of the kubelet, where it is known.
+    pub root_dir: Option<String>,
+}
+
+/// Finds all that may be a kubelet, also in containers: for what must not be done while one runs.
+///
+/// # Errors
+///
+/// Fails where the node's processes cannot be listed, or are not there, as in an empty `/proc`.
+pub fn suspects(root: &Path) -> Result<Vec<Suspect>, FindKubeletError> {
+    let path = || "/proc".to_owned();
+    let names = list_beneath(root, "/proc")
+        .map_err(|error| FindKubeletError::Processes { path: path(), error })?;
+    if read(root, "/proc/1/stat").as_deref().and_then(start_ticks).is_none() {
+        return Err(FindKubeletError::NoProcesses { path: path() });
+    }
+    let pids = names.iter().filter_map(|name| name.parse::<i32>().ok());
+    Ok(pids.filter_map(|pid| suspect(root, pid)).collect())
+}
+
+fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
+    let suspect = |doubt: &str| Suspect { pid, doubt: Some(doubt.to_owned()), root_dir: None };
+    let file = |name: &str| format!("/proc/{pid}/{name}");
+    let unreadable = || {
+        // One that has ended meanwhile is none.
+        let is_there = list_beneath(root, &format!("/proc/{pid}")).err() != Some(ReadError::Absent);
+        is_there.then(|| suspect("it cannot be looked at"))
+    };
+    let Some(comm) = read(root, &file("comm")) else { return unreadable() };
+    if !comm.starts_with('k') {
+        return None;
+    }
+    let Some(stat) = read(root, &file("stat")) else { return unreadable() };
+    let Ok(command_line) = read_beneath(root, &file("cmdline"), LIMIT) else { return unreadable() };
+    let process = recognise(&ProcessTexts {
+        pid,
+        comm: &comm,
+        command_line: &command_line,
+        stat: &stat,
+        executable: link_beneath(root, &file("exe")).ok(),
+        working_folder: link_beneath(root, &file("cwd")).ok(),
+        boot_time: None,
+    })?;
+    let in_pod = read(root, &file("cgroup")).is_none_or(|cgroup| cgroup.contains("kubepods"));
+    let in_container = read(root, &file("status")).is_none_or(|status| depth(&status) > 1);
+    if in_pod || in_container {
+        return Some(suspect("it looks like a kubelet in a container"));
+    }
+    Some(Suspect { pid, doubt: None, root_dir: process.interpreted().root_dir })
 }
 
 /// Finds the kubelet that runs on the node: of several the one that started first; the others are named

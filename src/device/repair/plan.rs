@@ -1,7 +1,9 @@
 //! What a request makes of a checkpoint.
 
 use crate::device::pods::{NodePods, Standing};
-use crate::facts::checkpoint::device::{DeviceCheckpoint, DeviceSet, PodDevicesEntry, salvage};
+use crate::facts::checkpoint::device::{
+    DeviceCheckpoint, DeviceSet, PodDevicesEntry, REPLACED, salvage,
+};
 use crate::facts::runtime::ContainerState;
 use serde::Serialize;
 
@@ -14,7 +16,7 @@ pub struct Request {
     pub remove_stale: bool,
     /// These are to go: `UID`, or `NAMESPACE/NAME`, then `/CONTAINER`, then `/RESOURCE`.
     pub remove: Vec<String>,
-    /// Also what is named and in use, or may be.
+    /// Also what is named and in use, or may be, and what a damaged file has lost.
     pub force: bool,
 }
 
@@ -57,6 +59,8 @@ pub struct RepairPlan {
     pub error: Option<String>,
     /// The entries in their order.
     pub items: Vec<Item>,
+    /// At least so many entries were there and cannot be read at all; they go too.
+    pub lost: usize,
     /// What would be there afterwards.
     pub after: DeviceCheckpoint,
     /// Why it must not be done.
@@ -94,36 +98,41 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
         let runs = pods.container(&entry.pod_uid, &entry.container_name);
         let (action, reason) = match damage {
             // What is skipped by the kubelet anyway does no harm where nobody wants it to go.
-            Some(damage) if request.rebuild => (Action::Drop, damage),
+            Some(damage) if request.rebuild => {
+                let is_replaced = damage == REPLACED;
+                let holder = in_use(&standing, runs, pods)
+                    .filter(|_| !entry.pod_uid.is_empty() && !is_replaced);
+                let Some(holder) = holder else {
+                    items.push(item(Action::Drop, &entry, damage, pods));
+                    continue;
+                };
+                // The kubelet would give its device to the next who asks. Of a file that it takes, it skips
+                // such an entry anyway.
+                if found.error.is_some() && !request.force {
+                    refusals.push(format!(
+                        "{}: it cannot be kept ({damage}), and {holder}; --force leaves it out",
+                        place(&entry, pods)
+                    ));
+                }
+                (Action::Drop, format!("{damage}; {holder}"))
+            }
             _ if named => {
-                if let Some(in_use) = in_use(&standing, runs).filter(|_| !request.force) {
+                if let Some(in_use) = in_use(&standing, runs, pods).filter(|_| !request.force) {
                     refusals.push(format!("{}: {in_use}; --force removes it", place(&entry, pods)));
                 }
                 (Action::Remove, format!("named; {}", words(&standing)))
             }
-            _ if request.remove_stale => stale(&standing, runs),
+            _ if request.remove_stale => stale(&standing, runs, pods),
             Some(damage) => (Action::Keep, damage),
             None => (Action::Keep, "nothing is asked about it".to_owned()),
         };
-        items.push(Item {
-            action,
-            pod_uid: entry.pod_uid.clone(),
-            pod: pods.name(&entry.pod_uid).map(|(namespace, name)| format!("{namespace}/{name}")),
-            container: entry.container_name.clone(),
-            resource: entry.resource_name.clone(),
-            device_ids: entry
-                .device_ids
-                .iter()
-                .flatten()
-                .flat_map(|(_, ids)| ids)
-                .flatten()
-                .cloned()
-                .collect(),
-            reason,
-        });
+        items.push(item(action, &entry, reason, pods));
         if action == Action::Keep {
             kept.push(entry);
         }
+    }
+    if request.rebuild && found.error.is_some() && !request.force {
+        refusals.extend(refuse_loss(found.lost, &items));
     }
     for (target, hit) in targets.iter().zip(hits) {
         if !hit {
@@ -136,7 +145,37 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
         registered: Some(found.registered),
     };
     let is_change = found.error.is_some() || items.iter().any(|item| item.action != Action::Keep);
-    RepairPlan { error: found.error, items, after, refusals, notes: found.notes, is_change }
+    let lost = if request.rebuild { found.lost } else { 0 };
+    RepairPlan { error: found.error, items, lost, after, refusals, notes: found.notes, is_change }
+}
+
+/// Refuses to write less than there was: nobody knows whose the lost entries were.
+fn refuse_loss(lost: usize, items: &[Item]) -> Option<String> {
+    if lost > 0 {
+        let entries = if lost == 1 { "1 entry" } else { &format!("{lost} entries") };
+        return Some(format!(
+            "at least {entries} cannot be read, and their containers may run; --force leaves them out"
+        ));
+    }
+    let is_empty = items.iter().all(|item| item.action == Action::Drop);
+    is_empty.then(|| {
+        "no entry of this file could be saved, and containers may run; --force writes a file without \
+         entries"
+            .to_owned()
+    })
+}
+
+fn item(action: Action, entry: &PodDevicesEntry, reason: String, pods: &NodePods<'_>) -> Item {
+    let ids = entry.device_ids.iter().flatten().flat_map(|(_, ids)| ids).flatten();
+    Item {
+        action,
+        pod_uid: entry.pod_uid.clone(),
+        pod: pods.name(&entry.pod_uid).map(|(namespace, name)| format!("{namespace}/{name}")),
+        container: entry.container_name.clone(),
+        resource: entry.resource_name.clone(),
+        device_ids: ids.cloned().collect(),
+        reason,
+    }
 }
 
 /// Entries that are named.
@@ -164,19 +203,32 @@ impl Target<'_> {
 }
 
 /// Says why what is named should not go.
-fn in_use(standing: &Standing, runs: Option<ContainerState>) -> Option<String> {
+fn in_use(
+    standing: &Standing,
+    runs: Option<ContainerState>,
+    pods: &NodePods<'_>,
+) -> Option<String> {
     if runs == Some(ContainerState::Running) {
         return Some("its container runs".to_owned());
     }
     match standing {
         Standing::Active(why) => Some(format!("its pod is active: {why}")),
         Standing::Unknown(why) => Some(format!("whether its pod is active is not known: {why}")),
+        // A list of pods does not tell what still runs: a container outlives its pod's entry there.
+        Standing::Ended(_) | Standing::Gone(_) if !pods.knows_what_runs() => Some(format!(
+            "whether its container runs is not known, since the runtime could not be asked ({})",
+            words(standing)
+        )),
         Standing::Ended(_) | Standing::Gone(_) => None,
     }
 }
 
-fn stale(standing: &Standing, runs: Option<ContainerState>) -> (Action, String) {
-    match in_use(standing, runs) {
+fn stale(
+    standing: &Standing,
+    runs: Option<ContainerState>,
+    pods: &NodePods<'_>,
+) -> (Action, String) {
+    match in_use(standing, runs, pods) {
         Some(reason) => (Action::Keep, reason),
         None => (Action::Remove, words(standing)),
     }

@@ -24,6 +24,8 @@ pub struct DeviceRepair {
     pub notes: Vec<String>,
     /// The entries in their order.
     pub items: Vec<Item>,
+    /// At least so many entries of a damaged file cannot be read at all, and go.
+    pub lost: usize,
     /// The checksum of what is written.
     pub checksum: u32,
     /// What was done; `None`: nothing was written.
@@ -54,14 +56,15 @@ impl DeviceRepair {
             refusals: plan.refusals.clone(),
             notes: plan.notes.iter().chain(notes).cloned().collect(),
             items: plan.items.clone(),
+            lost: plan.lost,
             checksum: plan.after.checksum(),
             done: None,
         }
     }
 
-    /// Counts the entries that stay and those that go.
+    /// Counts the entries that stay and those that go, with those that are lost.
     pub fn counts(&self) -> (usize, usize) {
         let kept = self.items.iter().filter(|item| item.action == Action::Keep).count();
-        (kept, self.items.len() - kept)
+        (kept, self.items.len() - kept + self.lost)
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::device::pods::NodePods;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
+use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::facts::sought::Sought;
 use crate::k8s::manifest::load;
@@ -142,7 +143,58 @@ fn node() -> Snapshot {
         notes: Vec::new(),
         with_probes: false,
     };
-    Snapshot { pods: Sought::found("the API server", recorded), ..Snapshot::default() }
+    let runtime = RuntimeFacts {
+        sandboxes: Sought::found("r", Vec::new()),
+        containers: Sought::found("r", Vec::new()),
+        ..RuntimeFacts::default()
+    };
+    Snapshot {
+        pods: Sought::found("the API server", recorded),
+        runtime: Sought::found("r", runtime),
+        ..Snapshot::default()
+    }
+}
+
+#[test]
+fn what_may_run_is_not_stale() {
+    // A list of pods does not tell what runs: its containers may outlive a pod.
+    let snapshot = Snapshot { runtime: Sought::failed("r", "refused"), ..node() };
+    let pods = NodePods::of(&snapshot);
+    let good = three().to_bytes();
+    let stale = plan(&good, &Request { remove_stale: true, ..Request::default() }, &pods);
+    assert!(stale.items.iter().all(|item| item.action == Action::Keep), "{:?}", stale.items);
+    assert!(stale.items[2].reason.contains("the runtime could not be asked"), "{:?}", stale.items);
+    let named = Request { remove: vec!["u3".to_owned()], ..Request::default() };
+    assert!(plan(&good, &named, &pods).refusals[0].contains("--force removes it"));
+    assert!(plan(&good, &Request { force: true, ..named }, &pods).refusals.is_empty());
+}
+
+#[test]
+fn what_is_lost_is_counted_and_needs_force() {
+    let good = three().to_bytes();
+    let value: serde_json::Value = serde_json::from_slice(&good).expect("JSON");
+    let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+    let good = String::from_utf8(good).expect("text");
+    let snapshot = node();
+    let pods = NodePods::of(&snapshot);
+    for (name, bytes, kept, lost, refused) in [
+        ("pretty, with a hole", pretty.replacen("\"u2\"", "\"u2", 1), 2, 1, true),
+        ("a hole", good.replacen("\"u2\"", "\"u2", 1), 2, 1, true),
+        ("a hole in the first name", good.replacen("\"PodUID", "\"Pod\0ID", 1), 2, 1, true),
+        ("cut after the entries", good[..good.rfind("\"Reg").expect("there")].into(), 3, 0, false),
+        ("nothing", "\0\0\0".to_owned(), 0, 0, true),
+    ] {
+        let rebuild = Request { rebuild: true, ..Request::default() };
+        let found = plan(bytes.as_bytes(), &rebuild, &pods);
+        assert_eq!((found.items.len(), found.lost), (kept, lost), "{name}: {found:?}");
+        assert_eq!(!found.refusals.is_empty(), refused, "{name}: {:?}", found.refusals);
+        let forced = plan(bytes.as_bytes(), &Request { force: true, ..rebuild }, &pods);
+        assert!(forced.refusals.is_empty(), "{name}");
+    }
+    // One that is damaged, and its pod is active.
+    let cut = good.replacen("CgYKAUESATE=", "CgYKAUES", 1);
+    let found = plan(cut.as_bytes(), &Request { rebuild: true, ..Request::default() }, &pods);
+    assert!(found.refusals[0].contains("its pod is active"), "{:?}", found.refusals);
 }
 
 #[test]

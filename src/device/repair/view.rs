@@ -32,6 +32,11 @@ fn lines(report: &DeviceRepair, is_shown: impl Fn(&Item) -> bool) -> Table {
             item.reason.clone(),
         ]);
     }
+    if report.lost > 0 {
+        let unknown = || "?".to_owned();
+        let reason = format!("at least {} that cannot be read at all", report.lost);
+        table.add(vec!["lost".to_owned(), unknown(), unknown(), unknown(), unknown(), reason]);
+    }
     table
 }
 

@@ -1,5 +1,7 @@
 //! `kq devices repair`: on real files, with a kubelet that is stopped and one that is not.
 
+use crate::edges::cri::fake::{Answers, Server};
+use kq::edge::cri::v1;
 use kq::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use serde_json::Value;
 use std::fs;
@@ -9,18 +11,29 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A node of which nothing runs, in a folder.
+/// A node of which nothing runs but a runtime without containers, in a folder.
 struct Node {
+    _runtime: Server,
+    endpoint: &'static str,
     folder: tempfile::TempDir,
 }
 
 impl Node {
     /// Returns a node whose checkpoint has these bytes.
     fn new(bytes: &[u8]) -> Self {
-        let node = Self { folder: tempfile::tempdir().expect("a folder") };
-        for folder in ["root/proc", "root/var/lib/kubelet/device-plugins"] {
-            fs::create_dir_all(node.folder.path().join(folder)).expect("a folder");
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["root/proc/1", "root/var/lib/kubelet/device-plugins"] {
+            fs::create_dir_all(folder.path().join(name)).expect("a folder");
         }
+        let answers = Answers {
+            version: Some(("made-up", "1.2.3")),
+            sandboxes: Some(v1::ListPodSandboxResponse::default()),
+            containers: Some(v1::ListContainersResponse::default()),
+            ..Answers::default()
+        };
+        let runtime = Server::answering(&folder.path().join("root/runtime.sock"), answers);
+        let node = Self { _runtime: runtime, endpoint: "unix:///runtime.sock", folder };
+        node.process(1, "systemd", "/sbin/init\0", "0::/init.scope\n");
         fs::write(node.checkpoint(), bytes).expect("written");
         fs::set_permissions(node.checkpoint(), fs::Permissions::from_mode(0o640)).expect("set");
         let pods = r#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod",
@@ -28,6 +41,22 @@ impl Node {
             "spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Running"}}]}"#;
         fs::write(node.folder.path().join("pods.json"), pods).expect("written");
         node
+    }
+
+    /// Makes a process.
+    fn process(&self, pid: u32, name: &str, command_line: &str, cgroup: &str) {
+        let process = self.folder.path().join(format!("root/proc/{pid}"));
+        fs::create_dir_all(&process).expect("a folder");
+        let stat = format!("{pid} ({name}) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 500 0 0\n");
+        for (file, text) in [
+            ("comm", format!("{name}\n")),
+            ("cmdline", command_line.to_owned()),
+            ("stat", stat),
+            ("status", format!("Name:\t{name}\nNSpid:\t{pid}\n")),
+            ("cgroup", cgroup.to_owned()),
+        ] {
+            fs::write(process.join(file), text).expect("written");
+        }
     }
 
     fn kubelet(&self, name: &str) -> PathBuf {
@@ -42,6 +71,7 @@ impl Node {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kq"));
         command
             .args(["devices", "repair", "--host-root", "root", "--pods", "pods.json"])
+            .args(["--runtime-endpoint", self.endpoint])
             .args(line.split(' '))
             .env_clear()
             .stdin(Stdio::null())
@@ -66,7 +96,11 @@ impl Node {
         let names = fs::read_dir(self.kubelet(""))
             .expect("a folder")
             .map(|entry| entry.expect("an entry").path());
-        names.filter(|path| path.to_string_lossy().contains(".kq-")).collect()
+        let is_backup = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.contains(".kq-") && !name.starts_with('.')
+        };
+        names.filter(is_backup).collect()
     }
 }
 
@@ -120,7 +154,7 @@ fn what_is_stale_goes_and_can_be_brought_back() {
     assert_eq!(fs::read_dir(node.kubelet("device-plugins")).expect("a folder").count(), 1);
 
     let (code, said) = node.kq("--remove-stale --yes");
-    assert_eq!((code, said.trim()), (0, "1 entry: nothing to remove"));
+    assert!(code == 0 && said.contains("1 entry: nothing to remove"), "{said}");
     assert_eq!(node.backups().len(), 1);
     let undo = node.kq("--remove active --force --yes").1;
     let undo = undo.lines().find_map(|line| line.strip_prefix("undo: ")).expect("it says how");
@@ -146,7 +180,13 @@ fn a_damaged_file_becomes_a_sound_one() {
         assert_eq!(code, 4, "{name}: {said}");
         assert!(said.contains("--rebuild makes a sound one"), "{name}: {said}");
         assert_eq!(node.read(), bytes, "{name}");
-        let output = node.command("--rebuild --yes -o json").output().expect("kq runs");
+        let force = if devices.is_empty() { " --force" } else { "" };
+        if !force.is_empty() {
+            let (code, said) = node.kq("--rebuild --dry-run");
+            assert!(code == 4 && said.contains("--force writes a file"), "{name}: {said}");
+        }
+        let line = format!("--rebuild --yes -o json{force}");
+        let output = node.command(&line).output().expect("kq runs");
         assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(report["kind"], "DeviceRepair", "{name}");
@@ -199,25 +239,52 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
     assert_eq!(node.kq("--remove-stale --dry-run").0, 0);
 
     // A process that is called so and was started so.
-    let process = node.folder.path().join("root/proc/77");
-    fs::create_dir_all(&process).expect("a folder");
-    for (file, text) in [
-        ("comm", "kubelet\n"),
-        ("cmdline", "/usr/bin/kubelet\0--config=/etc/kubelet.yaml\0"),
-        ("stat", "77 (kubelet) S 1 77 77 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 500 0 0\n"),
-        ("status", "Name:\tkubelet\nNSpid:\t77\n"),
-        ("cgroup", "0::/system.slice/kubelet.service\n"),
-    ] {
-        fs::write(process.join(file), text).expect("written");
+    let command_line = "/usr/bin/kubelet\0--config=/etc/kubelet.yaml\0";
+    node.process(77, "kubelet", command_line, "0::/system.slice/kubelet.service\n");
+    for line in ["--remove-stale --yes", "--remove-stale --dry-run"] {
+        let (code, said) = node.kq(line);
+        assert_eq!(code, 4, "{said}");
+        assert!(said.contains("the kubelet runs (process 77)"), "{said}");
     }
-    let (code, said) = node.kq("--remove-stale --yes");
-    assert_eq!(code, 4, "{said}");
-    assert!(said.contains("the kubelet runs (process 77)"), "{said}");
-    fs::remove_dir_all(node.folder.path().join("root/proc")).expect("removed");
-    let (code, said) = node.kq("--remove-stale --yes");
-    assert_eq!(code, 4, "{said}");
-    assert!(said.contains("whether the kubelet is stopped cannot be told"), "{said}");
+    // A copy elsewhere is no kubelet's.
+    fs::write(node.folder.path().join("copy"), two()).expect("written");
+    let (code, said) = node.kq("--remove-stale --yes --checkpoint copy");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("the file is a copy"), "{said}");
+    let own = node.checkpoint();
+    assert_eq!(node.kq(&format!("--remove-stale --yes --checkpoint {}", own.display())).0, 4);
+
+    let cannot_tell = |why: &str| {
+        let (code, said) = node.kq("--remove-stale --yes");
+        assert_eq!(code, 4, "{why}: {said}");
+        assert!(said.contains("whether the kubelet is stopped cannot be told"), "{why}: {said}");
+        assert!(said.contains(why), "{why}: {said}");
+    };
+    node.process(77, "kubelet", command_line, "0::/kubepods/pod1/c\n");
+    cannot_tell("process 77: it looks like a kubelet in a container");
+    let proc = node.folder.path().join("root/proc");
+    fs::remove_file(proc.join("77/comm")).expect("removed");
+    cannot_tell("process 77: it cannot be looked at");
+    fs::remove_dir_all(&proc).expect("removed");
+    fs::create_dir(&proc).expect("made");
+    cannot_tell("has no process 1");
+    fs::remove_dir_all(&proc).expect("removed");
+    cannot_tell("no such file");
     assert_eq!((node.read(), node.backups().len()), (two(), 0));
+}
+
+#[test]
+fn what_may_run_stays_and_it_is_said() {
+    let node = Node { endpoint: "unix:///none.sock", ..Node::new(&two()) };
+    let (code, said) = node.kq("--remove-stale --yes");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("2 entries: nothing to remove"), "{said}");
+    assert!(said.contains("the container runtime could not be asked"), "{said}");
+    assert_eq!((node.read(), node.backups().len()), (two(), 0));
+    let (code, said) = node.kq("--remove gone --yes");
+    assert!(code == 4 && said.contains("the runtime could not be asked"), "{said}");
+    assert_eq!(node.kq("--remove gone --yes --force").0, 0);
+    assert_eq!(node.read(), one());
 }
 
 #[test]
@@ -260,7 +327,8 @@ fn hostile_files_are_bounded_and_shown_safely() {
     {
         let node = Node::new(bytes.as_bytes());
         let (code, said) = node.kq("--rebuild --dry-run -o wide");
-        assert_eq!(code, 0, "{name}: {said}");
+        // Of the others nothing can be saved.
+        assert_eq!(code, if name == "escapes" { 0 } else { 4 }, "{name}: {said}");
         assert!(said.len() < 10_000, "{name}: {} bytes", said.len());
         assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{name}: {said:?}");
     }
@@ -295,7 +363,24 @@ fn killed_at_any_instant_it_leaves_the_old_or_the_new_file() {
             .stderr(Stdio::null())
             .spawn()
             .expect("kq runs");
-        std::thread::sleep(whole * run / runs);
+        // By the time, and as soon as a file is seen: siblings of the old and of the new file, and the
+        // old file's own name.
+        let seen = |folder: &str, part: &str| {
+            let names = fs::read_dir(node.kubelet(folder)).expect("a folder");
+            let mut names = names.map(|name| name.expect("an entry").file_name());
+            names.any(|name| name.to_string_lossy().contains(part))
+        };
+        match run % 4 {
+            0 => std::thread::sleep(whole * run / runs),
+            _ => {
+                let came = || match run % 4 {
+                    1 => seen("", ".kq-"),
+                    2 => seen("device-plugins", ".kq-"),
+                    _ => fs::read(node.checkpoint()).is_ok_and(|found| found != old),
+                };
+                while child.try_wait().expect("it is ours").is_none() && !came() {}
+            }
+        }
         let _ = child.kill();
         child.wait().expect("it ended");
         let found = node.read();
@@ -311,4 +396,5 @@ fn killed_at_any_instant_it_leaves_the_old_or_the_new_file() {
     }
     assert_eq!(before + after, runs);
     assert!(before > 0, "killed at once, nothing is written");
+    assert!(after > 0, "killed when the new file is there");
 }

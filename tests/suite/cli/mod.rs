@@ -29,6 +29,7 @@ mod devices_list;
 /// `kq devices plan`
 mod devices_plan;
 /// `kq devices repair`
+#[cfg(feature = "cri")]
 mod devices_repair;
 /// `kq devices serve`, `allocate` and `plugins`
 #[cfg(feature = "cri")]

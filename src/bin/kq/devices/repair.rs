@@ -1,18 +1,17 @@
 //! `kq devices repair`
 
-use super::stopped::check_stopped;
+use super::stopped::{check_socket, check_stopped, is_kubelets};
 use crate::ask::ask;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
-use crate::live::{DevicesWanted, PodsWanted, Wants};
+use crate::live::{DevicesWanted, Wants};
 use crate::write;
 use anyhow::anyhow;
 use kq::device::pods::NodePods;
 use kq::device::repair::{DeviceRepair, Done, RepairPlan, Request, plan, table, wide};
 use kq::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use kq::edge::clock::now;
-use kq::edge::cri::RuntimeWants;
 use kq::edge::host::ReadError;
 use kq::facts::checkpoint::device::DeviceCheckpoint;
 use kq::facts::snapshot::Snapshot;
@@ -26,14 +25,18 @@ use std::path::{Path, PathBuf};
 /// is read back.
 ///
 /// A kubelet that runs has all this in memory and would write over it, so it must be stopped, and
-/// kq must be able to tell: on the node, with its processes in sight. A kubelet that starts removes
-/// all else from its folder of device plugins, so the old file is kept one folder above.
+/// kq must be able to tell: on the node, with its processes in sight. Stop its unit (systemctl stop
+/// kubelet): one that crashes is started again at any moment. A kubelet that starts removes all
+/// else from its folder of device plugins, so the old file is kept one folder above. A copy
+/// elsewhere (--checkpoint) can be mended while a kubelet runs, as a rehearsal.
 ///
 /// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the
-/// same device to the next one who asks. So what is in use is not removed without --force.
+/// same device to the next one who asks. So what is in use, or may be since the runtime could not
+/// be asked, is not stale, and what is named or lost by --rebuild is only left out with --force.
 ///
 /// Exit code 0: done, or nothing to do. 4: refused, nothing was written. 5: the new file was
-/// written and is not what it should be.
+/// written, and is not what it should be, or is not sure on the disk, or a kubelet was started
+/// meanwhile.
 ///
 /// Examples:
 ///
@@ -57,8 +60,9 @@ pub struct Args {
     #[arg(long, group = "what")]
     rebuild: bool,
 
-    /// Remove also what is named and in use, or may be
-    #[arg(long, requires = "remove")]
+    /// Remove also what is named and in use, or may be; with --rebuild, write also where entries
+    /// are lost
+    #[arg(long)]
     force: bool,
 
     /// Show the plan and do nothing
@@ -113,33 +117,25 @@ impl Args {
             force: self.force,
         };
         let plan = plan(&bytes, &request, &NodePods::of(&node.snapshot));
-        let mut report = DeviceRepair::new(
-            target.file.path(),
-            &plan,
-            self.dry_run,
-            &self.pod_notes(&node.snapshot),
-        );
+        let mut notes = node.notes.clone();
         let root = PathBuf::from(&node.snapshot.host_root.path);
-        self.carry_out(&plan, &target, &bytes, &root, &mut report)
+        let is_copy = self.checkpoint.is_some() && !is_kubelets(&target.file, &root)?;
+        if is_copy {
+            notes.push(
+                "the file is a copy: it is in no kubelet's folder, so a kubelet may run".to_owned(),
+            );
+        }
+        let mut report = DeviceRepair::new(target.file.path(), &plan, self.dry_run, &notes);
+        let stopped = || match is_copy {
+            true => check_socket(&target.folder()),
+            false => check_stopped(&root, &target.folder()),
+        };
+        self.carry_out(&plan, &target, &bytes, &stopped, &mut report)
     }
 
     fn wants(&self) -> Wants {
         let devices = DevicesWanted { checkpoint: self.checkpoint.is_none(), pod_resources: false };
-        let all = Wants { node: false, state_files: false, devices, ..Wants::DEVICES };
-        match self.remove_stale || !self.remove.is_empty() {
-            true => all,
-            // What is damaged is damaged whoever it belongs to.
-            false => Wants { pods: PodsWanted::None, runtime: RuntimeWants::default(), ..all },
-        }
-    }
-
-    /// Says why pods are not known, where that matters.
-    fn pod_notes(&self, snapshot: &Snapshot) -> Vec<String> {
-        let is_known = snapshot.pods.found.is_some();
-        if is_known || (!self.remove_stale && self.remove.is_empty()) {
-            return Vec::new();
-        }
-        vec![format!("the pods of the node could not be had: {}", snapshot.pods.reason())]
+        Wants { node: false, state_files: false, devices, ..Wants::DEVICES }
     }
 
     fn target(&self, snapshot: &Snapshot) -> Result<Target, Failure> {
@@ -170,13 +166,12 @@ impl Args {
         plan: &RepairPlan,
         target: &Target,
         bytes: &[u8],
-        host_root: &Path,
+        stopped: &dyn Fn() -> Result<(), Failure>,
         report: &mut DeviceRepair,
     ) -> Result<Code, Failure> {
         if self.output.is_for_people() {
             self.show(report)?;
         }
-        let stopped = || check_stopped(host_root, &target.folder());
         let refuse_running = plan.refusals.is_empty() && plan.is_change;
         if refuse_running && let Err(refused) = stopped() {
             if !self.dry_run {
@@ -189,7 +184,7 @@ impl Args {
             if !self.output.is_for_people() {
                 self.write(report)?;
             }
-            return Ok(if plan.refusals.is_empty() { Code::Answered } else { Code::Refused });
+            return Ok(if report.refusals.is_empty() { Code::Answered } else { Code::Refused });
         }
         let (kept, gone) = report.counts();
         if !self.yes {
@@ -201,15 +196,28 @@ impl Args {
         let content = plan.after.to_bytes();
         // Right before it is written.
         stopped()?;
-        target.file.replace(bytes, &content).map_err(|error| {
-            Failure::refused(error).hint(format!("nothing was changed; a copy is in {backup}"))
-        })?;
+        let mut trouble = match target.file.replace(bytes, &content) {
+            Ok(()) => None,
+            Err(error @ CheckpointFileError::NotSynced { .. }) => Some(error.to_string()),
+            Err(error) => {
+                return Err(Failure::refused(error)
+                    .hint(format!("nothing was changed; a copy is in {backup}")));
+            }
+        };
+        // A unit that was not stopped is started again at any moment.
+        if let Err(started) = stopped() {
+            trouble = Some(format!(
+                "after the file was replaced: {}; stop its unit and look at the file again",
+                started.reason()
+            ));
+        }
         let verified = target.file.read().is_ok_and(|read| read == content)
             && DeviceCheckpoint::parse(&content)
                 .is_ok_and(|loaded| loaded.is_valid() && loaded.checkpoint == plan.after);
         let undo = format!("mv {} {}", quoted(&backup), quoted(&target.shown()));
         report.done = Some(Done { backup, undo, verified });
-        self.end(report)
+        report.notes.extend(trouble.clone());
+        self.end(report, trouble.as_deref())
     }
 
     /// Keeps the old file; returns where.
@@ -267,7 +275,7 @@ impl Args {
     }
 
     /// Tells what was done.
-    fn end(&self, report: &DeviceRepair) -> Result<Code, Failure> {
+    fn end(&self, report: &DeviceRepair, trouble: Option<&str>) -> Result<Code, Failure> {
         let Some(done) = &report.done else { return Ok(Code::Answered) };
         // What was done was done, whether or not anybody reads it.
         if self.output.is_for_people() {
@@ -277,10 +285,17 @@ impl Args {
         } else {
             let _ = self.write(report);
         }
-        if done.verified {
+        if let Some(trouble) = trouble {
+            note("stopped", trouble);
+        }
+        if !done.verified {
+            note(
+                "stopped",
+                "the file is not what was written; look at it before the kubelet starts",
+            );
+        } else if trouble.is_none() {
             return Ok(Code::Answered);
         }
-        note("stopped", "the file is not what was written; look at it before the kubelet starts");
         Ok(Code::Stopped)
     }
 }

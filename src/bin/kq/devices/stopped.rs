@@ -2,12 +2,17 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
-use kq::edge::kubelet_process::find_kubelet;
+use kq::edge::checkpoint_file::CheckpointFile;
+use kq::edge::kubelet_process::{FindKubeletError, suspects};
 use kq::edge::listener::listens;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The socket on which a kubelet waits for plugins, in their folder.
 const REGISTRATION: &str = "kubelet.sock";
+
+/// The root folder of kubelets that are not told another.
+const USUAL_ROOT: &str = "/var/lib/kubelet";
 
 /// Makes sure that no kubelet runs, by the node's processes and by its socket for plugins.
 ///
@@ -15,25 +20,61 @@ const REGISTRATION: &str = "kubelet.sock";
 ///
 /// Refuses where one runs, and where nobody can tell.
 pub fn check_stopped(host_root: &Path, plugins: &Path) -> Result<(), Failure> {
-    let socket = plugins.join(REGISTRATION);
-    let unknown = |why: String| {
-        Failure::refused(anyhow!("whether the kubelet is stopped cannot be told: {why}"))
-            .hint("run kq on the node as root, where it sees the node's processes")
-    };
-    let process =
-        find_kubelet(host_root).map_err(|error| unknown(format!("{:#}", anyhow!(error))))?;
-    if let Some(process) = process {
+    let found = suspects(host_root).map_err(|error| unknown(&words(error)))?;
+    // One that is known for sure is the clearer reason.
+    if let Some(process) = found.iter().find(|process| process.doubt.is_none()) {
         return Err(running(&format!("process {}", process.pid)));
     }
+    if let Some((process, doubt)) = found.iter().find_map(|p| Some((p, p.doubt.as_ref()?))) {
+        return Err(unknown(&format!("process {}: {doubt}", process.pid)));
+    }
+    check_socket(plugins)
+}
+
+/// Makes sure that no kubelet waits for plugins in a folder.
+///
+/// # Errors
+///
+/// Refuses where one does, and where nobody can tell.
+pub fn check_socket(plugins: &Path) -> Result<(), Failure> {
+    let socket = plugins.join(REGISTRATION);
     match listens(&socket) {
         Ok(false) => Ok(()),
         // One in another namespace of processes is not to be seen otherwise.
         Ok(true) => Err(running(&format!("something listens on {}", socket.display()))),
-        Err(why) => Err(unknown(format!("{}: {why}", socket.display()))),
+        Err(why) => Err(unknown(&format!("{}: {why}", socket.display()))),
     }
+}
+
+/// Tells whether a file is in the folder of plugins of a kubelet: of the usual one, or of one that runs.
+/// Folders are compared by device and inode, so no link and no mount hides them.
+///
+/// # Errors
+///
+/// Refuses where nobody can tell which kubelets run.
+pub fn is_kubelets(file: &CheckpointFile, host_root: &Path) -> Result<bool, Failure> {
+    let found = suspects(host_root).map_err(|error| unknown(&words(error)))?;
+    let roots = found.into_iter().filter_map(|process| process.root_dir);
+    let own = file.folder_identity();
+    Ok(roots.chain([USUAL_ROOT.to_owned()]).any(|root| {
+        [host_root, Path::new("/")].into_iter().any(|base| {
+            let folder = base.join(root.trim_start_matches('/')).join("device-plugins");
+            let found = folder.metadata().ok().map(|found| (found.dev(), found.ino()));
+            found.is_some() && found == own
+        })
+    }))
+}
+
+fn words(error: FindKubeletError) -> String {
+    format!("{:#}", anyhow!(error))
+}
+
+fn unknown(why: &str) -> Failure {
+    Failure::refused(anyhow!("whether the kubelet is stopped cannot be told: {why}"))
+        .hint("run kq on the node as root, where it sees the node's processes")
 }
 
 fn running(how: &str) -> Failure {
     Failure::refused(anyhow!("the kubelet runs ({how}), and would write over the file"))
-        .hint("stop it first, for instance with systemctl stop kubelet")
+        .hint("stop its unit first, for instance with systemctl stop kubelet")
 }

@@ -16,5 +16,5 @@ mod write;
 
 pub use answer::{ContainerAllocateResponse, DecodeError, DeviceSpec, Mount};
 pub use pod_devices::{DeviceSet, PodDevice, PodDeviceKey, PodDevices, Restored};
-pub use salvage::{Salvage, salvage};
+pub use salvage::{REPLACED, Salvage, salvage};
 pub use types::{DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};

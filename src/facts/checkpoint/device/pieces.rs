@@ -5,11 +5,11 @@
 
 use crate::k8s::go_json::{Field, GoJsonError, GoStruct, GoValue, Kind, Reader, Stop, decode};
 
-/// How an entry begins.
-const ENTRY: &[u8] = b"{\"PodUID\":";
+/// The name that an entry begins with.
+const POD: &[u8] = b"\"PodUID\"";
 
-/// How the list of resources begins.
-const REGISTERED: &[u8] = b"\"RegisteredDevices\":";
+/// The name that the list of resources begins with.
+const REGISTERED: &[u8] = b"\"RegisteredDevices\"";
 
 /// What was found of a file, as texts in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub(super) struct Pieces {
     pub registered: Vec<(String, Vec<u8>)>,
     /// The list of resources begins in what could be read.
     pub has_registered: bool,
+    /// How often an entry begins, whole or not.
+    pub begun: usize,
     /// The file cannot be read from this byte on, and where it goes on is a guess.
     pub broken_at: Option<usize>,
 }
@@ -116,6 +118,7 @@ pub(super) fn pieces(bytes: &[u8]) -> Pieces {
     }
     if let Err(GoJsonError::Syntax(error)) = read {
         pieces.broken_at = Some(error.offset);
+        pieces.begun = count(bytes);
         look_further(bytes, end, &mut pieces);
     }
     pieces
@@ -126,7 +129,11 @@ fn look_further(bytes: &[u8], from: usize, pieces: &mut Pieces) {
     // Entries that begin over and over and never end must not make this take for ever.
     let mut budget = bytes.len().saturating_mul(8);
     let mut at = from;
-    while let Some(found) = find(bytes, at, ENTRY) {
+    while let Some(name) = find(bytes, at, POD) {
+        let Some(found) = begin_of(bytes, at, name) else {
+            at = name + POD.len();
+            continue;
+        };
         let mut reader = Reader::new(&bytes[found..]);
         match reader.raw() {
             Ok(entry) => {
@@ -137,7 +144,7 @@ fn look_further(bytes: &[u8], from: usize, pieces: &mut Pieces) {
                 let looked_at = reader.offset();
                 let is_cheap = looked_at <= budget;
                 budget = budget.saturating_sub(looked_at);
-                at = found + if is_cheap { 1 } else { looked_at.max(1) };
+                at = (name + POD.len()).max(if is_cheap { 0 } else { found + looked_at });
             }
         }
     }
@@ -146,21 +153,51 @@ fn look_further(bytes: &[u8], from: usize, pieces: &mut Pieces) {
     }
     if let Some(found) = find(bytes, from, REGISTERED) {
         let mut registered = Registered::default();
+        let after = skip_space(bytes, found + REGISTERED.len());
         // What was read before it ends is kept.
-        let _ = registered.read(&mut Reader::new(&bytes[found + REGISTERED.len()..]));
+        let _ = registered.read(&mut Reader::new(&bytes[(after + 1).min(bytes.len())..]));
         pieces.has_registered = registered.is_there;
         pieces.registered = registered.list;
     }
 }
 
-fn find(bytes: &[u8], from: usize, pattern: &[u8]) -> Option<usize> {
+/// Counts the entries by the names in them, of which damage may have hit some. Within a text a quote has
+/// a backslash, so none is counted there.
+fn count(bytes: &[u8]) -> usize {
+    let mut counts = [0; 3];
+    for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
+        for (count, name) in counts.iter_mut().zip([POD, b"\"ContainerName\"", b"\"AllocResp\""]) {
+            *count += usize::from(bytes[at..].starts_with(name));
+        }
+    }
+    counts.into_iter().max().unwrap_or_default()
+}
+
+/// Returns where the brace is that a name is the first in; whoever indents a file puts white space there.
+fn begin_of(bytes: &[u8], from: usize, name: usize) -> Option<usize> {
+    let brace = bytes[from..name].iter().rposition(|byte| !is_space(*byte))?;
+    (bytes[from + brace] == b'{').then_some(from + brace)
+}
+
+/// Finds a name with its colon.
+fn find(bytes: &[u8], from: usize, name: &[u8]) -> Option<usize> {
     let mut at = from;
     loop {
         let rest = bytes.get(at..)?;
-        at += rest.iter().position(|byte| *byte == pattern[0])?;
-        if bytes[at..].starts_with(pattern) {
+        at += rest.iter().position(|byte| *byte == name[0])?;
+        let is_here = bytes[at..].starts_with(name);
+        if is_here && bytes.get(skip_space(bytes, at + name.len())) == Some(&b':') {
             return Some(at);
         }
         at += 1;
     }
+}
+
+fn skip_space(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| is_space(**byte)).count()
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

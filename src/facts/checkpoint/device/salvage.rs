@@ -14,6 +14,8 @@ pub struct Salvage {
     pub entries: Vec<(PodDevicesEntry, Option<String>)>,
     /// The resources.
     pub registered: BTreeMap<String, Option<Vec<String>>>,
+    /// At least so many entries were there and cannot be read at all.
+    pub lost: usize,
     /// What is odd about what was found.
     pub notes: Vec<String>,
 }
@@ -59,6 +61,9 @@ pub fn salvage(bytes: &[u8]) -> Salvage {
     salvage
 }
 
+/// Why an entry goes that has no effect.
+pub const REPLACED: &str = "a later entry about the same replaces it";
+
 const OLD: &str = "the layout of a kubelet of 1.19 or older, which knew no NUMA nodes: its devices are \
                    taken as without one";
 
@@ -101,6 +106,7 @@ fn of_pieces(pieces: &Pieces) -> Salvage {
         salvage.notes.push(format!(
             "the file is damaged at byte {at}: an entry that was there is not among these"
         ));
+        salvage.lost = pieces.begun.saturating_sub(pieces.entries.len());
     }
     if !pieces.has_registered {
         salvage.notes.push(
@@ -155,7 +161,7 @@ fn drop_replaced(entries: &mut [(PodDevicesEntry, Option<String>)]) {
     let mut seen: BTreeSet<PodDeviceKey> = BTreeSet::new();
     for (entry, why_not) in entries.iter_mut().rev() {
         if why_not.is_none() && !seen.insert(PodDeviceKey::from(&*entry)) {
-            *why_not = Some("a later entry about the same replaces it".to_owned());
+            *why_not = Some(REPLACED.to_owned());
         }
     }
 }
