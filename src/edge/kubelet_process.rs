@@ -94,15 +94,7 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
 ///
 /// Fails where the node's processes cannot be listed.
 pub fn find_kubelet(root: &Path) -> Result<Option<KubeletProcess>, FindKubeletError> {
-    let names = list_beneath(root, "/proc")
-        .map_err(|error| FindKubeletError::Processes { path: "/proc".to_owned(), error })?;
-    let boot_time = boot_time(root);
-    let mut found: Vec<KubeletProcess> = Vec::new();
-    for pid in names.iter().filter_map(|name| name.parse::<i32>().ok()) {
-        found.extend(look_at(root, pid, boot_time));
-    }
-    found.sort_by_key(|process| (process.start_ticks, process.pid));
-    let mut found = found.into_iter();
+    let mut found = find_kubelets(root)?.into_iter();
     let Some(mut first) = found.next() else { return Ok(None) };
     first.others = found.map(|process| process.pid).collect();
     if !first.others.is_empty() {
@@ -114,6 +106,23 @@ pub fn find_kubelet(root: &Path) -> Result<Option<KubeletProcess>, FindKubeletEr
         ));
     }
     Ok(Some(first))
+}
+
+/// Finds all kubelets that run on the node, as [`find_kubelet`] does; first the one that started first.
+///
+/// # Errors
+///
+/// Fails where the node's processes cannot be listed.
+pub fn find_kubelets(root: &Path) -> Result<Vec<KubeletProcess>, FindKubeletError> {
+    let names = list_beneath(root, "/proc")
+        .map_err(|error| FindKubeletError::Processes { path: "/proc".to_owned(), error })?;
+    let boot_time = boot_time(root);
+    let mut found: Vec<KubeletProcess> = Vec::new();
+    for pid in names.iter().filter_map(|name| name.parse::<i32>().ok()) {
+        found.extend(look_at(root, pid, boot_time));
+    }
+    found.sort_by_key(|process| (process.start_ticks, process.pid));
+    Ok(found)
 }
 
 fn boot_time(root: &Path) -> Option<i64> {

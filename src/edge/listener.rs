@@ -1,9 +1,16 @@
-//! Whether somebody listens on a unix socket.
+//! Whether somebody listens on a unix socket, and connecting to whoever does, without waiting for ever.
 
 use crate::edge::input::plain;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long to wait before a socket whose queue is full is tried again.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Tells whether somebody listens on a socket. It is connected to and closed at once; nothing is said,
 /// and nothing is waited for.
@@ -24,6 +31,29 @@ pub fn listens(socket: &Path) -> Result<bool, String> {
     }
 }
 
+/// Connects to a socket. One whose queue is full is asked again until the time is up; a connection that may
+/// block would wait for ever.
+///
+/// # Errors
+///
+/// Fails as the system does, and with `WouldBlock` when the time is up.
+pub fn connect_within(socket: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let end = Instant::now() + patience;
+    let address = SocketAddrUnix::new(socket)?;
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let own = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    loop {
+        match connect(&own, &address) {
+            Ok(()) => break,
+            Err(Errno::AGAIN) if Instant::now() < end => sleep(PAUSE),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let stream = UnixStream::from(own);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +72,24 @@ mod tests {
         std::fs::write(&path, "").expect("written");
         assert_eq!(listens(&path), Ok(false));
         assert!(listens(&folder.path().join("x".repeat(200))).is_err());
+    }
+
+    #[test]
+    fn a_full_queue_listens_and_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s");
+        let flags = SocketFlags::CLOEXEC;
+        let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+        let listener = listener.expect("a socket");
+        let address = SocketAddrUnix::new(&path).expect("a short path");
+        rustix::net::bind(&listener, &address).expect("bound");
+        rustix::net::listen(&listener, 0).expect("listens");
+        let waiting = connect_within(&path, Duration::from_secs(1)).expect("the first has a place");
+        let began = Instant::now();
+        let second = connect_within(&path, Duration::from_millis(100)).expect_err("no place");
+        assert_eq!(second.kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(listens(&path), Ok(true));
+        assert!(began.elapsed() < Duration::from_secs(20));
+        drop((waiting, listener));
     }
 }

@@ -32,6 +32,8 @@ pub struct Behaviour {
     pub options: DevicePluginOptions,
     /// GetDevicePluginOptions is never answered.
     pub hangs: bool,
+    /// It never answers Allocate.
+    pub hangs_allocate: bool,
     /// What Allocate is refused with.
     pub refuses: Option<String>,
     /// What PreStartContainer is refused with.
@@ -182,6 +184,9 @@ impl DevicePlugin for Served {
         self.note(format!("Allocate {}", ids.join(" ")));
         if let Some(reason) = &self.behaviour.refuses {
             return Err(Status::unknown(reason));
+        }
+        if self.behaviour.hangs_allocate {
+            std::future::pending::<()>().await;
         }
         let node = |id: &String| DeviceSpec {
             container_path: format!("/dev/{id}"),

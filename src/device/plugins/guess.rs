@@ -27,10 +27,14 @@ pub fn assign_resources(report: &mut DevicePlugins, endpoints: &[(String, String
             && socket.info.is_none()
             && socket.listens()
     };
+    let live = report.resources.iter().filter(|(_, state)| state.is_live);
+    let live: Vec<String> = live.map(|(name, _)| name.clone()).collect();
+    let is_live = |name: &String| live.contains(name);
     let mut open: Vec<&mut PluginSocket> = report.sockets.iter_mut().filter(is_open).collect();
     match (open.as_mut_slice(), first, second) {
         ([only], Some(resource), None) => {
             know(only, &resource, "the only socket that listens, and the only resource left");
+            only.resource_is_guess = !is_live(&resource);
         }
         (open, first, _) => {
             for socket in open {

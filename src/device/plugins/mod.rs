@@ -11,4 +11,4 @@ pub use report::{
     Connections, DevicePlugins, Place, PluginInfo, PluginSocket, Process, ResourceState, SocketKind,
 };
 pub use view::{table, wide};
-pub use wait::missing_for;
+pub use wait::{Missing, missing_for};

@@ -54,6 +54,8 @@ pub struct PluginSocket {
     pub resource: Result<String, String>,
     /// How the resource is known.
     pub resource_because: Option<String>,
+    /// Nobody said so: it is the only one that is left, by a file that may be old.
+    pub resource_is_guess: bool,
 }
 
 /// The folders of plugins.
@@ -128,6 +130,8 @@ pub struct ResourceState {
     pub is_registered: bool,
     /// How many devices are healthy; `None`: nobody told.
     pub healthy: Option<usize>,
+    /// That is what is now; a file says what was when it was written.
+    pub is_live: bool,
     /// Who says so.
     pub source: String,
 }
@@ -146,6 +150,7 @@ impl Default for PluginSocket {
             info: None,
             resource: Err(unknown()),
             resource_because: None,
+            resource_is_guess: false,
         }
     }
 }

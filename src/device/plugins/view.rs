@@ -18,7 +18,11 @@ pub fn table(report: &DevicePlugins) -> String {
             listens(socket),
             connected(socket),
             if socket.kind == SocketKind::Plugin {
-                socket.resource.clone().unwrap_or_else(|_| "unknown".to_owned())
+                match (&socket.resource, socket.resource_is_guess) {
+                    (Ok(resource), true) => format!("{resource}?"),
+                    (Ok(resource), false) => resource.clone(),
+                    (Err(_), _) => "unknown".to_owned(),
+                }
             } else {
                 "-".to_owned()
             },

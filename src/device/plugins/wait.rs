@@ -1,48 +1,71 @@
 //! Whether a resource can be allocated yet.
 
-use super::report::{DevicePlugins, Place, SocketKind};
+use super::report::{DevicePlugins, PluginSocket, SocketKind};
 
-/// Returns what is missing until pods can get devices of a resource: nothing when it is there.
+/// What keeps pods from getting devices of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What it is.
+    pub text: String,
+    /// It may be there: nobody can tell.
+    pub is_unknown: bool,
+}
+
+/// Returns what is missing until pods can get devices of a resource: nothing when it is there. Not to know is
+/// not to have.
 ///
-/// Its plugin must be registered, the kubelet connected to it, and one device healthy.
-pub fn missing_for(report: &DevicePlugins, resource: &str) -> Vec<String> {
-    let mut missing = Vec::new();
-    match report.resources.get(resource) {
-        None => missing.push(format!("no plugin has registered {resource}")),
-        Some(state) if !state.is_registered => {
-            missing.push(format!("the plugin of {resource} is gone"));
-        }
-        Some(state) => match state.healthy {
-            Some(0) => missing.push(format!("no device of {resource} is healthy")),
-            Some(_) => {}
-            None => {
-                missing.push(format!("nobody tells how many devices of {resource} are healthy"))
-            }
-        },
-    }
-    let plugins = report.sockets.iter().filter(|socket| {
-        let is_plugin = socket.kind == SocketKind::Plugin;
-        let may_be = socket.place == Place::DevicePlugins || socket.info.is_some();
-        is_plugin && may_be
-    });
-    let own: Vec<_> =
-        plugins.clone().filter(|socket| socket.resource.as_deref() == Ok(resource)).collect();
-    // Where nobody knows which socket it is, any that it could be counts.
-    let candidates: Vec<_> = match own.is_empty() {
-        true => plugins.filter(|socket| socket.resource.is_err()).collect(),
-        false => own,
+/// Whoever serves the plugins must count a healthy device now: a kubelet does only while it is connected to
+/// the plugin. A file of it does not tell, it may be from before. A socket that is known to be the plugin's
+/// must not say otherwise.
+pub fn missing_for(report: &DevicePlugins, resource: &str) -> Vec<Missing> {
+    let no = |text: String| vec![Missing { text, is_unknown: false }];
+    let unknown = |text: String| Missing { text, is_unknown: true };
+    let Some(state) = report.resources.get(resource) else {
+        return no(format!("no plugin has registered {resource}"));
     };
-    if candidates.is_empty() {
-        missing.push(format!("there is no socket of a plugin that could offer {resource}"));
-    } else if !candidates.iter().any(|socket| socket.listening != Ok(false)) {
-        let names: Vec<&str> = candidates.iter().map(|socket| socket.name.as_str()).collect();
-        missing.push(format!("nobody listens on {}", names.join(", ")));
-    } else if !candidates.iter().any(|socket| socket.is_connected() != Some(false)) {
-        let names: Vec<&str> = candidates.iter().map(|socket| socket.name.as_str()).collect();
-        missing.push(format!("the kubelet is not connected to {}", names.join(", ")));
-    } else if candidates.iter().all(|socket| socket.hangs()) {
-        let names: Vec<&str> = candidates.iter().map(|socket| socket.name.as_str()).collect();
-        missing.push(format!("{} listens and does not answer", names.join(", ")));
+    if !state.is_registered {
+        return no(format!("the plugin of {resource} is gone"));
+    }
+    let mut missing = Vec::new();
+    match (state.healthy, state.is_live) {
+        (Some(0), _) => missing.extend(no(format!("no device of {resource} is healthy"))),
+        (Some(_), true) => {}
+        (Some(count), false) => missing.push(unknown(format!(
+            "whether the {count} devices of {resource} in {} are healthy now is not known: the file is as \
+             it was written last",
+            state.source
+        ))),
+        (None, _) => missing.push(unknown(format!(
+            "nobody tells how many devices of {resource} are healthy"
+        ))),
+    }
+    // Where nobody knows which socket it is, none says otherwise.
+    let own: Vec<&PluginSocket> = report
+        .sockets
+        .iter()
+        .filter(|it| it.kind == SocketKind::Plugin && it.resource.as_deref() == Ok(resource))
+        .filter(|it| !it.resource_is_guess)
+        .collect();
+    let names: Vec<&str> = own.iter().map(|socket| socket.name.as_str()).collect();
+    let names = names.join(", ");
+    if own.is_empty() {
+        let may_be = |it: &PluginSocket| {
+            it.kind == SocketKind::Plugin && (it.resource.is_err() || it.resource_is_guess)
+        };
+        if !report.sockets.iter().any(may_be) {
+            let text = format!("there is no socket of a plugin that could offer {resource}");
+            missing.extend(no(text));
+        } else if !state.is_live {
+            missing.push(unknown(format!("which socket offers {resource} is not known")));
+        }
+    } else if own.iter().all(|socket| socket.listening == Ok(false)) {
+        missing.extend(no(format!("nobody listens on {names}")));
+    } else if own.iter().all(|socket| socket.is_connected() == Some(false)) {
+        missing.extend(no(format!("the kubelet is not connected to {names}")));
+    } else if own.iter().all(|socket| socket.hangs()) {
+        missing.extend(no(format!("{names} listens and does not answer")));
+    } else if !state.is_live && own.iter().all(|socket| socket.is_connected() != Some(true)) {
+        missing.push(unknown(format!("whether the kubelet is connected to {names} is not known")));
     }
     missing
 }
@@ -63,7 +86,7 @@ mod tests {
             ..PluginSocket::default()
         };
         let state = |is_registered, healthy| {
-            Some(ResourceState { is_registered, healthy, source: String::new() })
+            Some(ResourceState { is_registered, healthy, is_live: true, source: String::new() })
         };
         let good = || socket(true, 1, Ok("a/x"));
         type Row<'a> = (&'a str, Option<ResourceState>, Option<PluginSocket>, &'a [&'a str]);
@@ -93,8 +116,74 @@ mod tests {
             };
             let missing = missing_for(&report, "a/x");
             assert_eq!(missing.len(), expected.len(), "{name}: {missing:?}");
-            let is_said = missing.iter().zip(expected).all(|(a, b)| a.starts_with(b));
+            let is_said = missing.iter().zip(expected).all(|(a, b)| a.text.starts_with(b));
             assert!(is_said, "{name}: {missing:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_there_yet() {
+        let socket = |kubelet: Option<bool>, resource: Result<&str, &str>, is_guess: bool| {
+            let connections = Connections { count: 1, kubelet, ..Connections::default() };
+            PluginSocket {
+                name: "x.sock".to_owned(),
+                listening: Ok(true),
+                connections: Ok(connections),
+                resource: resource.map(str::to_owned).map_err(str::to_owned),
+                resource_is_guess: is_guess,
+                ..PluginSocket::default()
+            }
+        };
+        let known = || socket(Some(true), Ok("a/x"), false);
+        type Row<'a> = (&'a str, bool, Option<usize>, PluginSocket, &'a [&'a str]);
+        let rows: [Row<'_>; 7] = [
+            ("the kubelet counts it", true, Some(1), known(), &[]),
+            (
+                "it does, and nobody sees who is connected",
+                true,
+                Some(1),
+                socket(None, Ok("a/x"), false),
+                &[],
+            ),
+            (
+                "it does, and the socket is not known",
+                true,
+                Some(1),
+                socket(None, Err("?"), false),
+                &[],
+            ),
+            ("a file", false, Some(4), known(), &["whether the 4 devices"]),
+            (
+                "a file, and a guess",
+                false,
+                Some(4),
+                socket(Some(true), Ok("a/x"), true),
+                &["whether the 4", "which socket"],
+            ),
+            (
+                "a file, and a stranger",
+                false,
+                Some(4),
+                socket(None, Ok("a/x"), false),
+                &["whether the 4", "whether the kubelet"],
+            ),
+            ("nobody", false, None, known(), &["nobody tells"]),
+        ];
+        for (name, is_live, healthy, socket, expected) in rows {
+            let state =
+                ResourceState { is_registered: true, healthy, is_live, source: "f".to_owned() };
+            let report = DevicePlugins {
+                sockets: vec![socket],
+                resources: [("a/x".to_owned(), state)].into(),
+                ..DevicePlugins::default()
+            };
+            let missing = missing_for(&report, "a/x");
+            assert_eq!(missing.len(), expected.len(), "{name}: {missing:?}");
+            let mut pairs = missing.iter().zip(expected);
+            assert!(
+                pairs.all(|(a, b)| a.text.starts_with(b) && a.is_unknown),
+                "{name}: {missing:?}"
+            );
         }
     }
 }

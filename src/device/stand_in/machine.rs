@@ -137,8 +137,13 @@ impl Manager {
             .collect()
     }
 
-    /// Returns when the next resource is forgotten, unless its plugin comes back.
+    /// Returns when the next resource is forgotten, unless its plugin comes back. One that has devices and no
+    /// endpoint is due already: the stream of a plugin before listed them after it was forgotten.
     pub fn next_expiry(&self) -> Option<Timestamp> {
+        let mut names = self.state.healthy.keys().chain(self.state.unhealthy.keys());
+        if names.any(|name| !self.state.endpoints.contains_key(name)) {
+            return Some(Timestamp(0));
+        }
         let stopped = self.state.endpoints.values().filter_map(|endpoint| endpoint.stopped_at);
         // Strictly after the grace period.
         stopped.min().map(|stopped| stopped.plus(STOP_GRACE.0 + 1_000_000))
@@ -235,6 +240,23 @@ mod tests {
         // What it lists is healthy all the same; only nothing can be allocated.
         manager.listed(2, devices(&["a"]));
         assert_eq!(manager.plugins()[0].healthy, 1);
+    }
+
+    #[test]
+    fn what_an_older_stream_lists_after_the_end_is_forgotten_as_well() {
+        let mut manager = Manager::default();
+        let options = PluginOptions::default();
+        manager.connected(1, "r", "old.sock", options);
+        manager.connected(2, "r", "new.sock", options);
+        manager.listed(2, devices(&["a"]));
+        manager.ended(2, "EOF".to_owned(), Timestamp(0));
+        let expiry = manager.next_expiry().expect("it is stopped");
+        assert_eq!(manager.expire(expiry).len(), 1);
+        manager.listed(1, devices(&["a"]));
+        assert_eq!(manager.plugins().len(), 1, "as in a kubelet, until it counts");
+        assert!(manager.next_expiry().is_some_and(|due| due <= expiry), "it is due now");
+        assert_eq!(manager.expire(expiry).len(), 1);
+        assert_eq!((manager.next_expiry(), manager.plugins()), (None, vec![]));
     }
 
     #[test]

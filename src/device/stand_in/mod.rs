@@ -14,8 +14,8 @@ mod view;
 pub use event::{Event, Told};
 pub use machine::Manager;
 pub use report::{
-    Call, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource, PluginState, PreStart,
-    Unregistered,
+    Call, ContainerAllocation, DeviceAllocation, DeviceAllocationList, DevicePodEnded, GivenDevice,
+    GivenResource, PluginState, PreStart, Unregistered,
 };
 pub use throttle::Throttle;
 pub use view::{table, wide};

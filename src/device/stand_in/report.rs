@@ -132,6 +132,44 @@ pub struct PluginState {
     pub allocated: usize,
 }
 
+/// What several pods got, in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceAllocationList<'a> {
+    /// The version of this shape.
+    pub api_version: &'static str,
+    /// `DeviceAllocationList`
+    pub kind: &'static str,
+    /// The pods.
+    pub items: &'a [DeviceAllocation],
+}
+
+impl<'a> DeviceAllocationList<'a> {
+    /// Returns the list of these.
+    pub fn new(items: &'a [DeviceAllocation]) -> Self {
+        Self { api_version: "kq/v1", kind: "DeviceAllocationList", items }
+    }
+}
+
+/// A pod that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DevicePodEnded {
+    /// The version of this shape.
+    pub api_version: &'static str,
+    /// `DevicePodEnded`
+    pub kind: &'static str,
+    /// Its UID.
+    pub uid: String,
+}
+
+impl DevicePodEnded {
+    /// Tells of one pod.
+    pub fn new(uid: String) -> Self {
+        Self { api_version: "kq/v1", kind: "DevicePodEnded", uid }
+    }
+}
+
 impl DeviceAllocation {
     /// Tells whether everything went as the pod asked: it is admitted, and each container may start, with
     /// all that it asked for.

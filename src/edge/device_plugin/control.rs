@@ -2,21 +2,36 @@
 
 use super::stand_in::{CONTROL_SOCKET, Incoming};
 use crate::edge::input::plain;
+use crate::edge::listener::connect_within;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc as plain_mpsc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// The longest line; a manifest is part of it.
 pub const MAX_CONTROL_BYTES: u64 = 16 << 20;
 
-/// How long somebody may take to say what they want.
+/// How long somebody may take to say all that they want.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many callers are listened to at once; the next wait.
+pub(super) const CALLERS: usize = 16;
+
+/// How long to wait for a place, or for a descriptor.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How often a caller is told that its answer is still to come: a plugin may take long.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// How long a stand-in that works can be silent.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// Why a stand-in could not be asked.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +54,8 @@ pub enum ControlError {
     },
 }
 
-/// Asks the stand-in of a folder, and waits for its answer.
+/// Asks the stand-in of a folder, and waits for its answer: as long as it says that it is at it, but no
+/// longer than a limit where there is one.
 ///
 /// # Errors
 ///
@@ -47,44 +63,85 @@ pub enum ControlError {
 pub fn ask_stand_in(
     folder: &Path,
     request: &[u8],
-    patience: Duration,
+    limit: Option<Duration>,
 ) -> Result<Vec<u8>, ControlError> {
     let shown = || folder.display().to_string();
-    let mut stream = UnixStream::connect(folder.join(CONTROL_SOCKET))
-        .map_err(|error| ControlError::Absent { folder: shown(), error })?;
+    let silence = limit.map_or(SILENCE, |limit| limit.min(SILENCE));
+    let late = |patience: Duration| ControlError::Broken {
+        folder: shown(),
+        reason: format!("no answer within {patience:?}"),
+    };
+    let end = limit.map(|limit| Instant::now() + limit);
+    let connected = connect_within(&folder.join(CONTROL_SOCKET), silence);
+    let mut stream = connected.map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => late(silence),
+        _ => ControlError::Absent { folder: shown(), error },
+    })?;
     let mut exchange = || -> io::Result<Vec<u8>> {
-        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(silence))?;
         stream.write_all(request)?;
         stream.shutdown(Shutdown::Write)?;
-        let mut answer = Vec::new();
-        (&stream).take(MAX_CONTROL_BYTES).read_to_end(&mut answer)?;
-        Ok(answer)
+        read_until(&mut stream, || match end {
+            Some(end) => SILENCE.min(end.saturating_duration_since(Instant::now())),
+            None => SILENCE,
+        })
     };
     match exchange() {
-        Ok(answer) if answer.is_empty() => {
+        Ok(answer) if answer.trim_ascii().is_empty() => {
             Err(ControlError::Broken { folder: shown(), reason: "it ended".to_owned() })
         }
         Ok(answer) => Ok(answer),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(ControlError::Broken {
-            folder: shown(),
-            reason: format!("no answer within {patience:?}"),
-        }),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(late(silence)),
         Err(error) => Err(ControlError::Broken { folder: shown(), reason: plain(&error) }),
     }
 }
 
-/// Serves the socket, one caller after the other, until nobody takes what comes in any more.
+/// Reads until the other side has said all. Each piece may take as long as is left; no time left is
+/// `WouldBlock`.
+fn read_until(stream: &mut UnixStream, left: impl Fn() -> Duration) -> io::Result<Vec<u8>> {
+    let mut said = Vec::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let left = left();
+        if left.is_zero() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut buffer) {
+            Ok(0) => return Ok(said),
+            Ok(count) => said.extend(buffer.iter().take(count)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if said.len() as u64 > MAX_CONTROL_BYTES {
+            return Err(io::Error::other(format!("more than {MAX_CONTROL_BYTES} bytes")));
+        }
+    }
+}
+
+/// Serves the socket, a thread for each caller and a bounded number of them, until nobody takes what comes
+/// in any more.
 pub(super) fn serve_control(listener: &UnixListener, sender: &mpsc::Sender<Incoming>) {
+    let places = Arc::new(());
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else {
-            std::thread::sleep(Duration::from_millis(50));
+            thread::sleep(PAUSE);
             continue;
         };
         if sender.is_closed() {
             return;
         }
-        // A caller that breaks off has no answer to be given to.
-        let _ = serve_one(&mut stream, sender);
+        let (place, sender) = (places.clone(), sender.clone());
+        let serving = thread::Builder::new().spawn(move || {
+            // A caller that breaks off has no answer to be given to.
+            let _ = serve_one(&mut stream, &sender);
+            drop(place);
+        });
+        // Without a thread the caller is let go, and the next may fare better.
+        drop(serving);
+        while Arc::strong_count(&places) > CALLERS {
+            thread::sleep(PAUSE);
+        }
     }
 }
 
@@ -93,17 +150,22 @@ fn serve_one(stream: &mut UnixStream, sender: &mpsc::Sender<Incoming>) -> io::Re
     if caller != geteuid() && !caller.is_root() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut request = Vec::new();
-    stream.take(MAX_CONTROL_BYTES).read_to_end(&mut request)?;
+    let end = Instant::now() + PATIENCE;
+    let request = read_until(stream, || end.saturating_duration_since(Instant::now()))?;
     if request.is_empty() {
         // Somebody only looked whether it is there.
         return Ok(());
     }
     let (reply, answer) = plain_mpsc::channel();
-    let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
-    sender.blocking_send(Incoming::Control { request, reply }).map_err(|_| gone(()))?;
-    let answer = answer.recv().map_err(|_| gone(()))?;
-    stream.write_all(&answer)
+    let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+    sender.try_send(Incoming::Control { request, reply }).map_err(|_| gone())?;
+    loop {
+        match answer.recv_timeout(BEAT) {
+            Ok(answer) => return stream.write_all(&answer),
+            // Blanks before a value of JSON are nothing: they tell that it is at it.
+            Err(plain_mpsc::RecvTimeoutError::Timeout) => stream.write_all(b" ")?,
+            Err(plain_mpsc::RecvTimeoutError::Disconnected) => return Err(gone()),
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! The folder of a kubelet's device plugins, or that of a stand-in for it.
 
+use super::owned::refuse_foreign;
+use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
+use crate::edge::host::ReadError;
 use crate::edge::input::plain;
-use crate::edge::kubelet_process::find_kubelet;
+use crate::edge::kubelet_process::{FindKubeletError, find_kubelets};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
+use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Component, Path, PathBuf};
 
 /// The file in which the device manager remembers.
@@ -38,14 +41,21 @@ pub const LONGEST_FOLDER: usize = 108 - 1 - "/kubelet.sock".len();
 /// Something in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
-    pub name: String,
+    /// Its name, which need not be UTF-8.
+    pub name: OsString,
     /// It is a socket.
     pub is_socket: bool,
     /// It is a folder.
     pub is_folder: bool,
     /// Its size.
     pub bytes: u64,
+}
+
+impl Entry {
+    /// Returns its name as it is shown.
+    pub fn shown(&self) -> String {
+        self.name.to_string_lossy().into_owned()
+    }
 }
 
 /// Why a stand-in may not work in a folder.
@@ -64,6 +74,22 @@ pub enum FolderError {
     Taken {
         /// The socket.
         socket: String,
+    },
+    /// What is there is somebody else's.
+    #[error("{folder} is in use by something else than kq devices serve: {what}")]
+    Foreign {
+        /// The folder.
+        folder: String,
+        /// What is there.
+        what: String,
+    },
+    /// Whether a kubelet lives there cannot be told.
+    #[error("whether a kubelet lives in {folder} cannot be told: {reason}")]
+    Unknown {
+        /// The folder.
+        folder: String,
+        /// Why.
+        reason: String,
     },
     /// Its path leaves no room for the name of a socket.
     #[error(
@@ -97,7 +123,7 @@ pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
         let Ok(stat) = statat(CWD, entry.path(), AtFlags::SYMLINK_NOFOLLOW) else { continue };
         let kind = FileType::from_raw_mode(stat.st_mode);
         entries.push(Entry {
-            name: entry.file_name().to_string_lossy().into_owned(),
+            name: entry.file_name(),
             is_socket: kind == FileType::Socket,
             is_folder: kind == FileType::Directory,
             bytes: u64::try_from(stat.st_size).unwrap_or(0),
@@ -130,12 +156,7 @@ pub fn claim(folder: &Path, host_root: &Path) -> Result<PathBuf, FolderError> {
     }
     // Again: somebody may have put something else there meanwhile.
     refuse_kubelets(&folder_path, folder, host_root)?;
-    for name in ["kubelet.sock", "kq.sock"] {
-        let socket = folder_path.join(name);
-        if UnixStream::connect(&socket).is_ok() {
-            return Err(FolderError::Taken { socket: socket.display().to_string() });
-        }
-    }
+    refuse_foreign(&folder_path)?;
     Ok(folder_path)
 }
 
@@ -188,11 +209,17 @@ fn refuse_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result<(), F
 fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result<(), FolderError> {
     let refuse =
         |reason: String| Err(FolderError::Kubelet { folder: folder.display().to_string(), reason });
-    let running = find_kubelet(host_root).ok().flatten();
-    let root_dir = running.as_ref().and_then(|kubelet| kubelet.interpreted().root_dir);
+    // Not to know is not to be alone.
+    let running = find_kubelets(host_root).map_err(|error| {
+        let reason = match &error {
+            FindKubeletError::Processes { error: why, .. } => format!("{error}: {why}"),
+        };
+        FolderError::Unknown { folder: folder.display().to_string(), reason }
+    })?;
     let mut roots = vec![(KUBELET_ROOT.to_owned(), "the usual root folder of kubelets".to_owned())];
-    if let (Some(kubelet), Some(root)) = (&running, root_dir) {
-        roots.push((root, format!("the root folder of the kubelet in process {}", kubelet.pid)));
+    for kubelet in &running {
+        let what = format!("the root folder of the kubelet in process {}", kubelet.pid);
+        roots.extend(kubelet.interpreted().root_dir.map(|root| (root, what)));
     }
     for (root, what) in roots {
         for base in [host_root, Path::new("/")] {
@@ -220,47 +247,23 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((stat.st_dev, stat.st_ino))
 }
 
-/// Removes the sockets that a stand-in before this one left, and returns their names: a plugin that watches
-/// its own notices, and registers again. The kubelet does the same when it starts
-/// (`CleanupPluginDirectory`). Nothing but sockets is removed, and files that kq itself left half-written.
-///
-/// # Errors
-///
-/// Fails where the system refuses.
-pub fn remove_stale(folder: &Path) -> io::Result<Vec<String>> {
-    let half_written = format!("{CHECKPOINT}.kq-");
-    let mut removed = Vec::new();
-    for entry in entries(folder)? {
-        let number = entry.name.strip_prefix(&half_written).unwrap_or_default();
-        let is_ours = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        if entry.is_socket || is_ours && !entry.is_folder {
-            fs::remove_file(folder.join(&entry.name))?;
-            removed.push(entry.name);
-        }
-    }
-    Ok(removed)
-}
-
-/// The largest checkpoint that is read; 100,000 devices are about 10 MB.
-const LARGEST: u64 = 256 << 20;
-
 /// Reads the checkpoint of a folder.
 ///
 /// # Errors
 ///
-/// Fails where it is no file, larger than any checkpoint, or the system refuses.
-pub fn read_checkpoint(folder: &Path) -> io::Result<Vec<u8>> {
-    let path = folder.join(CHECKPOINT);
-    // Looked at before it is opened: to open a pipe waits for a writer.
-    if !fs::metadata(&path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(&path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > LARGEST {
-        true => Err(io::Error::other("it is larger than any checkpoint")),
-        false => Ok(bytes),
-    }
+/// Fails where it is no regular file, larger than any checkpoint, or the system refuses.
+pub fn read_checkpoint(folder: &Path) -> Result<Vec<u8>, ReadError> {
+    read_in(folder, CHECKPOINT)
+}
+
+/// Reads a file of the folder; no link is followed, and nothing is opened that could wait.
+pub(super) fn read_in(folder: &Path, name: &str) -> Result<Vec<u8>, ReadError> {
+    let why = |error| match error {
+        CheckpointFileError::Read { error, .. } => error,
+        error => ReadError::System(error.to_string()),
+    };
+    let file = CheckpointFile::open(folder, &format!("/{name}")).map_err(why)?;
+    file.read().map_err(why)
 }
 
 /// Puts a checkpoint that cannot be read aside, and returns its new name: whoever writes a plugin wants to
@@ -289,22 +292,6 @@ pub fn keep_damaged(folder: &Path) -> io::Result<String> {
 mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
-
-    #[test]
-    fn only_stale_sockets_and_own_leftovers_go() {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let path = |name: &str| folder.path().join(name);
-        drop(UnixListener::bind(path("gpu.sock")).expect("a socket can be made"));
-        for name in [CHECKPOINT, "notes.txt", "kubelet_internal_checkpoint.kq-17"] {
-            fs::write(path(name), "x").expect("a file can be written");
-        }
-        fs::write(path("kubelet_internal_checkpoint.kq-x"), "x").expect("a file can be written");
-        let removed = remove_stale(folder.path()).expect("the folder can be read");
-        assert_eq!(removed, ["gpu.sock", "kubelet_internal_checkpoint.kq-17"]);
-        let left: Vec<String> =
-            entries(folder.path()).expect("it can be read").into_iter().map(|it| it.name).collect();
-        assert_eq!(left, [CHECKPOINT, "kubelet_internal_checkpoint.kq-x", "notes.txt"]);
-    }
 
     #[test]
     fn a_damaged_file_is_kept_beside_those_before() {

@@ -8,6 +8,7 @@
 //! Followed are `pkg/kubelet/cm/devicemanager/plugin/v1beta1` and `endpoint.go` beside it.
 
 pub mod folder;
+pub mod owned;
 pub mod unix_sockets;
 
 /// The largest message that the kubelet takes from a plugin: what grpc-go takes where nobody says otherwise.

@@ -2,22 +2,24 @@
 //! another. What comes in is told one thing after the other to whoever holds the state.
 
 use super::client::PluginClient;
-use super::control::serve_control;
+use super::control::{CALLERS, serve_control};
 use super::registration::{Registrar, serve};
 use crate::device::manager::{Device, PluginOptions};
 use crate::edge::input::plain;
 use crate::edge::probe::open_files::connections_at_once;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 /// The socket on which plugins register (`KubeletSocket`).
@@ -105,17 +107,21 @@ pub struct StandIn {
     sockets: [(&'static str, Option<(u64, u64)>); 2],
     handle: Handle,
     receiver: mpsc::Receiver<Incoming>,
+    /// What is asked for on the other socket, and the end.
+    asked: mpsc::Receiver<Incoming>,
+    stopping: watch::Receiver<bool>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StandIn {
-    /// Serves in a folder, whose stale sockets are gone.
+    /// Serves in a folder, whose stale sockets are gone. A second signal to end while the first is still
+    /// being heeded calls `give_up`.
     ///
     /// # Errors
     ///
     /// Fails where a socket cannot be made.
-    pub fn start(folder: &Path, patience: Patience) -> io::Result<Self> {
+    pub fn start(folder: &Path, patience: Patience, give_up: fn()) -> io::Result<Self> {
         let at_once = connections_at_once(CONNECTIONS);
         let control = bind(&folder.join(CONTROL_SOCKET))?;
         let registration = bind(&folder.join(KUBELET_SOCKET))?;
@@ -124,6 +130,10 @@ impl StandIn {
         let handle = runtime.handle().clone();
         // One place: what is not taken yet waits where it came from.
         let (sender, receiver) = mpsc::channel(1);
+        // Room for more than can ask at once: some ask, and go without waiting for the answer.
+        let (ask, asked) = mpsc::channel(4 * CALLERS);
+        let (tell_stop, stopping) = watch::channel(false);
+        let tell_stop = Arc::new(tell_stop);
         let (stop, stopped) = oneshot::channel();
         let (listener, signals) = {
             let _inside = runtime.enter();
@@ -136,16 +146,21 @@ impl StandIn {
             sender: sender.clone(),
             connections: AtomicU64::new(1),
         });
-        let to_control = sender.clone();
+        let to_control = ask.clone();
         thread::spawn(move || serve_control(&control, &to_control));
         let thread = thread::spawn(move || {
             runtime.block_on(async move {
                 tokio::spawn(serve(listener, registrar, at_once));
                 for mut signal in signals {
-                    let sender = sender.clone();
+                    let (ask, tell_stop) = (ask.clone(), tell_stop.clone());
                     tokio::spawn(async move {
-                        signal.recv().await;
-                        let _ = sender.send(Incoming::Stop).await;
+                        loop {
+                            signal.recv().await;
+                            if tell_stop.send_replace(true) {
+                                give_up();
+                            }
+                            let _ = ask.send(Incoming::Stop).await;
+                        }
                     });
                 }
                 let _ = stopped.await;
@@ -157,6 +172,8 @@ impl StandIn {
             sockets: [KUBELET_SOCKET, CONTROL_SOCKET].map(made),
             handle,
             receiver,
+            asked,
+            stopping,
             stop: Some(stop),
             thread: Some(thread),
         })
@@ -164,8 +181,13 @@ impl StandIn {
 
     /// Waits for what comes next; `None`: nothing came in that time.
     pub fn next(&mut self, patience: Duration) -> Option<Incoming> {
-        let receiver = &mut self.receiver;
-        let next = self.handle.block_on(async { timeout(patience, receiver.recv()).await });
+        let (receiver, asked) = (&mut self.receiver, &mut self.asked);
+        // What people ask for goes before what plugins flood with.
+        let either = poll_fn(|context| match asked.poll_recv(context) {
+            Poll::Ready(Some(incoming)) => Poll::Ready(Some(incoming)),
+            _ => receiver.poll_recv(context),
+        });
+        let next = self.handle.block_on(async { timeout(patience, either).await });
         next.ok().map(|incoming| incoming.unwrap_or(Incoming::Stop))
     }
 
@@ -177,30 +199,43 @@ impl StandIn {
 
     /// Returns what makes calls to plugins.
     pub fn caller(&self) -> Caller {
-        Caller(self.handle.clone())
+        Caller { handle: self.handle.clone(), stopping: self.stopping.clone() }
     }
 }
 
 /// Makes calls to plugins, one after the other, while lists go on coming in.
 #[derive(Clone, Debug)]
-pub struct Caller(Handle);
+pub struct Caller {
+    handle: Handle,
+    stopping: watch::Receiver<bool>,
+}
 
 impl Caller {
-    /// Waits for a call, as long as it may take.
+    /// Waits for a call, as long as it may take, and until it is to end.
     ///
     /// # Errors
     ///
-    /// Fails as the call does, and when its time is up.
+    /// Fails as the call does, when its time is up, and when it is to end.
     pub fn call<T>(
         &self,
         patience: Duration,
         call: impl Future<Output = Result<T, String>>,
     ) -> Result<T, String> {
-        self.0.block_on(async {
-            timeout(patience, call).await.unwrap_or_else(|_| {
-                Err("rpc error: code = DeadlineExceeded desc = context deadline exceeded"
-                    .to_owned())
+        let canceled = "rpc error: code = Canceled desc = context canceled";
+        let late = "rpc error: code = DeadlineExceeded desc = context deadline exceeded";
+        let mut stopping = self.stopping.clone();
+        self.handle.block_on(async {
+            let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
+            let mut call = pin!(timeout(patience, call));
+            poll_fn(|context| {
+                if matches!(stop.as_mut().poll(context), Poll::Ready(Ok(_))) {
+                    return Poll::Ready(Err(canceled.to_owned()));
+                }
+                call.as_mut()
+                    .poll(context)
+                    .map(|done| done.unwrap_or_else(|_| Err(late.to_owned())))
             })
+            .await
         })
     }
 }
@@ -218,6 +253,7 @@ impl Drop for StandIn {
         }
         // What waits to be taken is let go, so that nothing waits for ever.
         self.receiver.close();
+        self.asked.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -8,9 +8,12 @@ use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
+
+/// The largest table that is read: a hundred bytes for each of 600,000 sockets.
+const LARGEST: u64 = 64 << 20;
 
 /// Reads the table of the node's unix sockets.
 ///
@@ -21,9 +24,16 @@ use std::time::Duration;
 ///
 /// Fails where it cannot be read.
 pub fn table(host_root: &Path) -> Result<Vec<UnixSocket>, String> {
-    let read = |place: &str| fs::read(host_root.join(place));
+    let read = |place: &str| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        fs::File::open(host_root.join(place))?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
     let bytes = read("proc/1/net/unix").or_else(|_| read("proc/net/unix"));
     let bytes = bytes.map_err(|error| format!("/proc/net/unix: {}", plain(&error)))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(format!("/proc/net/unix: larger than {LARGEST} bytes"));
+    }
     Ok(parse(&String::from_utf8_lossy(&bytes)))
 }
 

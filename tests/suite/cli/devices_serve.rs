@@ -436,8 +436,8 @@ fn plugins_are_looked_at_without_disturbing_them() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let path = folder.path();
     let look = |more: &str| kq(&format!("devices plugins --dir {} {more}", path.display()));
-    std::fs::write(path.join("notes.txt"), "").expect("a file can be written");
     let mut served = Served::start(path, &[]);
+    std::fs::write(path.join("notes.txt"), "").expect("a file can be written");
     let ran = look(&format!("--wait {RESOURCE} --timeout 600ms")).run();
     assert_eq!(ran.code, 1, "{}", ran.text());
     assert!(ran.stderr.contains("no plugin has registered example.com/gpu"), "{}", ran.text());

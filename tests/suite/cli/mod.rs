@@ -24,6 +24,9 @@ mod contract_live;
 mod devices_allocate;
 /// `kq devices capacity`
 mod devices_capacity;
+/// The same beside those that listen and mean no good.
+#[cfg(feature = "cri")]
+mod devices_foreign;
 /// `kq devices list`
 mod devices_list;
 /// `kq devices plan`

@@ -70,18 +70,16 @@ mod asked {
     use super::{Answer, Args, Code, Failure, Request};
     use crate::exit::{note, warn};
     use crate::form::Form;
-    use crate::write::{self, Output};
     use anyhow::anyhow;
-    use kq::device::stand_in::{DeviceAllocation, table, wide};
+    use kq::device::stand_in::{
+        DeviceAllocation, DeviceAllocationList, DevicePodEnded, table, wide,
+    };
     use kq::edge::device_plugin::folder::check_length;
     use kq::edge::device_plugin::{ControlError, ask_stand_in};
     use kq::edge::input::{read_input, shown};
     use kq::k8s::manifest::load;
     use std::path::Path;
     use std::time::Duration;
-
-    /// Each plugin has its own time; this only ends what hangs altogether.
-    const PATIENCE: Duration = Duration::from_secs(3600);
 
     impl Args {
         /// Asks the stand-in, and shows what came of it.
@@ -94,11 +92,14 @@ mod asked {
         }
 
         fn end(&self, pod: &str) -> Result<Code, Failure> {
-            match ask(&self.dir, &Request::End { pod: pod.to_owned() })? {
+            match ask(&self.dir, &Request::End { pod: pod.to_owned() }, None)? {
                 Answer::Ended(uid) => {
-                    write::lines([format!(
-                        "{uid} has ended; its devices are free for the next pod"
-                    )])?;
+                    let ended = format!("{uid} has ended; its devices are free for the next pod\n");
+                    self.output.write(
+                        &DevicePodEnded::new(uid),
+                        |_| ended.clone(),
+                        |_| ended.clone(),
+                    )?;
                     Ok(Code::Answered)
                 }
                 Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
@@ -120,7 +121,7 @@ mod asked {
             let text = String::from_utf8(content)
                 .map_err(|error| Failure::usage(anyhow!("{}: not UTF-8: {error}", shown(file))))?;
             let file = shown(file).to_owned();
-            match ask(&self.dir, &Request::Allocate { file, text, start: !self.no_start })? {
+            match ask(&self.dir, &Request::Allocate { file, text, start: !self.no_start }, None)? {
                 Answer::Allocated(reports) => self.show(&reports),
                 Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
                 other => Err(unexpected(&other)),
@@ -128,12 +129,18 @@ mod asked {
         }
 
         fn show(&self, reports: &[DeviceAllocation]) -> Result<Code, Failure> {
+            // One value, whatever the number of pods.
+            match (self.output, reports) {
+                (Form::Table | Form::Wide, _) => {}
+                (form, [only]) => form.write(only, table, wide)?,
+                (form, _) => {
+                    let list = DeviceAllocationList::new(reports);
+                    form.write(&list, |_| String::new(), |_| String::new())?;
+                }
+            }
             for report in reports {
-                match self.output {
-                    Form::Table => write::text(table(report))?,
-                    Form::Wide => write::text(wide(report))?,
-                    Form::Json => write::value(Output::Json, report)?,
-                    Form::Yaml => write::value(Output::Yaml, report)?,
+                if self.output.is_for_people() {
+                    self.output.write(report, table, wide)?;
                 }
                 if self.output.is_for_people() {
                     report.assumptions.iter().for_each(|text| note("assumed", text));
@@ -147,11 +154,16 @@ mod asked {
         }
     }
 
-    /// Asks the stand-in of a folder.
-    pub fn ask(folder: &Path, request: &Request) -> Result<Answer, Failure> {
+    /// Asks the stand-in of a folder. Each plugin has its own time, so there need be no limit: one that does
+    /// not say that it is at it is given up soon.
+    pub fn ask(
+        folder: &Path,
+        request: &Request,
+        limit: Option<Duration>,
+    ) -> Result<Answer, Failure> {
         check_length(folder).map_err(Failure::usage)?;
         let request = serde_json::to_vec(request).map_err(Failure::missing)?;
-        let answer = ask_stand_in(folder, &request, PATIENCE).map_err(|error| {
+        let answer = ask_stand_in(folder, &request, limit).map_err(|error| {
             let hint = match &error {
                 ControlError::Absent { .. } => format!(
                     "start one with kq devices serve --dir {}, and keep it running",

@@ -12,15 +12,15 @@ use kq::edge::device_plugin::folder::{
 };
 use kq::edge::device_plugin::unix_sockets::{holders, peers, table};
 use kq::edge::device_plugin::{ask_info, ask_options};
-use kq::edge::host::host_root;
+use kq::edge::host::{ReadError, host_root};
 use kq::edge::input::plain;
 use kq::edge::kubelet_process::find_kubelet;
+use kq::edge::listener::listens;
 use kq::edge::pod_resources::read_pod_resources;
 use kq::facts::checkpoint::device::DeviceCheckpoint;
 use kq::facts::unix_sockets::UnixSocket;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 /// The folder in which the kubelet's watcher looks for plugins.
@@ -75,7 +75,7 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
             Failure::missing(error).hint("run as root on the node, or name the folder with --dir")
         })?,
     };
-    let seen = Seen::look(&root, report.kubelet, &mut report.warnings);
+    let seen = Seen::look(&root, &folder, report.kubelet, &mut report.warnings);
     for entry in listed.into_iter().filter(is_shown) {
         report.sockets.push(seen.socket(args, &folder, entry, Place::DevicePlugins));
     }
@@ -92,7 +92,7 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
 }
 
 fn is_shown(entry: &Entry) -> bool {
-    !entry.is_folder && !entry.name.starts_with(CHECKPOINT) && entry.name != "DEPRECATION"
+    !entry.is_folder && !entry.shown().starts_with(CHECKPOINT) && entry.name != "DEPRECATION"
 }
 
 fn add_registry(args: &Args, seen: &Seen, folder: &Path, depth: usize, report: &mut DevicePlugins) {
@@ -111,20 +111,47 @@ struct Seen {
     kubelet: Option<i32>,
     table: Result<Vec<UnixSocket>, String>,
     peers: Result<BTreeMap<u64, u64>, String>,
+    /// Who holds the sockets that have a name, and their other ends.
+    holders: BTreeMap<u64, Process>,
+    /// The processes that listen on the folder's `kq.sock`: stand-ins for a kubelet.
+    stand_ins: Vec<i32>,
 }
 
 impl Seen {
-    fn look(root: &Path, kubelet: Option<i32>, warnings: &mut Vec<String>) -> Self {
+    fn look(root: &Path, folder: &Path, kubelet: Option<i32>, warnings: &mut Vec<String>) -> Self {
         let peers = peers();
         if let Err(reason) = &peers {
             warnings.push(format!("who is connected to whom cannot be seen: {reason}"));
         }
-        Self { root: root.to_owned(), kubelet, table: table(root), peers }
+        let table = table(root);
+        // The descriptors of all processes are walked once, not for each socket.
+        let named = table.iter().flatten().filter(|it| it.path.is_some()).map(|it| it.inode);
+        let mut inodes: Vec<u64> = named.collect();
+        let others = |it: &BTreeMap<u64, u64>| -> Vec<u64> {
+            inodes.iter().filter_map(|inode| it.get(inode).copied()).collect()
+        };
+        let others = peers.as_ref().map(others).unwrap_or_default();
+        inodes.extend(others);
+        let holders = holders(root, &inodes);
+        let mut seen =
+            Self { root: root.to_owned(), kubelet, table, peers, holders, stand_ins: Vec::new() };
+        let own = seen.connections(&folder.join("kq.sock")).map(|it| it.listeners);
+        seen.stand_ins = own.unwrap_or_default().into_iter().map(|process| process.pid).collect();
+        seen
+    }
+
+    fn held(&self, inodes: &[u64]) -> Vec<Process> {
+        let mut held: Vec<Process> =
+            inodes.iter().filter_map(|inode| self.holders.get(inode).cloned()).collect();
+        held.sort();
+        held.dedup();
+        held
     }
 
     fn socket(&self, args: &Args, folder: &Path, entry: Entry, place: Place) -> PluginSocket {
         let path = folder.join(&entry.name);
-        let kind = match entry.name.as_str() {
+        let name = entry.shown();
+        let kind = match name.as_str() {
             _ if !entry.is_socket => SocketKind::NoSocket,
             "kubelet.sock" => SocketKind::Kubelet,
             "kq.sock" => SocketKind::StandIn,
@@ -159,7 +186,7 @@ impl Seen {
         };
         let answers = asks.then(|| info.is_some() || options.is_ok());
         PluginSocket {
-            name: entry.name,
+            name,
             place,
             kind,
             listening,
@@ -169,6 +196,7 @@ impl Seen {
             info,
             resource: Err("not known".to_owned()),
             resource_because: None,
+            resource_is_guess: false,
         }
     }
 
@@ -200,19 +228,19 @@ impl Seen {
             self.peers.as_ref().ok().map(|peers| {
                 accepted.iter().filter_map(|inode| peers.get(inode).copied()).collect()
             });
-        let mut held: Vec<Process> =
-            holders(&self.root, others.as_deref().unwrap_or_default()).into_values().collect();
-        held.sort();
-        held.dedup();
-        let listeners = holders(&self.root, &inodes(|it| it.listens)).into_values().collect();
+        let held = self.held(others.as_deref().unwrap_or_default());
+        let listeners = self.held(&inodes(|it| it.listens));
+        let stands_in = held.iter().any(|process| self.stand_ins.contains(&process.pid));
         let kubelet = match (accepted.len(), self.kubelet) {
             (0, _) => Some(false),
             (_, Some(pid)) if held.iter().any(|process| process.pid == pid) => Some(true),
+            _ if stands_in => Some(true),
             // Each of those who are connected is known, and none is the kubelet.
-            (count, Some(_)) if !held.is_empty() && others.is_some_and(|it| it.len() == count) => {
-                Some(held.iter().any(|process| process.command == "kq"))
+            (count, Some(_)) => {
+                let others = others.unwrap_or_default();
+                let is_known = |inode: &u64| self.holders.contains_key(inode);
+                (others.len() == count && others.iter().all(is_known)).then_some(false)
             }
-            (_, _) if held.iter().any(|process| process.command == "kq") => Some(true),
             _ => None,
         };
         Ok(Connections { count: accepted.len(), kubelet, peers: held, listeners })
@@ -227,17 +255,6 @@ fn tail(path: &Path) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Connects and breaks off, which a server takes for a caller that changed its mind.
-fn listens(path: &Path) -> Result<bool, String> {
-    match UnixStream::connect(path) {
-        Ok(_) => Ok(true),
-        Err(error) => match error.kind() {
-            ErrorKind::ConnectionRefused | ErrorKind::NotFound => Ok(false),
-            _ => Err(plain(&error)),
-        },
-    }
-}
-
 /// Finds out which resources there are, and which are healthy; returns the sockets that a stand-in names.
 fn resources(
     args: &Args,
@@ -245,17 +262,17 @@ fn resources(
     (root, root_dir): (&Path, Option<&str>),
     report: &mut DevicePlugins,
 ) -> Vec<(String, String)> {
-    if let Some(plugins) = stand_in(folder, report) {
+    if let Some(plugins) = stand_in(args, folder, report) {
         return plugins;
     }
     let path = folder.join(CHECKPOINT);
     let source = path.display().to_string();
     let bytes = match read_checkpoint(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        Err(ReadError::Absent) => {
             report.assumptions.push(format!("there is no {source}: no plugin has registered yet"));
             return Vec::new();
         }
-        bytes => bytes.map_err(|error| plain(&error)),
+        bytes => bytes.map_err(|error| error.to_string()),
     };
     match bytes.and_then(|bytes| DeviceCheckpoint::parse(&bytes).map_err(|it| it.to_string())) {
         Ok(loaded) => {
@@ -264,13 +281,23 @@ fn resources(
             }
             for (name, ids) in loaded.checkpoint.registered.unwrap_or_default() {
                 let healthy = Some(ids.map_or(0, |ids| ids.len()));
-                let state = ResourceState { is_registered: true, healthy, source: source.clone() };
+                let source = source.clone();
+                let state = ResourceState { is_registered: true, healthy, is_live: false, source };
                 report.resources.insert(name, state);
             }
         }
         Err(reason) => report.warnings.push(format!("{source}: {reason}")),
     }
-    let Some(root_dir) = root_dir else {
+    // A folder that is named may be a kubelet's all the same.
+    let (root, beside) = match root_dir {
+        Some(root_dir) => (root, Some(root_dir.to_owned())),
+        None => {
+            let above = folder.parent().filter(|_| folder.ends_with(BELOW_ROOT));
+            let there = above.filter(|above| above.join(POD_RESOURCES).exists());
+            (Path::new("/"), there.map(|above| above.display().to_string()))
+        }
+    };
+    let Some(root_dir) = beside else {
         report.assumptions.push(
             "healthy devices are those of the checkpoint: as the kubelet wrote it last".to_owned(),
         );
@@ -292,6 +319,7 @@ fn resources(
     }
     for (name, state) in &mut report.resources {
         state.healthy = Some(healthy.get(name.as_str()).map_or(0, |ids| ids.len()));
+        state.is_live = true;
         state.source = format!("{socket} GetAllocatableResources");
     }
     Vec::new()
@@ -299,7 +327,11 @@ fn resources(
 
 /// Asks the stand-in of a folder, where there is one.
 #[cfg(feature = "cri")]
-fn stand_in(folder: &Path, report: &mut DevicePlugins) -> Option<Vec<(String, String)>> {
+fn stand_in(
+    args: &Args,
+    folder: &Path,
+    report: &mut DevicePlugins,
+) -> Option<Vec<(String, String)>> {
     use crate::devices::allocate::ask;
     use crate::devices::serve::request::{Answer, Request};
     let is_there =
@@ -307,7 +339,7 @@ fn stand_in(folder: &Path, report: &mut DevicePlugins) -> Option<Vec<(String, St
     if !is_there {
         return None;
     }
-    match ask(folder, &Request::Plugins) {
+    match ask(folder, &Request::Plugins, Some(args.call_timeout)) {
         Ok(Answer::Plugins(plugins)) => {
             let source = "the stand-in".to_owned();
             let mut endpoints = Vec::new();
@@ -316,6 +348,7 @@ fn stand_in(folder: &Path, report: &mut DevicePlugins) -> Option<Vec<(String, St
                 let state = ResourceState {
                     is_registered: plugin.is_registered,
                     healthy: Some(plugin.healthy),
+                    is_live: true,
                     source: source.clone(),
                 };
                 report.resources.insert(plugin.resource, state);
@@ -331,6 +364,10 @@ fn stand_in(folder: &Path, report: &mut DevicePlugins) -> Option<Vec<(String, St
 }
 
 #[cfg(not(feature = "cri"))]
-fn stand_in(_folder: &Path, _report: &mut DevicePlugins) -> Option<Vec<(String, String)>> {
+fn stand_in(
+    _args: &Args,
+    _folder: &Path,
+    _report: &mut DevicePlugins,
+) -> Option<Vec<(String, String)>> {
     None
 }

@@ -31,9 +31,10 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// resource of which no socket is known has a line of its own: "none" when its plugin is gone,
 /// "unknown" when one of the sockets may be its.
 ///
-/// Exit code 0: they are shown, whatever their state; with --wait: the resource is registered,
-/// connected, has a healthy device, and its plugin answers. 1: it has not in that time. 3: the
-/// folder cannot be read; with --wait, one that is not there is waited for.
+/// Exit code 0: they are shown, whatever their state; with --wait: the resource is registered, and
+/// the kubelet, or what stands in for it, counts a healthy device now. 1: it has not in that time.
+/// 3: the folder cannot be read, or nothing is missing and something is not known, as without the
+/// kubelet's pod-resources API; with --wait, a folder that is not there is waited for.
 ///
 /// Examples:
 ///
@@ -88,14 +89,18 @@ impl Args {
             let is_over = began.elapsed() + PAUSE > self.timeout;
             if missing.is_empty() || is_over {
                 self.show(&report)?;
-                missing.iter().for_each(|text| note("missing", text));
-                return match missing.is_empty() {
-                    true => Ok(Code::Answered),
-                    false => Err(Failure::no(anyhow!(
-                        "{resource} cannot be allocated after {:?}",
-                        self.timeout
-                    ))),
-                };
+                missing.iter().for_each(|it| note("missing", &it.text));
+                if missing.is_empty() {
+                    return Ok(Code::Answered);
+                }
+                let after = self.timeout;
+                return Err(match missing.iter().all(|it| it.is_unknown) {
+                    true => Failure::missing(anyhow!(
+                        "whether {resource} can be allocated is not known after {after:?}"
+                    ))
+                    .hint("run as root on the node, where kq can ask the kubelet"),
+                    false => Failure::no(anyhow!("{resource} cannot be allocated after {after:?}")),
+                });
             }
             std::thread::sleep(PAUSE);
             report = look::look(&self)?;

@@ -27,16 +27,18 @@ use std::time::Duration;
 ///
 /// What it knows is written to DIR/kubelet_internal_checkpoint in the kubelet's format after each
 /// change, and taken over when it starts again; the pods in it count as active then. A checkpoint
-/// that is damaged is kept beside, and it starts with nothing. When it starts, it removes the
-/// sockets in DIR, as the kubelet does: a plugin that sees its socket gone must register again.
-/// Nothing else is removed. It refuses a folder where a kubelet lives.
+/// that is damaged is kept beside, and it starts with nothing. When it starts, it removes sockets
+/// in DIR on which nobody listens, and those of plugins that registered with it before, as the
+/// kubelet does: a plugin that sees its socket gone must register again. Nothing else is removed.
+/// It refuses a folder where a kubelet lives or may live, and one where anything else lives.
 ///
 /// DIR/kq.sock is kq's own: kq devices allocate and plugins ask there. When kubelet.sock is removed
 /// or replaced, nobody can reach it any more, and it ends.
 ///
 /// Exit code 0: it was interrupted. 2: the path of DIR is too long for sockets. 3: DIR cannot be
-/// used, or a socket was removed. 4: a kubelet lives there, or another one serves there already;
-/// nothing was made.
+/// used, or a socket was removed. 4: a kubelet or something else lives there, another one serves
+/// there already, or that cannot be told; nothing was made or removed. Interrupted twice, it ends
+/// at once, with 130.
 ///
 /// Examples:
 ///

@@ -6,10 +6,10 @@ use kq::device::manager::ManagerState;
 use kq::device::stand_in::Event;
 use kq::edge::clock::moment;
 use kq::edge::device_plugin::folder::{CHECKPOINT, keep_damaged, read_checkpoint};
+use kq::edge::host::ReadError;
 use kq::edge::replace::replace;
 use kq::facts::checkpoint::device::{DeviceCheckpoint, Loaded, PodDevices};
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Takes over what the file says, as a kubelet that starts does. One that is damaged is put aside.
@@ -21,7 +21,7 @@ pub fn restore(folder: &Path) -> Result<(ManagerState, Vec<Event>), Failure> {
     let path = folder.join(CHECKPOINT);
     let bytes = match read_checkpoint(folder) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(ReadError::Absent) => {
             return Ok((ManagerState::default(), Vec::new()));
         }
         Err(error) => {
@@ -63,25 +63,25 @@ pub fn restore(folder: &Path) -> Result<(ManagerState, Vec<Event>), Failure> {
 /// Writes the file after each change; whoever looks finds the old one or the new one.
 pub struct Saver {
     path: PathBuf,
-    last: Vec<u8>,
+    /// What it wrote last; `None`: nothing yet.
+    last: Option<Vec<u8>>,
 }
 
 impl Saver {
-    /// Begins with what was taken over.
-    pub fn new(folder: &Path, state: &ManagerState) -> Self {
-        let path = folder.join(CHECKPOINT);
-        Self { path, last: state.checkpoint().to_bytes() }
+    /// Begins with nothing written: what was taken over may have been written otherwise.
+    pub fn new(folder: &Path) -> Self {
+        Self { path: folder.join(CHECKPOINT), last: None }
     }
 
     /// Writes what changed; the kubelet goes on as well when it cannot.
     pub fn save(&mut self, state: &ManagerState) -> Option<Event> {
         let bytes = state.checkpoint().to_bytes();
-        if bytes == self.last {
+        if self.last.as_ref() == Some(&bytes) {
             return None;
         }
         match replace(&self.path, &bytes) {
             Ok(()) => {
-                self.last = bytes;
+                self.last = Some(bytes);
                 None
             }
             Err(error) => Some(Event::CheckpointFailed { error: error.to_string() }),

@@ -11,7 +11,8 @@ use anyhow::{Context, anyhow};
 use kq::device::manager::DIAL_PATIENCE;
 use kq::device::stand_in::{Event, Manager};
 use kq::edge::clock::moment;
-use kq::edge::device_plugin::folder::{FolderError, claim, remove_stale};
+use kq::edge::device_plugin::folder::{FolderError, claim};
+use kq::edge::device_plugin::owned::{Registered, remove_stale};
 use kq::edge::device_plugin::{Incoming, KUBELET_SOCKET, Patience, PluginClient, StandIn};
 use kq::edge::host::host_root;
 use kq::k8s::manifest::load;
@@ -30,6 +31,8 @@ struct Turning {
     /// The plugins whose streams are open, by connection.
     clients: BTreeMap<u64, PluginClient>,
     saver: Saver,
+    /// The sockets of plugins that registered.
+    registered: Registered,
     teller: Teller,
     stand_in: StandIn,
     call_timeout: Duration,
@@ -46,13 +49,14 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         .with_context(|| format!("cannot remove stale sockets in {}", folder.display()))
         .map_err(Failure::missing)?;
     let (state, events) = restore(&folder)?;
-    let saver = Saver::new(&folder, &state);
+    let saver = Saver::new(&folder);
     let patience = Patience {
         dial: Duration::from_nanos(DIAL_PATIENCE.0.unsigned_abs()),
         call: args.call_timeout,
     };
-    let stand_in =
-        StandIn::start(&folder, patience).context("cannot listen").map_err(Failure::missing)?;
+    let stand_in = StandIn::start(&folder, patience, give_up)
+        .context("cannot listen")
+        .map_err(Failure::missing)?;
     teller.tell(removed.into_iter().map(|name| Event::StaleRemoved { name }))?;
     teller.tell(events)?;
     let socket = folder.join(KUBELET_SOCKET).display().to_string();
@@ -61,6 +65,7 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         manager: Manager::new(state),
         clients: BTreeMap::new(),
         saver,
+        registered: Registered::read(&folder),
         teller,
         stand_in,
         call_timeout: args.call_timeout,
@@ -71,8 +76,20 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
     Ok(Code::Answered)
 }
 
+/// Ends at once: whoever asks a second time does not want to wait.
+#[expect(clippy::disallowed_methods, reason = "there is nothing left to do in order")]
+fn give_up() {
+    std::process::exit(130);
+}
+
 fn refuse(error: FolderError) -> Failure {
     match error {
+        FolderError::Foreign { .. } => Failure::refused(error).hint(
+            "name an empty folder of its own, or end what uses this one; nothing was removed",
+        ),
+        FolderError::Unknown { .. } => {
+            Failure::refused(error).hint("run kq where it sees the node's processes in /proc")
+        }
         FolderError::Kubelet { .. } => Failure::refused(error)
             .hint("a kubelet that lives there would lose its plugins: name a folder of its own"),
         FolderError::Taken { .. } => {
@@ -111,7 +128,9 @@ impl Turning {
                 self.teller.tell([Event::NotUnderstood { reason }])?;
             }
             Some(Incoming::Connected { id, resource, endpoint, options, plugin, taken }) => {
-                let events = self.manager.connected(id, &resource, &endpoint, options);
+                let mut events = self.manager.connected(id, &resource, &endpoint, options);
+                let unknown = self.registered.add(&endpoint).err();
+                events.extend(unknown.map(|it| Event::CheckpointFailed { error: it.to_string() }));
                 self.clients.insert(id, plugin);
                 self.settle(events)?;
                 // The plugin is answered now; one that did not wait for it is watched all the same.
