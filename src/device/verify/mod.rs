@@ -19,6 +19,8 @@ mod memory;
 mod pods;
 mod recognise;
 mod report;
+#[cfg(test)]
+mod tests;
 pub mod view;
 
 pub use damage::Damage;
