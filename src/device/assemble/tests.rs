@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::facts::checkpoint::device::DeviceSet;
-use crate::facts::pod_resources::ContainerDevices;
+use crate::facts::pod_resources::{ContainerDevices, PodResources};
 use crate::facts::snapshot::Snapshot;
 
 fn fact() -> CheckpointFact {

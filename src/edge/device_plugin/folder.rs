@@ -213,6 +213,7 @@ fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result
     let running = find_kubelets(host_root).map_err(|error| {
         let reason = match &error {
             FindKubeletError::Processes { error: why, .. } => format!("{error}: {why}"),
+            FindKubeletError::NoProcesses { .. } => error.to_string(),
         };
         FolderError::Unknown { folder: folder.display().to_string(), reason }
     })?;

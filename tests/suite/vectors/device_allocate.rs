@@ -102,7 +102,12 @@ fn pod_devices_after(state: &ManagerState) -> Value {
     let entries = state.pod_devices.entries.iter();
     entries
         .map(|(key, device)| {
-            let ids = device.devices.iter().map(|(node, ids)| (node.to_string(), json!(ids)));
+            // The kubelet's order is that of a map.
+            let ids = device.devices.iter().map(|(node, ids)| {
+                let mut ids = ids.clone();
+                ids.sort();
+                (node.to_string(), json!(ids))
+            });
             json!({
                 "pod_uid": key.pod_uid,
                 "container_name": key.container_name,

@@ -61,8 +61,7 @@ fn the_machine_must_have_the_cpus() {
         ("0-1", true, "REFUSED, ERROR other-cpus"),
     ] {
         let cpus = cpus.parse().expect("CPUs");
-        let known =
-            Known { cpus: Some(cpus), strict_cpu_reservation: strict, ..Known::default() };
+        let known = Known { cpus: Some(cpus), strict_cpu_reservation: strict, ..Known::default() };
         assert_eq!(told(&of(&bytes, &known)), expected);
         let none = file("none", "", &[]);
         assert_eq!(told(&of(&none, &known)), "OK", "nobody looks with another policy");

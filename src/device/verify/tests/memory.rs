@@ -24,8 +24,7 @@ fn sound() -> MemoryState {
             cells: Some(vec![cell]),
         }
     };
-    let block =
-        Block { numa_affinity: Some(vec![0]), memory_type: "memory".to_owned(), size: 30 };
+    let block = Block { numa_affinity: Some(vec![0]), memory_type: "memory".to_owned(), size: 30 };
     MemoryState {
         policy_name: "Static".to_owned(),
         machine_state: BTreeMap::from([(0, Some(node(0, 30))), (1, Some(node(1, 0)))]),
@@ -55,12 +54,16 @@ fn amounts_must_add_up() {
         (
             "total",
             |it| table(it).total = 101,
-            &["machineState.0.memoryMap.memory: allocatable 90 is not total 101 - systemReserved 10"],
+            &[
+                "machineState.0.memoryMap.memory: allocatable 90 is not total 101 - systemReserved 10",
+            ],
         ),
         (
             "more for the system than there is",
             |it| table(it).system_reserved = 200,
-            &["machineState.0.memoryMap.memory: allocatable 90 is not total 100 - systemReserved 200"],
+            &[
+                "machineState.0.memoryMap.memory: allocatable 90 is not total 100 - systemReserved 200",
+            ],
         ),
         (
             "free",
