@@ -28,6 +28,7 @@ complete -c kq -n "__fish_kq_needs_command" -s h -l help -d 'Print help (see mor
 complete -c kq -n "__fish_kq_needs_command" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_needs_command" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
 complete -c kq -n "__fish_kq_needs_command" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
+complete -c kq -n "__fish_kq_needs_command" -f -a "devices" -d 'Tell who has which device, and what the kubelet\'s device manager would do next'
 complete -c kq -n "__fish_kq_needs_command" -f -a "probe" -d 'Run the probes of containers as the kubelet does, and say what follows'
 complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
 complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
@@ -659,6 +660,248 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "list" -d 'Show which container has which device, and in what state'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "verify" -d 'Check the files in which the kubelet remembers devices, CPUs, memory and pods'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "plan" -d 'Show which devices a pod would get now, or the kubelet\'s error'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "capacity" -d 'Show which devices the node offers, as the kubelet counts them'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "plugins" -d 'Show the device plugins, and whether the kubelet is connected to them'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "serve" -d 'Stand in for the kubelet\'s side, for a plugin that is being written'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "allocate" -d 'Have a kubelet\'s stand-in allocate devices to a pod'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "repair" -d 'Mend the device checkpoint of a kubelet that is stopped'
+complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s n -l namespace -d 'Only pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l source -d 'Ask only one source' -r -f -a "checkpoint\t'The kubelet\'s checkpoint'
+podresources\t'The kubelet\'s pod-resources API'
+both\t'Both, held against each other'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s A -l all-namespaces -d 'Pods of all namespaces, as without it'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l free -d 'Show the healthy devices that no active pod has, instead'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kind -d 'What the named files are, whatever their names are' -r -f -a "devices\t'kubelet_internal_checkpoint'
+cpu-manager\t'cpu_manager_state'
+memory-manager\t'memory_manager_state'
+allocated-pods\t'allocated_pods_state'
+actuated-pods\t'actuated_pods_state'
+dra\t'dra_manager_state'
+pod-status\t'pod_status_manager_state of Kubernetes 1.32'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l checkpoint -d 'The device manager\'s checkpoint: a FILE, whatever its name is' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l unhealthy -d 'Take a device for unhealthy: its id, or RESOURCE=ID (can be repeated); without POD or FILE: who has it, and what the node offers then' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l ask-plugin -d 'Ask a plugin on its socket what it offers and which devices it prefers; it must be that of the resource (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l devices -d 'The devices: a list of {resource, id, health, numaNodes} in JSON or YAML; they are all of their resources' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l numa-nodes -d 'The NUMA nodes of the machine, such as 0,1; else those that its kernel lists' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l topology-manager-policy -d 'topologyManagerPolicy: none, best-effort, restricted or single-numa-node; else the kubelet\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l topology-manager-scope -d 'topologyManagerScope: container or pod; else the kubelet\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-restart -d 'The kubelet starts anew, and no plugin has registered yet'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l devices -d 'The devices: a list of {resource, id, health, numaNodes} in JSON or YAML; they are all of their resources' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l dir -d 'The folder of device plugins; else that of the kubelet that runs, else /var/lib/kubelet/device-plugins' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l wait -d 'Wait until a resource can be allocated' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l timeout -d 'How long to wait' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l call-timeout -d 'How long each plugin may take to answer' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l no-ask -d 'Do not ask plugins anything: only look'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l dir -d 'The folder of kubelet.sock and of the plugins\' sockets; made where there is none' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l call-timeout -d 'How long a plugin may take for a call; the kubelet waits for ever, but for PreStartContainer' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l host-root -d 'The folder where the node\'s root is, whose kubelet is kept away from; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s o -l output -d 'How to show what happens' -r -f -a "text\t'A line each'
+json\t'An object of JSON each, on a line'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l dir -d 'The folder in which kq devices serve runs' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l remove -d 'End a pod: NAME, NAMESPACE/NAME or UID' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l no-start -d 'Stop before the containers would start: PreStartContainer is not called'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove -d 'Remove the entries of a pod, of a container of it, or one resource of that: UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]] (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l backup -d 'Where to keep the old file; else beside the folder of device plugins, with the time in its name' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l checkpoint -d 'The file to mend; else kubelet_internal_checkpoint of the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove-stale -d 'Remove the entries of pods that are gone or have ended'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l rebuild -d 'Make a sound file of a damaged one'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l force -d 'Remove also what is named and in use, or may be; with --rebuild, write also where entries are lost'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l dry-run -d 'Show the plan and do nothing'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s y -l yes -d 'Do it without asking'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "list" -d 'Show which container has which device, and in what state'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check the files in which the kubelet remembers devices, CPUs, memory and pods'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show which devices a pod would get now, or the kubelet\'s error'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "capacity" -d 'Show which devices the node offers, as the kubelet counts them'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "plugins" -d 'Show the device plugins, and whether the kubelet is connected to them'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "serve" -d 'Stand in for the kubelet\'s side, for a plugin that is being written'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "allocate" -d 'Have a kubelet\'s stand-in allocate devices to a pod'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "repair" -d 'Mend the device checkpoint of a kubelet that is stopped'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "run" -d 'Probe a container as the kubelet does, now, and say what it means'
@@ -885,14 +1128,15 @@ complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand man" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "probe" -d 'Run the probes of containers as the kubelet does, and say what follows'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc probe doctor snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "devices" -d 'Tell who has which device, and what the kubelet\'s device manager would do next'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "probe" -d 'Run the probes of containers as the kubelet does, and say what follows'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show who gets how much CPU when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Say what a value in a cgroup file means and where it can come from'
@@ -909,6 +1153,14 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "policy" -d 'Show the policy in force, who set it, and what the kubelet refuses'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "list" -d 'Show which container has which device, and in what state'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "verify" -d 'Check the files in which the kubelet remembers devices, CPUs, memory and pods'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "plan" -d 'Show which devices a pod would get now, or the kubelet\'s error'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "capacity" -d 'Show which devices the node offers, as the kubelet counts them'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "plugins" -d 'Show the device plugins, and whether the kubelet is connected to them'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "serve" -d 'Stand in for the kubelet\'s side, for a plugin that is being written'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "allocate" -d 'Have a kubelet\'s stand-in allocate devices to a pod'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "repair" -d 'Mend the device checkpoint of a kubelet that is stopped'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "run" -d 'Probe a container as the kubelet does, now, and say what it means'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "plan" -d 'Show what the kubelet will send, and when something can follow from it'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "simulate" -d 'Say what the kubelet makes of a row of probe results'

@@ -30,8 +30,13 @@ impl Served {
     /// Starts one, and waits until plugins can register.
     pub(super) fn start(folder: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_kq"))
-            .args(["devices", "serve", "--call-timeout", "2s", "--dir"])
+            .args(["devices", "serve", "--dir"])
             .arg(folder)
+            .args(if more.contains(&"--call-timeout") {
+                &[]
+            } else {
+                &["--call-timeout", "2s"][..]
+            })
             .args(more)
             .env_clear()
             .stdout(Stdio::piped())

@@ -237,6 +237,7 @@ Usage: kq <COMMAND>
 Commands:
   cgroup      Plan, explain and check cgroup values
   gc          Foresee, explain and do the garbage collection of images
+  devices     Tell who has which device, and what the kubelet's device manager would do next
   probe       Run the probes of containers as the kubelet does, and say what follows
   doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
@@ -270,6 +271,7 @@ Usage: kq <COMMAND>
 Commands:
   cgroup      Plan, explain and check cgroup values
   gc          Foresee, explain and do the garbage collection of images
+  devices     Tell who has which device, and what the kubelet's device manager would do next
   probe       Run the probes of containers as the kubelet does, and say what follows
   doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node

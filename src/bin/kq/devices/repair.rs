@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 /// replaces it at once: killed at any instant, there is the old file or the new one. The new file
 /// is read back.
 ///
-/// A kubelet that runs has all this in memory and would write over it, so it must be stopped, and
-/// kq must be able to tell: on the node, with its processes in sight. Stop its unit (systemctl stop
+/// A kubelet that runs has all this in memory and would write over it, so it must be stopped, which
+/// can be told only on the node, with its processes in sight. Stop its unit (systemctl stop
 /// kubelet): one that crashes is started again at any moment. A kubelet that starts removes all
 /// else from its folder of device plugins, so the old file is kept one folder above. A copy
 /// elsewhere (--checkpoint) can be mended while a kubelet runs, as a rehearsal.
