@@ -186,6 +186,14 @@ struct NodeSnapshot {
     folders: BTreeMap<String, NodeFolder>,
     image_records: Sought,
     stats_summary: Sought,
+    devices: Devices,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Devices {
+    checkpoint: Sought,
+    pod_resources: Sought,
 }
 
 #[derive(Debug, Deserialize)]
@@ -339,6 +347,7 @@ fn snapshots_have_their_shape() {
         ("runtime", &stored.runtime),
         ("imageRecords", &stored.image_records),
         ("statsSummary", &stored.stats_summary),
+        ("podResources", &stored.devices.pod_resources),
         ("the runtime's folder", &stored.folders["images"].filesystem),
     ] {
         assert!(sought.found.is_none() && !sought.tried.is_empty(), "{name}");
@@ -349,6 +358,8 @@ fn snapshots_have_their_shape() {
     assert!(kubelet.filesystem.found.is_some() || !kubelet.filesystem.tried.is_empty());
     assert_eq!(kubelet.usage.found.is_some(), kubelet.filesystem.found.is_some());
     assert!(stored.kubelet_version.found.is_none() && stored.node.found.is_none());
+    let checkpoint = &stored.devices.checkpoint;
+    assert!(checkpoint.found.is_some() || !checkpoint.tried.is_empty());
 }
 
 /// A snapshot takes no configuration from files.

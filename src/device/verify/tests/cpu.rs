@@ -80,7 +80,8 @@ fn the_policy_is_the_configured_one_or_one_that_a_kubelet_has() {
     };
     let sound = file("static", "0-1", &[]);
     let unchecked = br#"{"policyName":"none"}"#;
-    let rows: [(&[u8], Option<&str>, &str, Option<String>); 7] = [
+    type Row<'a> = (&'a [u8], Option<&'a str>, &'a str, Option<String>);
+    let rows: [Row<'_>; 7] = [
         (&sound, None, "OK", Some(assumed.to_owned())),
         (&sound, Some("static"), "OK", None),
         (&sound, Some("none"), "REFUSED", None),

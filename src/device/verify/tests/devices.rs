@@ -100,7 +100,8 @@ fn who_may_share_a_device_depends_on_the_pods() {
     );
     let nothing = Snapshot::default();
     // The owners of one device, the node, what is told, how the advice begins.
-    let rows: [(&[(&str, &str)], &Snapshot, &str, &str); 10] = [
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a Snapshot, &'a str, &'a str);
+    let rows: [Row<'_>; 10] = [
         (&[("p", "c"), ("q", "c")], &both, "OK, ERROR double", "delete one of the pods"),
         (&[("p", "c"), ("q", "c")], &nothing, "OK, ERROR double", "look which of the pods"),
         (&[("p", "c"), ("q", "c")], &alone, "OK, NOTE stale", "nothing"),
