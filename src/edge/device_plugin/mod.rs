@@ -2,8 +2,8 @@
 //!
 //! [`folder`] looks at the folder of their sockets, [`unix_sockets`] at who is connected to them; both open
 //! nothing. The rest speaks gRPC and needs the feature `cri`: [`ask_options`] asks a plugin what it can do
-//! and nothing else, which plugins that serve a kubelet stand; [`StandIn`] is the kubelet's side of
-//! registration, and each plugin that registered is a [`PluginClient`].
+//! and nothing else, which plugins that serve a kubelet stand; `StandIn` is the kubelet's side of
+//! registration, and each plugin that registered is a `PluginClient`.
 //!
 //! Followed are `pkg/kubelet/cm/devicemanager/plugin/v1beta1` and `endpoint.go` beside it.
 
