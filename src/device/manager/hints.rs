@@ -2,7 +2,7 @@
 
 use super::allocate::has_topology;
 use super::numa::{NumaNodes, has_bit};
-use super::state::{Device, ManagerState};
+use super::state::{Device, ManagerState, with_devices};
 use crate::facts::checkpoint::device::{DeviceSet, PodDevice};
 use crate::k8s::pod::{Container, Pod};
 use crate::k8s::resources::{ResourceOptions, pod_limits};
@@ -190,7 +190,7 @@ impl ManagerState {
         }
         let healthy = self.healthy.get(resource).unwrap_or(&none);
         let used = self.allocated.get(resource).unwrap_or(&none);
-        let available = || healthy.iter().filter(|id| !used.contains(*id));
+        let available = || healthy.difference(used);
         let reusable_only =
             reusable.iter().filter(|id| !healthy.contains(*id) || used.contains(*id));
         if counted(available().count() + reusable_only.count()) < requested {
@@ -210,9 +210,9 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn hints<'i>(
-        &self,
+        &'i self,
         available: impl Iterator<Item = &'i String>,
-        reusable: &DeviceSet,
+        reusable: &'i DeviceSet,
     ) -> Result<Vec<Hint>, HintError> {
         let nodes = self.nodes();
         if nodes.is_empty() {
@@ -252,14 +252,17 @@ impl Search<'_> {
 
     /// Returns the devices with these ids. A kubelet of 1.36 trips over one that is not there; before it
     /// was a device without NUMA node.
-    fn listed<'i>(&self, ids: impl Iterator<Item = &'i String>) -> Result<Vec<&Device>, HintError> {
+    fn listed<'i>(
+        &'i self,
+        ids: impl Iterator<Item = &'i String>,
+    ) -> Result<Vec<&'i Device>, HintError> {
         let mut listed = Vec::new();
-        for id in ids {
-            match (self.devices.get(id), self.machine.hint_nodes) {
+        for (id, device) in with_devices(ids.map(String::as_str), self.devices) {
+            match (device, self.machine.hint_nodes) {
                 (Some(device), _) => listed.push(device),
                 (None, HintNodes::OfMachine) => {}
                 (None, HintNodes::OfDevices) => {
-                    let (resource, id) = (self.resource.to_owned(), id.clone());
+                    let (resource, id) = (self.resource.to_owned(), id.to_owned());
                     return Err(HintError::VanishedDevice { resource, id });
                 }
             }

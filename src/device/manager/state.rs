@@ -29,6 +29,19 @@ pub struct Endpoint {
     pub stopped_at: Option<Timestamp>,
 }
 
+/// Walks over ids in their order with the device of each; `None`: it is not listed. Both go side by side:
+/// with thousands of devices, to look each up would take longer than all else.
+pub(super) fn with_devices<'a>(
+    ids: impl Iterator<Item = &'a str>,
+    devices: &'a BTreeMap<String, Device>,
+) -> impl Iterator<Item = (&'a str, Option<&'a Device>)> {
+    let mut listed = devices.iter().peekable();
+    ids.map(move |id| {
+        while listed.next_if(|(listed, _)| listed.as_str() < id).is_some() {}
+        (id, listed.next_if(|(listed, _)| *listed == id).map(|(_, device)| device))
+    })
+}
+
 /// What the device manager holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManagerState {

@@ -2,7 +2,7 @@
 
 use super::report::Split;
 use crate::device::manager::numa::NumaNodes;
-use crate::device::manager::state::Device;
+use crate::device::manager::state::{Device, with_devices};
 use std::collections::BTreeMap;
 
 /// The key under which devices without NUMA node are recorded (`nodeWithoutTopology`).
@@ -34,9 +34,9 @@ pub fn has_topology(devices: &BTreeMap<String, Device>) -> bool {
     devices.values().any(|device| device.numa_nodes.as_ref().is_some_and(|nodes| !nodes.is_empty()))
 }
 
-/// Sorts free devices.
+/// Sorts free devices, which come in the order of their ids.
 pub fn sort<'a>(
-    devices: &BTreeMap<String, Device>,
+    devices: &'a BTreeMap<String, Device>,
     available: &[&'a str],
     affinity: Option<NumaNodes>,
 ) -> Sorted<'a> {
@@ -51,8 +51,8 @@ pub fn sort<'a>(
         return sorted;
     };
     sorted.matters = true;
-    for id in available {
-        let nodes = devices.get(*id).and_then(|device| device.numa_nodes.as_deref());
+    for (id, device) in with_devices(available.iter().copied(), devices) {
+        let nodes = device.and_then(|device| device.numa_nodes.as_deref());
         let mut nodes = nodes.unwrap_or_default().iter().filter(|node| **node != NO_NUMA_NODE);
         let Some(first) = nodes.next() else {
             sorted.without_numa.push(id);

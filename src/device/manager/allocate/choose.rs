@@ -4,7 +4,7 @@ use super::affinity::{Sorted, sort};
 use super::report::{AllocateError, AnyOf, Choice, Pool, Preference};
 use crate::device::manager::numa::NumaNodes;
 use crate::device::manager::plugins::Plugins;
-use crate::device::manager::state::ManagerState;
+use crate::device::manager::state::{ManagerState, with_devices};
 use crate::facts::checkpoint::device::DeviceSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,27 +20,34 @@ pub struct Request<'a> {
 }
 
 /// Devices that are being taken.
-struct Taking {
+#[derive(Default)]
+struct Taking<'a> {
     taken: DeviceSet,
     needed: i64,
-    certain: DeviceSet,
-    any_of: Option<AnyOf>,
+    open: Option<Open<'a>>,
 }
 
-impl Taking {
+/// A choice that the kubelet has: what it has taken before, and how many it takes of which.
+struct Open<'a> {
+    certain: DeviceSet,
+    count: usize,
+    from: Vec<&'a str>,
+    pool: Pool,
+}
+
+impl<'a> Taking<'a> {
     /// Takes from a pool until enough are taken, and tells whether they are. Takes the first by id where
     /// the kubelet takes any.
-    fn take<'i>(&mut self, pool: Pool, ids: impl IntoIterator<Item = &'i str>) -> bool {
-        let new: Vec<&str> = ids.into_iter().filter(|id| !self.taken.contains(*id)).collect();
-        let wanted = usize::try_from(self.needed).unwrap_or(usize::MAX);
-        if wanted < new.len() {
-            self.certain = self.taken.clone();
-            let from = new.iter().map(|id| (*id).to_owned()).collect();
-            self.any_of = Some(AnyOf { count: wanted, from, pool });
-        }
-        for id in new.iter().take(wanted) {
+    fn take(&mut self, pool: Pool, ids: impl IntoIterator<Item = &'a str>) -> bool {
+        let from: Vec<&str> = ids.into_iter().filter(|id| !self.taken.contains(*id)).collect();
+        let count = usize::try_from(self.needed).unwrap_or(usize::MAX);
+        let before = (count < from.len()).then(|| self.taken.clone());
+        for id in from.iter().take(count) {
             self.taken.insert((*id).to_owned());
             self.needed -= 1;
+        }
+        if let Some(certain) = before {
+            self.open = Some(Open { certain, count, from, pool });
         }
         self.needed == 0
     }
@@ -54,12 +61,7 @@ impl ManagerState {
         plugins: &mut dyn Plugins,
     ) -> (Choice, Result<(), AllocateError>) {
         let mut choice = Choice::default();
-        let mut taking = Taking {
-            taken: DeviceSet::new(),
-            needed: request.requested,
-            certain: DeviceSet::new(),
-            any_of: None,
-        };
+        let mut taking = Taking { needed: request.requested, ..Taking::default() };
         let enough = taking.take(Pool::Reusable, request.reusable.iter().map(String::as_str));
         choice.reused = taking.taken.clone();
         let done = if enough {
@@ -67,33 +69,34 @@ impl ManagerState {
         } else {
             self.take_free(request, &mut taking, &mut choice, plugins)
         };
+        let Taking { taken, open, .. } = taking;
+        choice.certain = open.as_ref().map_or_else(|| taken.clone(), |open| open.certain.clone());
+        // The candidates may be all devices of the node, so they are copied only now.
+        choice.any_of = open.map(|Open { count, from, pool, .. }| AnyOf {
+            count,
+            from: from.into_iter().map(str::to_owned).collect(),
+            pool,
+        });
         let used = self.allocated.entry(request.resource.to_owned()).or_default();
-        used.extend(taking.taken.iter().cloned());
-        choice.certain =
-            if taking.any_of.is_some() { taking.certain } else { taking.taken.clone() };
-        choice.any_of = taking.any_of;
-        choice.devices = taking.taken;
+        used.extend(taken.iter().cloned());
+        choice.devices = taken;
         self.describe(request.resource, &mut choice);
         (choice, done)
     }
 
-    fn take_free(
-        &self,
+    fn take_free<'a>(
+        &'a self,
         request: &Request<'_>,
-        taking: &mut Taking,
+        taking: &mut Taking<'a>,
         choice: &mut Choice,
         plugins: &mut dyn Plugins,
     ) -> Result<(), AllocateError> {
         let resource = request.resource;
-        let (none, no_devices) = (DeviceSet::new(), BTreeMap::new());
-        let used = self.allocated.get(resource).unwrap_or(&none);
-        let healthy = self.healthy.get(resource).unwrap_or(&none);
-        let devices = self.devices.get(resource).unwrap_or(&no_devices);
-        let available: Vec<&str> = healthy
-            .iter()
-            .map(String::as_str)
-            .filter(|id| !used.contains(*id) && !taking.taken.contains(*id))
-            .collect();
+        let used = self.allocated.get(resource).unwrap_or(const { &DeviceSet::new() });
+        let healthy = self.healthy.get(resource).unwrap_or(const { &DeviceSet::new() });
+        let devices = self.devices.get(resource).unwrap_or(const { &BTreeMap::new() });
+        let free = healthy.difference(used).map(String::as_str);
+        let available: Vec<&str> = free.filter(|id| !taking.taken.contains(*id)).collect();
         choice.available = available.len();
         if i64::try_from(available.len()).is_ok_and(|free| free < taking.needed) {
             return Err(AllocateError::Unavailable {
@@ -179,17 +182,14 @@ impl ManagerState {
         }
         choice.numa_nodes.sort_unstable();
         choice.numa_nodes.dedup();
-        let nodes_of = |id: &String| -> BTreeSet<i64> {
-            let device = devices.and_then(|devices| devices.get(id));
-            device
-                .iter()
-                .filter_map(|device| device.numa_nodes.as_ref())
-                .flatten()
-                .copied()
-                .collect()
-        };
-        let candidates = choice.any_of.iter().flat_map(|any_of| &any_of.from);
-        let sets: BTreeSet<BTreeSet<i64>> = candidates.map(nodes_of).collect();
+        // Of thousands of candidates there are few different lists of NUMA nodes.
+        let candidates = choice.any_of.iter().flat_map(|any_of| &any_of.from).map(String::as_str);
+        let listed = devices.unwrap_or(const { &BTreeMap::new() });
+        let nodes = with_devices(candidates, listed)
+            .map(|(_, device)| device.and_then(|device| device.numa_nodes.as_deref()));
+        let lists: BTreeSet<&[i64]> = nodes.map(Option::unwrap_or_default).collect();
+        let set = |nodes: &[i64]| -> BTreeSet<i64> { nodes.iter().copied().collect() };
+        let sets: BTreeSet<BTreeSet<i64>> = lists.into_iter().map(set).collect();
         let certain = choice.numa_nodes.iter().copied();
         choice.numa_is_certain = sets.len() <= 1;
         choice.possible_numa_nodes = sets
@@ -202,15 +202,13 @@ impl ManagerState {
     }
 }
 
-impl Taking {
+impl<'a> Taking<'a> {
     /// Makes the choice as wide as a plugin can make it of which nobody knows what it prefers.
-    fn widen(&mut self, pool: &[&str], (taken, needed): (DeviceSet, i64)) {
-        let from: Vec<String> =
-            pool.iter().filter(|id| !taken.contains(**id)).map(|id| (*id).to_owned()).collect();
+    fn widen(&mut self, pool: &[&'a str], (certain, needed): (DeviceSet, i64)) {
+        let from: Vec<&str> = pool.iter().copied().filter(|id| !certain.contains(*id)).collect();
         let count = usize::try_from(needed).unwrap_or_default();
         if count < from.len() {
-            self.certain = taken;
-            self.any_of = Some(AnyOf { count, from, pool: Pool::Unknown });
+            self.open = Some(Open { certain, count, from, pool: Pool::Unknown });
         }
     }
 }

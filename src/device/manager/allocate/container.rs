@@ -105,13 +105,16 @@ impl ManagerState {
         if !circumstances.sources_ready {
             return Vec::new();
         }
-        let active = &circumstances.active_pods;
         let entries = &mut self.pod_devices.entries;
-        let gone: BTreeSet<String> = entries
-            .keys()
-            .filter(|key| !active.contains(&key.pod_uid))
-            .map(|key| key.pod_uid.clone())
-            .collect();
+        // Entries and pods both come in the order of the UIDs: they are gone through side by side.
+        let mut active = circumstances.active_pods.iter().peekable();
+        let mut gone = BTreeSet::new();
+        for key in entries.keys() {
+            while active.next_if(|active| **active < key.pod_uid).is_some() {}
+            if active.peek().is_none_or(|active| **active != key.pod_uid) {
+                gone.insert(key.pod_uid.clone());
+            }
+        }
         if !gone.is_empty() {
             entries.retain(|key, _| !gone.contains(&key.pod_uid));
             self.allocated = self.pod_devices.allocated();
