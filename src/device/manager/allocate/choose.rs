@@ -159,9 +159,11 @@ impl ManagerState {
         if endpoint.stopped_at.is_some() {
             return Err(AllocateError::Preferred(AllocateError::Stopped.to_string()));
         }
+        // The API server lets no negative number pass, and what the kubelet would make of one is an error
+        // in any case. A plugin is not asked for none instead.
+        let Ok(size) = usize::try_from(request.requested) else { return Ok(Preference::NoNeed) };
         let available: DeviceSet =
             pool.iter().map(|id| (*id).to_owned()).chain(taken.iter().cloned()).collect();
-        let size = usize::try_from(request.requested).unwrap_or_default();
         let preferred = plugins
             .preferred_allocation(resource, &available, taken, size)
             .map_err(AllocateError::Preferred)?;
@@ -209,6 +211,68 @@ impl<'a> Taking<'a> {
         let count = usize::try_from(needed).unwrap_or_default();
         if count < from.len() {
             self.open = Some(Open { certain, count, from, pool: Pool::Unknown });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::manager::{Allocated, Device, HEALTHY, PluginOptions};
+
+    /// A plugin that counts what it is asked.
+    #[derive(Default)]
+    struct Counting(Vec<usize>);
+
+    impl Plugins for Counting {
+        fn preferred_allocation(
+            &mut self,
+            _resource: &str,
+            _available: &DeviceSet,
+            _must_include: &DeviceSet,
+            size: usize,
+        ) -> Result<Option<Vec<String>>, String> {
+            self.0.push(size);
+            Ok(None)
+        }
+
+        fn allocate(&mut self, _: &str, _: &DeviceSet) -> Result<Allocated, String> {
+            Ok(Allocated::NoContainer)
+        }
+    }
+
+    #[test]
+    fn a_plugin_is_asked_for_the_number_that_is_wanted_and_for_no_other() {
+        for (requested, asked, error) in [
+            (1, &[1][..], None),
+            (-1, &[], Some("unexpectedly allocated less resources than required. Requested: -1")),
+        ] {
+            let mut state = ManagerState::default();
+            let options =
+                PluginOptions { get_preferred_allocation_available: true, ..Default::default() };
+            state.register("r", options);
+            let device = |id: &str| Device {
+                id: id.to_owned(),
+                health: HEALTHY.to_owned(),
+                numa_nodes: None,
+            };
+            state.update("r", [device("a"), device("b")]);
+            let request = Request {
+                resource: "r",
+                requested,
+                reusable: &DeviceSet::new(),
+                affinity: None,
+                unknown_options: false,
+            };
+            let mut plugin = Counting::default();
+            let (_, done) = state.choose(&request, &mut plugin);
+            assert_eq!(plugin.0, asked, "{requested}");
+            let told = done.err().map(|error| error.to_string());
+            let is_as_expected = match (&told, error) {
+                (Some(told), Some(error)) => told.starts_with(error),
+                (told, error) => told.is_none() && error.is_none(),
+            };
+            assert!(is_as_expected, "{requested}: {told:?}");
         }
     }
 }
