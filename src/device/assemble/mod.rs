@@ -55,7 +55,16 @@ pub struct Assembled {
     pub restored: PodDevices,
     /// Where the devices of each resource are from.
     pub sources: BTreeMap<String, DeviceSource>,
+    /// Why nobody can say which devices there are, beside those that are given, and the flags that do;
+    /// `None`: somebody can.
+    pub unknown_devices: Option<String>,
+    /// Nobody can say which devices are in use.
+    pub unknown_use: bool,
 }
+
+/// The health of a device that is remembered, and that the kubelet does not list as healthy: its plugin
+/// calls it unhealthy, or does not list it any more.
+pub const NOT_LISTED: &str = "not listed";
 
 /// Who says which devices a resource has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -90,30 +99,53 @@ pub fn assemble(
     let checkpoint = facts.checkpoint.value().filter(|fact| !fact.absent);
     let told = facts.pod_resources.value();
     if facts.checkpoint.value().is_none() && told.is_none() && given.is_empty() {
-        let why = |name, reason: String| format!("{name}: {reason}");
-        return Err(NoDevices(
-            [
-                why("the checkpoint", facts.checkpoint.reason()),
-                why("the pod-resources API", facts.pod_resources.reason()),
-            ]
-            .join("; "),
-        ));
+        return Err(NoDevices(neither(&facts.checkpoint.reason(), &facts.pod_resources.reason())));
     }
     let mut assembled = Assembled::default();
     if let Some(fact) = checkpoint {
         restore(fact, &mut assembled, basis);
-        if let Some(told) = told {
-            add_told(told, pods, &mut assembled, basis);
+        match (told, &fact.error) {
+            (Some(told), error) => {
+                if error.is_some() {
+                    basis.assumptions.push(
+                        "the devices in use are those of the pod-resources API, and those that could \
+                         be read of the checkpoint: what ended init containers hold may be other \
+                         (--checkpoint)"
+                            .to_owned(),
+                    );
+                }
+                add_told(told, pods, &mut assembled, basis);
+            }
+            (None, Some(error)) => {
+                assembled.unknown_use = true;
+                let reason = facts.pod_resources.reason();
+                basis.missing.push(format!(
+                    "which devices are in use: {} (--pod-resources); what could be read of the \
+                     checkpoint is shown",
+                    neither(&unsound(error), &reason)
+                ));
+            }
+            (None, None) => {}
         }
     } else if facts.checkpoint.value().is_none() {
         without_checkpoint(&facts.checkpoint, told, pods, &mut assembled, basis);
     }
     let allocatable = told.map(|told| &told.allocatable);
+    // What a damaged file says need not be what was written.
+    let sound = checkpoint.filter(|fact| fact.error.is_none());
     match allocatable.and_then(Sought::value) {
-        Some(allocatable) => listed(allocatable, checkpoint, &mut assembled, basis),
+        Some(allocatable) => listed(allocatable, sound, &mut assembled, basis),
         None => {
             let reason = allocatable.map_or_else(|| facts.pod_resources.reason(), Sought::reason);
-            remembered(checkpoint, given, &reason, &mut assembled, basis);
+            let why = match facts.checkpoint.value() {
+                Some(fact) => fact.error.as_deref().map(unsound),
+                // Where devices are given and no node was looked at, they are all.
+                None if facts.checkpoint.is_unsought() && !given.is_empty() => None,
+                None => Some(facts.checkpoint.reason()),
+            };
+            assembled.unknown_devices =
+                why.map(|why| neither(&why, &reason) + " (--pod-resources, --devices)");
+            remembered(sound, given, &reason, &mut assembled, basis);
         }
     }
     by_hand(given, &mut assembled);
@@ -121,6 +153,15 @@ pub fn assemble(
         assembled.state.endpoints.entry(resource.clone()).or_insert_with(Endpoint::default);
     }
     Ok(assembled)
+}
+
+/// Says why neither source is one.
+fn neither(checkpoint: &str, pod_resources: &str) -> String {
+    format!("the checkpoint: {checkpoint}; the pod-resources API: {pod_resources}")
+}
+
+fn unsound(error: &str) -> String {
+    format!("it is not sound ({error})")
 }
 
 /// Takes the records of the checkpoint.
@@ -145,8 +186,7 @@ fn restore(fact: &CheckpointFact, assembled: &mut Assembled, basis: &mut Basis) 
     }
     match &fact.error {
         Some(error) => basis.warnings.push(format!(
-            "a kubelet that starts does not take the checkpoint: {error}; what could be read of it \
-             stands for what the running kubelet holds"
+            "a kubelet that starts does not take the checkpoint, and starts with nothing: {error}"
         )),
         None => {
             assembled.restored = records.clone();
@@ -267,7 +307,7 @@ fn add_recorded(records: &PodDevices, devices: &mut BTreeMap<String, BTreeMap<St
 }
 
 fn unhealthy(id: &str) -> Device {
-    Device { id: id.to_owned(), health: "not listed".to_owned(), numa_nodes: None }
+    Device { id: id.to_owned(), health: NOT_LISTED.to_owned(), numa_nodes: None }
 }
 
 /// Takes the devices that are given; they are all of their resources.

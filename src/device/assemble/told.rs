@@ -18,6 +18,7 @@ pub(super) fn without_checkpoint(
 ) {
     let Some(told) = told else {
         if !checkpoint.is_unsought() {
+            assembled.unknown_use = true;
             let reason = checkpoint.reason();
             basis.missing.push(format!("which devices are in use: {reason} (--checkpoint)"));
         }

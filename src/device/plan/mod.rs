@@ -1,15 +1,19 @@
 //! What would happen to the devices of pods: `kq devices plan`. Pure.
 
+mod doubt;
 mod outlook;
 mod view;
 
+pub use doubt::Doubts;
 pub use outlook::{Change, Fate, Held, Now, Outlook, Verdict, changes, foresee};
 pub use view::{table, wide};
 
 use crate::device::assemble::{Assembled, Basis, some};
 use crate::device::manager::allocate::{Circumstances, Outcome, in_order};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
-use crate::device::manager::{Affinities, ManagerState, Plugins, PodAdmission};
+use crate::device::manager::{
+    Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource,
+};
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::nearest::nearest;
@@ -27,6 +31,9 @@ pub struct DevicePlan {
     pub kind: &'static str,
     /// The kubelet starts anew.
     pub kubelet_restart: bool,
+    /// No pod was named.
+    #[serde(skip)]
+    pub of_node: bool,
     /// The topology manager.
     pub topology: Topology,
     /// The devices before, by resource.
@@ -92,21 +99,43 @@ pub struct PlannedPod {
     pub source: String,
     /// What becomes of what it has; `None`: it has no devices yet.
     pub outlook: Option<Outlook>,
-    /// Why nothing can be said: the kubelet crashes, or it is too much.
+    /// Why there is no admission: the kubelet crashes, or it is not known.
     pub failure: Option<Failure>,
     /// What would happen.
     #[serde(flatten)]
     pub admission: PodAdmission,
 }
 
-/// Why nothing can be said of a pod.
+/// Why a pod has no admission. Where the kubelet neither crashes nor crashed before, kq does not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// The kubelet does not survive it; otherwise kq does not know.
+    /// The kubelet does not survive it.
     pub kubelet_crashes: bool,
+    /// The kubelet crashed at a pod before it.
+    pub not_reached: bool,
     /// In words.
     pub message: String,
+}
+
+impl Failure {
+    fn unknown(message: String) -> Self {
+        Self { kubelet_crashes: false, not_reached: false, message }
+    }
+
+    /// Tells whether kq does not know what happens.
+    pub fn is_undetermined(&self) -> bool {
+        !self.kubelet_crashes && !self.not_reached
+    }
+
+    /// Returns what it means for the pods that come after.
+    fn for_later(&self, namespace: &str, name: &str) -> Self {
+        let message = match self.kubelet_crashes {
+            true => format!("not reached: the kubelet crashes at pod {namespace}/{name}"),
+            false => format!("not known, as what becomes of pod {namespace}/{name} is not"),
+        };
+        Self { kubelet_crashes: false, not_reached: self.kubelet_crashes, message }
+    }
 }
 
 /// A pod to plan.
@@ -125,8 +154,21 @@ pub struct Question {
     pub unhealthy: Vec<String>,
     /// The kubelet starts anew.
     pub kubelet_restart: bool,
+    /// No pod is named: it is about those of the node that it concerns.
+    pub of_node: bool,
     /// The moment.
     pub now: Timestamp,
+}
+
+/// How pods are admitted.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// The topology manager.
+    pub manager: &'a TopologyManager,
+    /// The circumstances.
+    pub circumstances: &'a Circumstances,
+    /// What is not sure.
+    pub doubts: &'a Doubts,
 }
 
 /// Why a question cannot be answered.
@@ -206,28 +248,49 @@ fn set_unhealthy(state: &mut ManagerState, text: &str) -> Result<(), QuestionErr
 pub fn plan(
     state: &mut ManagerState,
     pods: &[PodToPlan],
-    manager: &TopologyManager,
-    circumstances: &Circumstances,
+    turn: &Turn<'_>,
     plugins: &mut dyn Plugins,
-    (question, basis): (&Question, Basis),
+    (question, mut basis): (&Question, Basis),
 ) -> DevicePlan {
-    let resources = before(state);
+    let manager = turn.manager;
+    // Of what is not known there are no numbers.
+    let resources = match turn.doubts.devices {
+        None => before(state),
+        Some(_) => {
+            let known = |name: &String| state.healthy.contains_key(name);
+            before(state).into_iter().filter(|(name, _)| known(name)).collect()
+        }
+    };
+    let asking = pods.iter().map(|to_plan| &to_plan.pod);
+    basis.assumptions.extend(doubt::assume_listed(state, manager, asking));
+    let mut before_it: Option<Failure> = None;
     let planned = pods
         .iter()
         .map(|PodToPlan { pod, source }| {
-            let affinities = Affinities::Decided(manager);
-            let admitted = state.admit(pod, &affinities, circumstances, plugins);
+            let metadata = &pod.metadata;
+            let known = match &before_it {
+                Some(crashed) if crashed.not_reached => Some(crashed.clone()),
+                _ => turn.doubts.before(state, pod, turn).or_else(|| before_it.clone()),
+            };
+            let admitted = match known {
+                Some(failure) => Err(failure),
+                None => state
+                    .admit(pod, &Affinities::Decided(manager), turn.circumstances, plugins)
+                    .map_err(|error| turn.doubts.judge(&error)),
+            };
             let (admission, failure) = match admitted {
                 Ok(admission) => (admission, None),
-                Err(error) => {
-                    let (kubelet_crashes, message) = (error.is_crash(), error.to_string());
-                    (PodAdmission::default(), Some(Failure { kubelet_crashes, message }))
-                }
+                Err(failure) => (PodAdmission::default(), Some(failure)),
             };
+            if let Some(failure) = &failure
+                && before_it.is_none()
+            {
+                before_it = Some(failure.for_later(&metadata.namespace, &metadata.name));
+            }
             PlannedPod {
-                namespace: pod.metadata.namespace.clone(),
-                name: pod.metadata.name.clone(),
-                uid: pod.metadata.uid.clone(),
+                namespace: metadata.namespace.clone(),
+                name: metadata.name.clone(),
+                uid: metadata.uid.clone(),
                 source: source.clone(),
                 outlook: None,
                 failure,
@@ -239,6 +302,7 @@ pub fn plan(
         api_version: "kq/v1",
         kind: "DevicePlan",
         kubelet_restart: question.kubelet_restart,
+        of_node: question.of_node,
         topology: Topology {
             policy: manager.policy,
             scope: manager.scope,
@@ -270,6 +334,14 @@ fn before(state: &ManagerState) -> BTreeMap<String, ResourceBefore> {
             (name.clone(), of_resource)
         })
         .collect()
+}
+
+/// Walks over the resources that a plugin may have to provide for a pod.
+pub fn asked_resources(pod: &Pod) -> impl Iterator<Item = &str> {
+    in_order(pod)
+        .flat_map(|(_, container)| container.resources.limits.iter())
+        .filter(|(name, amount)| is_extended_resource(name.as_str()) && amount.value() > 0)
+        .map(|(name, _)| name.as_str())
 }
 
 /// Tells whether a pod asks for something that the device manager looks after.
@@ -320,10 +392,7 @@ impl DevicePlan {
 
     /// Tells whether there is a pod of which nothing can be said.
     pub fn is_undetermined(&self) -> bool {
-        self.pods
-            .iter()
-            .filter_map(|pod| pod.failure.as_ref())
-            .any(|failure| !failure.kubelet_crashes)
+        self.pods.iter().filter_map(|pod| pod.failure.as_ref()).any(Failure::is_undetermined)
     }
 }
 

@@ -32,6 +32,10 @@ pub enum Verdict {
     Forgotten,
     /// The kubelet that starts refuses it: its phase is Failed, and what runs of it is stopped.
     Refused,
+    /// It keeps running; the kubelet crashes when it is admitted anew, or at a pod before it.
+    CrashesAnew,
+    /// It keeps running; what happens when it is admitted anew is not known.
+    Unknown,
 }
 
 /// What a container has of a resource.
@@ -93,7 +97,8 @@ fn outlook(
     restart: bool,
 ) -> Option<Outlook> {
     let uid = pod.metadata.uid.as_str();
-    let is_refused = planned.failure.is_some() || !planned.admission.admitted;
+    let failure = planned.failure.as_ref();
+    let is_refused = failure.is_none() && !planned.admission.admitted;
     let mut held = Vec::new();
     for (kind, container) in in_order(pod) {
         for (key, record) in now.records.of_container(uid, &container.name) {
@@ -133,6 +138,8 @@ fn outlook(
     }
     let is_forgotten = held.iter().any(|held| held.fate == Fate::Forgotten);
     let verdict = match (restart, is_refused) {
+        _ if failure.is_some_and(|failure| !failure.is_undetermined()) => Verdict::CrashesAnew,
+        _ if failure.is_some() => Verdict::Unknown,
         (true, true) => Verdict::Refused,
         (true, false) if is_forgotten => Verdict::Forgotten,
         (true, false) => Verdict::Survives,

@@ -55,7 +55,23 @@ fn files() -> tempfile::TempDir {
         ("object.yaml", "{a: b}".to_owned()),
         ("escape.yaml", "- {resource: example.com/gpu, id: \"\\e[31mred\"}".to_owned()),
         ("one.yaml", pod(1, 1, gpu)),
+        ("negative.yaml", pod(1, 1, gpu).replace("/gpu: 1", "/gpu: -1")),
+        ("next.yaml", format!("{}---{}", pod(1, 1, gpu), pod(1, 1, gpu).replace("train", "next"))),
+        ("far.yaml", "- {resource: example.com/gpu, id: g, numaNodes: [64]}".to_owned()),
+        ("sound", text("init-reuse", "kubelet_internal_checkpoint")),
+        ("corrupt", text("init-reuse", "kubelet_internal_checkpoint").replace("w3", "w9")),
+        ("without-w0.json", without_w0()),
+        ("listed.yaml", "- {resource: example.com/widget, id: w1, numaNodes: [0]}".to_owned()),
     ])
+}
+
+/// What the kubelet tells when w0, which a pod has, is not healthy or gone.
+fn without_w0() -> String {
+    let mut told: Value =
+        serde_json::from_str(&text("init-reuse", "pod-resources.json")).expect("JSON");
+    let listed = told["GetAllocatableResources"]["devices"].as_array_mut().expect("a list");
+    listed.retain(|group| group["deviceIds"] != json!(["w0"]));
+    told.to_string()
 }
 
 fn ask(folder: &Path, line: &str) -> Ran {
@@ -221,6 +237,98 @@ fn what_the_running_kubelet_says_is_in_use_is_in_use() {
 }
 
 #[test]
+fn a_damaged_checkpoint_is_no_source() {
+    let folder = files();
+    for file in ["damaged", "corrupt"] {
+        let ran = ask(
+            folder.path(),
+            &format!("widget.yaml --checkpoint {file} --pods pods.json -o json"),
+        );
+        assert_eq!(ran.code, 3, "{}", ran.text());
+        let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let failure = &plan["pods"][0]["failure"];
+        assert_eq!(failure["kubeletCrashes"], false, "{plan}");
+        let message = failure["message"].as_str().expect("a text");
+        assert!(message.contains("(--pod-resources, --devices)"), "{message}");
+        assert_eq!(plan["resources"], json!({}), "no number is made up: {plan}");
+        let missing = plan["missing"].to_string();
+        assert!(missing.contains("which devices there are: the checkpoint: it is not sound"));
+        assert!(missing.contains("which devices are in use"), "{missing}");
+        assert!(plan["warnings"].to_string().contains("and starts with nothing"), "{plan}");
+
+        // With what the kubelet tells there is an answer.
+        let more = "--pod-resources pod-resources.json --pods pods.json";
+        let ran = ask(folder.path(), &format!("widget.yaml --checkpoint {file} {more}"));
+        assert_eq!(ran.code, 0, "{}", ran.text());
+
+        let ran =
+            ask(folder.path(), &format!("--unhealthy w1 --checkpoint {file} --pods pods.json"));
+        assert_eq!(ran.code, 3, "it may be there: {}", ran.text());
+    }
+    // A kubelet that starts ignores it, whoever has what.
+    let ran = ask(folder.path(), "--kubelet-restart --checkpoint corrupt --pods pods.json");
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stdout.contains("forgotten: a kubelet that starts"), "{}", ran.stdout);
+    assert!(!ran.stderr.contains("which devices there are"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_crash_is_told_where_it_is_sure() {
+    let folder = files();
+    let far = "next.yaml --devices far.yaml --topology-manager-policy restricted";
+    let known = "--checkpoint sound --pod-resources without-w0.json --pods pods.json \
+                 --topology-manager-policy restricted --numa-nodes 0,1";
+    for (line, code, expected) in [
+        // The NUMA nodes of the machine.
+        (far.to_owned(), 3, "which NUMA nodes the machine has (--numa-nodes), which is assumed"),
+        (far.to_owned(), 3, "not known, as what becomes of pod shop/train is not"),
+        (format!("{far} --numa-nodes 64"), 1, "the kubelet crashes: NUMA node 64 is above 63"),
+        (format!("{far} --numa-nodes 64"), 1, "not reached: the kubelet crashes at pod shop/train"),
+        // Whether the plugin still lists a device that a pod has.
+        (
+            format!("default/one {known}"),
+            3,
+            "where its plugin does not list it any more the kubelet",
+        ),
+        (format!("default/one {known} --unhealthy w0"), 1, "no longer healthy"),
+        (format!("default/one {known} --kubelet-version 1.32"), 1, "no longer healthy"),
+        (format!("default/one {known} --devices listed.yaml"), 3, "the version of the kubelet"),
+        (
+            format!("default/one {known} --devices listed.yaml --kubelet-version 1.36"),
+            1,
+            "the kubelet crashes: device \"w0\"",
+        ),
+        // Others only count it.
+        (format!("widget.yaml {known}"), 0, "still lists w0 as unhealthy"),
+    ] {
+        let ran = ask(folder.path(), &line);
+        assert_eq!(ran.code, code, "{line}: {}", ran.text());
+        assert!(ran.text().contains(expected), "{line}: {}", ran.text());
+    }
+    let ran = ask(folder.path(), &format!("{far} --numa-nodes 64 -o json"));
+    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let fate = |at: usize| {
+        let failure = &plan["pods"][at]["failure"];
+        [&failure["kubeletCrashes"], &failure["notReached"]].map(|it| it.as_bool().expect("a word"))
+    };
+    assert_eq!([fate(0), fate(1)], [[true, false], [false, true]], "{plan}");
+}
+
+#[test]
+fn columns_do_not_depend_on_what_is_found() {
+    let folder = files();
+    for (line, has_pod) in [
+        ("--kubelet-restart --checkpoint old --pods pods.json", true),
+        ("--unhealthy w0 --snapshot node.json", true),
+        ("--unhealthy w3 --snapshot node.json", true),
+        ("widget.yaml --snapshot node.json", false),
+    ] {
+        let ran = ask(folder.path(), line);
+        assert_eq!(ran.stdout.starts_with("POD "), has_pod, "{line}: {}", ran.text());
+    }
+}
+
+#[test]
 fn a_misspelt_resource_is_guessed() {
     let folder = files();
     let ran = ask(folder.path(), "wigdet.yaml --snapshot node.json");
@@ -255,6 +363,18 @@ fn what_is_wrong_is_named() {
             "\"some\" is none of",
         ),
         ("two.yaml --devices devices.yaml --ask-plugin gpu.sock", 2, "expected RESOURCE=SOCKET"),
+        ("--devices devices.yaml --ask-plugin", 2, "for which pod is not said"),
+        ("two.yaml --snapshot node.json --ask-plugin", 2, "--snapshot may be of another"),
+        ("two.yaml --devices devices.yaml --dir .", 2, "--ask-plugin"),
+        ("--devices devices.yaml --ask-plugin two.yaml --dir .", 3, "no plugin listens in"),
+        ("two.yaml --devices devices.yaml --numa-nodes -1", 2, "invalid value '-1'"),
+        ("two.yaml --devices devices.yaml --numa-nodes 0,-1", 2, "invalid value '-1'"),
+        ("two.yaml --devices devices.yaml --numa-nodes 0,0", 2, "--numa-nodes: 0 is named twice"),
+        (
+            "negative.yaml --devices devices.yaml",
+            2,
+            "resources.limits[example.com/gpu]: Invalid value: \"-1\"",
+        ),
         (
             "two.yaml --devices devices.yaml --ask-plugin example.com/gpu=absent.sock",
             3,

@@ -31,6 +31,9 @@ mod devices_foreign;
 mod devices_list;
 /// `kq devices plan`
 mod devices_plan;
+/// The same with plugins that are asked what they prefer
+#[cfg(feature = "cri")]
+mod devices_preference;
 /// `kq devices repair`
 #[cfg(feature = "cri")]
 mod devices_repair;

@@ -11,6 +11,7 @@ mod preference;
 mod repair;
 mod serve;
 mod stopped;
+mod topology;
 mod unknown_pod;
 mod verify;
 

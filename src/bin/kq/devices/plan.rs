@@ -2,7 +2,8 @@
 
 use super::given::read_devices;
 use super::node::DeviceNodeArgs;
-use super::preference::{AskedPlugins, parse_plugin};
+use super::preference::{AskPlugin, AskedPlugins, find};
+use super::topology::TopologyArgs;
 use super::unknown_pod::unknown_pod;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
@@ -13,21 +14,18 @@ use anyhow::anyhow;
 use kq::device::assemble::{Basis, assemble, keeping, some};
 use kq::device::manager::ManagerState;
 use kq::device::manager::allocate::{Circumstances, Outcome, Preference, in_order};
-use kq::device::manager::hints::HintNodes;
-use kq::device::manager::topology::{TopologyManager, TopologyPolicy};
 use kq::device::plan::{
-    DevicePlan, Now, PodToPlan, Question, asks_for_devices, changes, foresee, plan, state_of,
-    table, wide,
+    DevicePlan, Doubts, Now, PodToPlan, Question, Turn, asked_resources, asks_for_devices, changes,
+    foresee, plan, state_of, table, wide,
 };
 use kq::device::pods::{NodePods, Standing};
 use kq::edge::input::{read_input, shown};
 use kq::facts::pod_selector::PodSelector;
 use kq::facts::runtime::ContainerState;
-use kq::facts::snapshot::Snapshot;
 use kq::k8s::feature_gates::Gate;
 use kq::k8s::manifest::{Note, load};
 use kq::k8s::pod::Pod;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Show which devices a pod would get now, or the kubelet's error
@@ -39,16 +37,17 @@ use std::path::PathBuf;
 ///
 /// FILE is a manifest; its pods are admitted one after the other, each finds what is left. POD is a
 /// pod of this node, or of --snapshot. With --devices and FILE no node is looked at, unless one is
-/// named. Plugins are not called, but for --ask-plugin, which asks what they offer and what they
-/// prefer.
+/// named. Plugins are not called, but for --ask-plugin, which asks what they offer and which devices
+/// they prefer, and nothing else.
 ///
 /// With --kubelet-restart no device is healthy until its plugin registers again: without POD or
 /// FILE, all pods of the node with devices are told, which keep running, which are refused, and
 /// whose devices the kubelet forgets. A pod that is on the node keeps its devices while it runs;
 /// what --unhealthy says of it is about its being admitted anew, as when the kubelet restarts.
 ///
-/// Exit code 0: all get their devices. 1: one does not, also for a resource that nobody offers, or loses
-/// them when it is admitted anew. 3: a fact is missing.
+/// Exit code 0: all get their devices. 1: one does not, also for a resource that nobody offers, or
+/// loses them when it is admitted anew, or the kubelet crashes. 3: a fact is missing, and missing:
+/// names it.
 ///
 /// Examples:
 ///
@@ -56,12 +55,14 @@ use std::path::PathBuf;
 ///   kq devices plan train.yaml --unhealthy gpu-3 -o wide
 ///   kq devices plan --unhealthy gpu-3
 ///   kq devices plan --kubelet-restart
+///   kq devices plan train.yaml --ask-plugin
 ///   kq devices plan train.yaml --devices devices.yaml --topology-manager-policy restricted
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// The pod, or a file with it; - is standard input
-    #[arg(value_name = "POD|FILE", required_unless_present_any = ["kubelet_restart", "unhealthy"])]
+    #[arg(value_name = "POD|FILE",
+          required_unless_present_any = ["kubelet_restart", "unhealthy", "ask_plugin"])]
     pod: Option<String>,
 
     /// Take a device for unhealthy: its id, or RESOURCE=ID (can be repeated); without POD or FILE: who
@@ -73,32 +74,24 @@ pub struct Args {
     #[arg(long, conflicts_with = "unhealthy")]
     kubelet_restart: bool,
 
-    /// Ask a plugin on its socket what it offers and which devices it prefers; it must be that of the
-    /// resource (can be repeated)
-    #[arg(long, value_name = "RESOURCE=SOCKET", value_parser = parse_plugin)]
-    ask_plugin: Vec<(String, PathBuf)>,
+    /// Ask plugins which devices they prefer (GetPreferredAllocation): those of the resources that the
+    /// pod needs, found in the folder of device plugins; or the one on the socket that is named, which
+    /// must be that of the resource (can be repeated)
+    #[arg(long, value_name = "RESOURCE=SOCKET", num_args = 0..=1, default_missing_value = "")]
+    ask_plugin: Vec<AskPlugin>,
+
+    /// The folder of device plugins, for --ask-plugin; else that of the kubelet that runs, else
+    /// /var/lib/kubelet/device-plugins
+    #[arg(long, value_name = "DIR", requires = "ask_plugin")]
+    dir: Option<PathBuf>,
 
     /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML; they are all of their
     /// resources
     #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
     devices: Option<String>,
 
-    /// The NUMA nodes of the machine, such as 0,1; else those that its kernel lists
-    #[arg(
-        long,
-        value_name = "NODES",
-        value_delimiter = ',',
-        help_heading = "Where the facts come from"
-    )]
-    numa_nodes: Vec<i64>,
-
-    /// topologyManagerPolicy: none, best-effort, restricted or single-numa-node; else the kubelet's
-    #[arg(long, value_name = "POLICY", help_heading = "The node")]
-    topology_manager_policy: Option<String>,
-
-    /// topologyManagerScope: container or pod; else the kubelet's
-    #[arg(long, value_name = "SCOPE", help_heading = "The node")]
-    topology_manager_scope: Option<String>,
+    #[command(flatten)]
+    topology: TopologyArgs,
 
     /// How to show the answer
     #[arg(short, long, value_enum, default_value = "table")]
@@ -110,7 +103,8 @@ pub struct Args {
 
 impl Args {
     /// Gathers, decides and shows.
-    pub fn run(self) -> Result<Code, Failure> {
+    pub fn run(mut self) -> Result<Code, Failure> {
+        self.check_asked()?;
         let given = self.devices.as_deref().map(read_devices).transpose()?.unwrap_or_default();
         let mut basis = Basis::default();
         let from_file = match self.pod.as_deref().filter(|pod| is_file(pod)) {
@@ -133,10 +127,19 @@ impl Args {
         let question = Question {
             unhealthy: self.unhealthy.clone(),
             kubelet_restart: self.kubelet_restart,
+            of_node: self.pod.is_none(),
             now: node.now,
         };
+        // A kubelet that starts knows what its checkpoint says, and that may be nothing.
+        let unknown = assembled.unknown_devices.clone().filter(|_| !self.kubelet_restart);
+        if let Some(reason) = &unknown {
+            basis.missing.push(format!("which devices there are: {reason}"));
+        }
         let before = assembled.state.clone();
-        let mut state = state_of(assembled, &question).map_err(Failure::usage)?;
+        let mut state = state_of(assembled, &question).map_err(|error| match &unknown {
+            Some(reason) => Failure::missing(error).hint(reason.as_str()),
+            None => Failure::usage(error),
+        })?;
         let to_plan = match from_file {
             Some(pods) => pods,
             None => self.pods_of_node(&node, &pods, (&before, &state))?,
@@ -148,8 +151,14 @@ impl Args {
             let what = format!("{} not healthy as it is", self.unhealthy.join(", "));
             basis.warnings.push(what);
         }
-        let manager = self.topology(&node, &state, &mut basis)?;
-        let mut plugins = AskedPlugins::new(&self.ask_plugin, self.node.kubelet.sources.timeout);
+        let mixes_machines = self.node.mixes_machines();
+        let (manager, doubts) = self.topology.manager(&node, &state, mixes_machines, &mut basis)?;
+        let doubts = Doubts { devices: unknown, ..doubts };
+        let asked = to_plan.iter().flat_map(|planned| asked_resources(&planned.pod));
+        let has_healthy =
+            |name: &&str| state.healthy.get(*name).is_some_and(|healthy| !healthy.is_empty());
+        let asked = asked.filter(has_healthy).collect();
+        let mut plugins = self.asked_plugins(&asked, &mut basis)?;
         let offered = plugins.options(&state).map_err(Failure::missing)?;
         let unknown_options = state.healthy.keys().filter(|name| !offered.contains_key(*name));
         let unknown_options = unknown_options.cloned().collect();
@@ -162,8 +171,8 @@ impl Args {
             self.circumstances(&node, &pods, &to_plan, (&state, unknown_options), &mut basis);
         assume(&to_plan, &state, self.kubelet_restart, &mut basis);
         let admitting = state.clone();
-        let mut planned =
-            plan(&mut state, &to_plan, &manager, &circumstances, &mut plugins, (&question, basis));
+        let turn = Turn { manager: &manager, circumstances: &circumstances, doubts: &doubts };
+        let mut planned = plan(&mut state, &to_plan, &turn, &mut plugins, (&question, basis));
         planned.changes = changes;
         foresee(&mut planned, &to_plan, &now, &admitting);
         planned.look_up_resources(node.snapshot.node.value());
@@ -178,6 +187,61 @@ impl Args {
             () if planned.all_admitted() => Code::Answered,
             () => Code::No,
         })
+    }
+
+    /// Takes a pod that stands behind --ask-plugin, which may have no value of its own, for the pod.
+    fn check_asked(&mut self) -> Result<(), Failure> {
+        for asked in &mut self.ask_plugin {
+            let AskPlugin::Other(text) = asked else { continue };
+            if self.pod.is_some() {
+                return Err(Failure::usage(anyhow!(
+                    "--ask-plugin {text}: expected RESOURCE=SOCKET"
+                ))
+                .hint(
+                    "such as example.com/gpu=/var/lib/kubelet/device-plugins/gpu.sock; without a \
+                         value the plugins are found",
+                ));
+            }
+            self.pod = Some(std::mem::take(text));
+            *asked = AskPlugin::Found;
+        }
+        if self.pod.is_none() && !self.kubelet_restart && self.unhealthy.is_empty() {
+            return Err(Failure::usage(anyhow!("--ask-plugin: for which pod is not said"))
+                .hint("name it: kq devices plan POD|FILE --ask-plugin"));
+        }
+        Ok(())
+    }
+
+    /// Returns the plugins that may be asked: those that are named, and those that are found.
+    fn asked_plugins(
+        &self,
+        resources: &BTreeSet<&str>,
+        basis: &mut Basis,
+    ) -> Result<AskedPlugins, Failure> {
+        let sources = &self.node.kubelet.sources;
+        let mut named = Vec::new();
+        let mut finds = false;
+        for asked in &self.ask_plugin {
+            match asked {
+                AskPlugin::Named(resource, socket) => {
+                    named.push((resource.clone(), socket.clone()))
+                }
+                AskPlugin::Found | AskPlugin::Other(_) => finds = true,
+            }
+        }
+        if finds {
+            if sources.snapshot.is_some() && self.dir.is_none() {
+                return Err(Failure::usage(anyhow!(
+                    "--ask-plugin asks the plugins of this machine, and --snapshot may be of another"
+                ))
+                .hint("say --ask-plugin RESOURCE=SOCKET, or --dir DIR for their folder"));
+            }
+            let is_named = |resource: &&str| named.iter().any(|(name, _)| name == resource);
+            let open = resources.iter().copied().filter(|resource| !is_named(resource)).collect();
+            let folder = (self.dir.clone(), sources.host_root.clone());
+            named.extend(find(&open, folder, sources.timeout, basis)?);
+        }
+        Ok(AskedPlugins::new(named, sources.timeout))
     }
 
     /// Returns the pods of the node that are meant.
@@ -233,111 +297,6 @@ impl Args {
                     .hint("say NAMESPACE/NAME"))
             }
             _ => Ok(meant),
-        }
-    }
-
-    /// Returns the topology manager of the node.
-    fn topology(
-        &self,
-        node: &KubeletNode,
-        state: &ManagerState,
-        basis: &mut Basis,
-    ) -> Result<TopologyManager, Failure> {
-        let config = &node.kubelet.config;
-        let said = |flag: &Option<String>, field: &str, name: &str| {
-            let origin = if flag.is_some() { format!("--{name}") } else { name.to_owned() };
-            (flag.clone().unwrap_or_else(|| field.to_owned()), origin)
-        };
-        let (policy, origin) = said(
-            &self.topology_manager_policy,
-            &config.topology_manager_policy,
-            "topology-manager-policy",
-        );
-        let refuse = |origin: &str, error| Failure::usage(anyhow!("{origin}: {error}"));
-        let policy: TopologyPolicy = policy.parse().map_err(|error| refuse(&origin, error))?;
-        let (scope, origin) = said(
-            &self.topology_manager_scope,
-            &config.topology_manager_scope,
-            "topology-manager-scope",
-        );
-        let scope = scope.parse().map_err(|error| refuse(&origin, error))?;
-        let numa_nodes = self.machine(&node.snapshot, state, policy, basis);
-        if policy != TopologyPolicy::None {
-            if config.cpu_manager_policy == "static" || config.memory_manager_policy == "Static" {
-                basis.assumptions.push(
-                    "the managers of CPUs and memory have no NUMA hints of their own: only devices \
-                     are looked at"
-                        .to_owned(),
-                );
-            }
-            let options = &config.topology_manager_policy_options;
-            if options.get("prefer-closest-numa-nodes").is_some_and(|it| it == "true") {
-                basis.assumptions.push(
-                    "prefer-closest-numa-nodes is left out: of sets of the same size the one with the \
-                     lowest nodes is taken"
-                        .to_owned(),
-                );
-            }
-            if numa_nodes.len() > 8 && !options.contains_key("max-allowable-numa-nodes") {
-                basis.warnings.push(format!(
-                    "a kubelet with this policy does not start on {} NUMA nodes without the option \
-                     max-allowable-numa-nodes",
-                    numa_nodes.len()
-                ));
-            }
-        }
-        let of_devices = node.kubelet.rules.hints_of_device_nodes();
-        let nodes = if of_devices { HintNodes::OfDevices } else { HintNodes::OfMachine };
-        Ok(TopologyManager::new(policy, scope, numa_nodes, nodes))
-    }
-
-    /// Returns the NUMA nodes of the machine.
-    fn machine(
-        &self,
-        snapshot: &Snapshot,
-        state: &ManagerState,
-        policy: TopologyPolicy,
-        basis: &mut Basis,
-    ) -> Vec<i64> {
-        if !self.numa_nodes.is_empty() {
-            return self.numa_nodes.clone();
-        }
-        let devices = state.devices.values().flat_map(BTreeMap::values);
-        let nodes = devices.flat_map(|device| device.numa_nodes.iter().flatten().copied());
-        let mut nodes: BTreeSet<i64> = nodes.filter(|node| *node >= 0).collect();
-        match snapshot.host.numa_nodes() {
-            Ok(of_host) if !of_host.is_empty() => {
-                let of_host: BTreeSet<i64> = of_host.iter().map(|node| node.id).collect();
-                if !self.node.mixes_machines() {
-                    return of_host.into_iter().collect();
-                }
-                // The files may be of another node than the machine that kq runs on.
-                let more = nodes.difference(&of_host).next().is_some();
-                nodes.extend(&of_host);
-                if more || policy != TopologyPolicy::None {
-                    let list = |nodes: &BTreeSet<i64>| {
-                        nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-                    };
-                    basis.assumptions.push(format!(
-                        "the machine of the files has the NUMA nodes {}: those of this machine ({}) and \
-                         those of its devices (--numa-nodes)",
-                        list(&nodes),
-                        list(&of_host)
-                    ));
-                }
-                nodes.into_iter().collect()
-            }
-            _ => {
-                nodes.insert(0);
-                // Without a policy they make no difference.
-                if policy != TopologyPolicy::None {
-                    basis.assumptions.push(
-                        "the machine has the NUMA nodes of its devices and no others (--numa-nodes)"
-                            .to_owned(),
-                    );
-                }
-                nodes.into_iter().collect()
-            }
         }
     }
 

@@ -1,10 +1,13 @@
 //! Plugins that are asked what they prefer, and nothing else.
 
+use super::plugins;
+use crate::exit::Failure;
 use anyhow::{Context, anyhow};
+use kq::device::assemble::Basis;
 use kq::device::manager::{Allocated, ManagerState, PluginOptions, Plugins};
 use kq::edge::device_plugin::{ask_options, ask_preferred};
 use kq::facts::checkpoint::device::DeviceSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,8 +19,8 @@ pub struct AskedPlugins {
 
 impl AskedPlugins {
     /// Collects the plugins that may be asked.
-    pub fn new(plugins: &[(String, PathBuf)], deadline: Duration) -> Self {
-        Self { sockets: plugins.iter().cloned().collect(), deadline }
+    pub fn new(plugins: Vec<(String, PathBuf)>, deadline: Duration) -> Self {
+        Self { sockets: plugins.into_iter().collect(), deadline }
     }
 
     /// Asks what they offer.
@@ -60,14 +63,67 @@ impl Plugins for AskedPlugins {
     }
 }
 
-/// Reads `RESOURCE=SOCKET`.
-pub fn parse_plugin(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((resource, socket)) if !resource.is_empty() && !socket.is_empty() => {
-            Ok((resource.to_owned(), PathBuf::from(socket)))
+/// What is said with `--ask-plugin`.
+#[derive(Clone, Debug)]
+pub enum AskPlugin {
+    /// Nothing: the plugins are to be found.
+    Found,
+    /// A plugin: its resource and its socket.
+    Named(String, PathBuf),
+    /// What is not of the flag: the pod that follows it on the command line.
+    Other(String),
+}
+
+impl From<&str> for AskPlugin {
+    /// Reads the value of the flag, which may have none.
+    fn from(text: &str) -> Self {
+        match text.split_once('=') {
+            Some((resource, socket)) if !resource.is_empty() && !socket.is_empty() => {
+                Self::Named(resource.to_owned(), PathBuf::from(socket))
+            }
+            _ if text.is_empty() => Self::Found,
+            _ => Self::Other(text.to_owned()),
         }
-        _ => Err("expected RESOURCE=SOCKET, such as \
-                  example.com/gpu=/var/lib/kubelet/device-plugins/gpu.sock"
-            .to_owned()),
     }
+}
+
+/// Finds the plugins of resources among the sockets of a folder. What is not sure is missing: a plugin is
+/// not asked for the devices of another.
+///
+/// # Errors
+///
+/// Fails for a folder that cannot be read.
+pub fn find(
+    resources: &BTreeSet<&str>,
+    (dir, host_root): (Option<PathBuf>, Option<PathBuf>),
+    deadline: Duration,
+    basis: &mut Basis,
+) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let offers = plugins::offers(dir, host_root, deadline)?;
+    let mut found = Vec::new();
+    for resource in resources {
+        match offers.sockets.get(*resource) {
+            Some((socket, because)) => {
+                let socket_name = socket.display();
+                basis.assumptions.push(format!(
+                    "{socket_name} is the plugin of {resource}: {because} (--ask-plugin \
+                     {resource}=SOCKET)"
+                ));
+                found.push(((*resource).to_owned(), socket.clone()));
+            }
+            None => {
+                let folder = &offers.folder;
+                let why = match offers.listening {
+                    0 => format!("no plugin listens in {folder}"),
+                    _ => format!(
+                        "which socket in {folder} is its is not known, as the plugin API does not tell"
+                    ),
+                };
+                basis.missing.push(format!(
+                    "what the plugin of {resource} prefers: {why} (--ask-plugin {resource}=SOCKET)"
+                ));
+            }
+        }
+    }
+    Ok(found)
 }

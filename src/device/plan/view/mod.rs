@@ -95,7 +95,8 @@ fn decided(title: &str, decision: &TopologyDecision) -> String {
 }
 
 fn lines(plan: &DevicePlan, wide: bool) -> Table {
-    let many = plan.pods.len() != 1;
+    // The columns do not depend on what is found, only on what is asked.
+    let many = plan.of_node || plan.kubelet_restart || plan.pods.len() != 1;
     let mut headings = vec!["CONTAINER", "RESOURCE", "NEED", "DEVICES", "NUMA", "REASON"];
     if many {
         headings.insert(0, "POD");
@@ -113,6 +114,9 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
     for pod in &plan.pods {
         if let Some(failure) = &pod.failure {
             add(pod, alone(failure.message.clone()));
+            for cells in standing::not_reached(pod, wide) {
+                add(pod, cells);
+            }
             continue;
         }
         let (mut rows, mut told) = (0, false);

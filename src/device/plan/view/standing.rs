@@ -49,7 +49,7 @@ pub(super) fn with_held(pod: &PlannedPod, restart: bool, cells: &mut [String; 6]
                 "{runs}, {keeps}; admitted anew (the kubelet restarts), it would be refused: {message}"
             )
         }
-        (Fate::Keeps, Verdict::RefusedAnew) => {
+        (Fate::Keeps, Verdict::RefusedAnew | Verdict::CrashesAnew | Verdict::Unknown) => {
             format!("{runs}, keeps them while its pod is there")
         }
         (Fate::Keeps, _) => std::mem::take(reason),
@@ -130,6 +130,12 @@ pub(super) fn after(plan: &DevicePlan) -> String {
             Verdict::Survives => "survives",
             Verdict::Forgotten => "survives, and its devices are handed out again",
             Verdict::Refused => "is refused for good, phase Failed",
+            Verdict::CrashesAnew => {
+                "keeps its devices; it is not admitted anew: the kubelet crashes"
+            }
+            Verdict::Unknown => {
+                "keeps its devices; what happens when it is admitted anew is not known"
+            }
         };
         let _ = writeln!(text, "{}", plain(format!("pod {} {verdict}", super::name(pod))));
     }

@@ -1,6 +1,9 @@
 //! `kq devices plugins`
 
 mod look;
+mod offers;
+
+pub use offers::offers;
 
 use super::serve::parse_timeout;
 use crate::exit::{Code, Failure, note, warn};

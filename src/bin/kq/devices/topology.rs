@@ -1,0 +1,165 @@
+//! The topology manager of a node, from flags and what is known of it.
+
+use crate::exit::Failure;
+use crate::kubelet_node::KubeletNode;
+use anyhow::anyhow;
+use kq::device::assemble::Basis;
+use kq::device::manager::ManagerState;
+use kq::device::manager::hints::HintNodes;
+use kq::device::manager::topology::{TopologyManager, TopologyPolicy};
+use kq::device::plan::Doubts;
+use kq::facts::origin::Origin;
+use kq::facts::snapshot::Snapshot;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The flags that speak of the topology manager and its machine.
+#[derive(Debug, clap::Args)]
+pub struct TopologyArgs {
+    /// The NUMA nodes of the machine, such as 0,1; else those that its kernel lists
+    #[arg(
+        long,
+        value_name = "NODES",
+        value_delimiter = ',',
+        value_parser = parse_node,
+        allow_hyphen_values = true,
+        help_heading = "Where the facts come from"
+    )]
+    numa_nodes: Vec<i64>,
+
+    /// topologyManagerPolicy: none, best-effort, restricted or single-numa-node; else the kubelet's
+    #[arg(long, value_name = "POLICY", help_heading = "The node")]
+    topology_manager_policy: Option<String>,
+
+    /// topologyManagerScope: container or pod; else the kubelet's
+    #[arg(long, value_name = "SCOPE", help_heading = "The node")]
+    topology_manager_scope: Option<String>,
+}
+
+fn parse_node(text: &str) -> Result<i64, String> {
+    let number = text.parse::<u32>().map_err(
+        |_| "a NUMA node is a whole number from 0 on; nodes are separated by commas, such as 0,1",
+    )?;
+    Ok(number.into())
+}
+
+impl TopologyArgs {
+    /// Returns the topology manager of the node, and what is not sure about it.
+    pub fn manager(
+        &self,
+        node: &KubeletNode,
+        state: &ManagerState,
+        mixes_machines: bool,
+        basis: &mut Basis,
+    ) -> Result<(TopologyManager, Doubts), Failure> {
+        if let Some(twice) = twice(&self.numa_nodes) {
+            return Err(Failure::usage(anyhow!("--numa-nodes: {twice} is named twice"))
+                .hint("name each NUMA node of the machine once"));
+        }
+        let config = &node.kubelet.config;
+        let said = |flag: &Option<String>, field: &str, name: &str| {
+            let origin = if flag.is_some() { format!("--{name}") } else { name.to_owned() };
+            (flag.clone().unwrap_or_else(|| field.to_owned()), origin)
+        };
+        let (policy, origin) = said(
+            &self.topology_manager_policy,
+            &config.topology_manager_policy,
+            "topology-manager-policy",
+        );
+        let refuse = |origin: &str, error| Failure::usage(anyhow!("{origin}: {error}"));
+        let policy: TopologyPolicy = policy.parse().map_err(|error| refuse(&origin, error))?;
+        let (scope, origin) = said(
+            &self.topology_manager_scope,
+            &config.topology_manager_scope,
+            "topology-manager-scope",
+        );
+        let scope = scope.parse().map_err(|error| refuse(&origin, error))?;
+        let machine = self.machine(&node.snapshot, state, mixes_machines);
+        let numa_nodes = machine.numa_nodes;
+        let kubelet_version = node.kubelet.version_origin == Origin::Assumed;
+        let doubts =
+            Doubts { numa_nodes: machine.assumed.is_some(), kubelet_version, ..Doubts::default() };
+        // Without a policy they make no difference.
+        if policy != TopologyPolicy::None {
+            basis.assumptions.extend(machine.assumed);
+            if kubelet_version {
+                basis.assumptions.push(format!(
+                    "the kubelet is of version {}, the newest that kq knows (--kubelet-version)",
+                    node.kubelet.version
+                ));
+            }
+            if config.cpu_manager_policy == "static" || config.memory_manager_policy == "Static" {
+                basis.assumptions.push(
+                    "the managers of CPUs and memory have no NUMA hints of their own: only devices \
+                     are looked at"
+                        .to_owned(),
+                );
+            }
+            let options = &config.topology_manager_policy_options;
+            if options.get("prefer-closest-numa-nodes").is_some_and(|it| it == "true") {
+                basis.assumptions.push(
+                    "prefer-closest-numa-nodes is left out: of sets of the same size the one with the \
+                     lowest nodes is taken"
+                        .to_owned(),
+                );
+            }
+            if numa_nodes.len() > 8 && !options.contains_key("max-allowable-numa-nodes") {
+                basis.warnings.push(format!(
+                    "a kubelet with this policy does not start on {} NUMA nodes without the option \
+                     max-allowable-numa-nodes",
+                    numa_nodes.len()
+                ));
+            }
+        }
+        let of_devices = node.kubelet.rules.hints_of_device_nodes();
+        let nodes = if of_devices { HintNodes::OfDevices } else { HintNodes::OfMachine };
+        Ok((TopologyManager::new(policy, scope, numa_nodes, nodes), doubts))
+    }
+
+    /// Returns the NUMA nodes of the machine.
+    fn machine(&self, snapshot: &Snapshot, state: &ManagerState, mixes_machines: bool) -> Machine {
+        if !self.numa_nodes.is_empty() {
+            return Machine { numa_nodes: self.numa_nodes.clone(), assumed: None };
+        }
+        let devices = state.devices.values().flat_map(BTreeMap::values);
+        let nodes = devices.flat_map(|device| device.numa_nodes.iter().flatten().copied());
+        let mut nodes: BTreeSet<i64> = nodes.filter(|node| *node >= 0).collect();
+        let assumed = match snapshot.host.numa_nodes() {
+            Ok(of_host) if !of_host.is_empty() => {
+                let of_host: BTreeSet<i64> = of_host.iter().map(|node| node.id).collect();
+                if !mixes_machines {
+                    return Machine { numa_nodes: of_host.into_iter().collect(), assumed: None };
+                }
+                // The files may be of another node than the machine that kq runs on.
+                nodes.extend(&of_host);
+                format!(
+                    "the machine of the files has the NUMA nodes {}: those of this machine ({}) and \
+                     those of its devices (--numa-nodes)",
+                    list(&nodes),
+                    list(&of_host)
+                )
+            }
+            _ => {
+                nodes.insert(0);
+                "the machine has the NUMA nodes of its devices and no others (--numa-nodes)"
+                    .to_owned()
+            }
+        };
+        Machine { numa_nodes: nodes.into_iter().collect(), assumed: Some(assumed) }
+    }
+}
+
+/// The NUMA nodes of a machine, and what of them was taken for granted.
+struct Machine {
+    numa_nodes: Vec<i64>,
+    assumed: Option<String>,
+}
+
+fn list(nodes: &BTreeSet<i64>) -> String {
+    nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the first that stands twice in a list.
+fn twice(nodes: &[i64]) -> Option<i64> {
+    let mut seen = BTreeSet::new();
+    nodes.iter().copied().find(|node| !seen.insert(*node))
+}

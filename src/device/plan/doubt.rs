@@ -1,0 +1,148 @@
+//! What is not sure about a node, and how far a pod can be planned all the same.
+
+use super::{Failure, Turn, asked_resources};
+use crate::device::assemble::{NOT_LISTED, some};
+use crate::device::manager::allocate::Circumstances;
+use crate::device::manager::hints::{HintError, HintNodes};
+use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
+use crate::device::manager::{Affinities, Allocated, ManagerState, Plugins};
+use crate::facts::checkpoint::device::DeviceSet;
+use crate::k8s::pod::Pod;
+use std::collections::BTreeSet;
+
+/// What is not sure about a node, where it can decide everything.
+#[derive(Clone, Debug, Default)]
+pub struct Doubts {
+    /// Why nobody can say which devices there are, beside those that are known.
+    pub devices: Option<String>,
+    /// The NUMA nodes of the machine are taken for granted.
+    pub numa_nodes: bool,
+    /// The version of the kubelet is taken for granted.
+    pub kubelet_version: bool,
+}
+
+impl Doubts {
+    /// Returns why nothing can be said of a pod, before it is tried.
+    pub(super) fn before(
+        &self,
+        state: &ManagerState,
+        pod: &Pod,
+        turn: &Turn<'_>,
+    ) -> Option<Failure> {
+        if let Some(reason) = &self.devices {
+            let unknown = asked_resources(pod).find(|name| !state.healthy.contains_key(*name))?;
+            return Some(Failure::unknown(format!(
+                "which devices of {unknown} there are is not known: {reason}"
+            )));
+        }
+        let (resource, id) = perhaps_vanished(state, pod, turn.manager, turn.circumstances)?;
+        Some(Failure::unknown(format!(
+            "not known: {id} of {resource} is recorded for the pod and is not among the healthy devices; \
+             where its plugin does not list it any more the kubelet crashes (GetTopologyHints, nil \
+             pointer), where it lists it as unhealthy the kubelet does not; --devices says what the \
+             plugin lists, --unhealthy {resource}={id} that it does"
+        )))
+    }
+
+    /// Returns what an error of the topology manager means: a crash is none where it follows from what is
+    /// taken for granted.
+    pub(super) fn judge(&self, error: &HintError) -> Failure {
+        let open = match error {
+            HintError::NodeOutOfRange(_) if self.numa_nodes => {
+                "which NUMA nodes the machine has (--numa-nodes)"
+            }
+            HintError::VanishedDevice { .. } if self.kubelet_version => {
+                "the version of the kubelet (--kubelet-version)"
+            }
+            HintError::NodeOutOfRange(_) | HintError::VanishedDevice { .. } => {
+                return Failure { kubelet_crashes: true, ..Failure::unknown(error.to_string()) };
+            }
+            HintError::TooManyNodes { .. } => return Failure::unknown(error.to_string()),
+        };
+        Failure::unknown(format!(
+            "not known: it depends on {open}, which is assumed, whether {error}"
+        ))
+    }
+}
+
+/// Returns a device of the pod with which the kubelet crashes if its plugin does not list it any more.
+fn perhaps_vanished(
+    state: &ManagerState,
+    pod: &Pod,
+    manager: &TopologyManager,
+    circumstances: &Circumstances,
+) -> Option<(String, String)> {
+    let is_affected = manager.policy != TopologyPolicy::None
+        && manager.machine.hint_nodes == HintNodes::OfDevices
+        && state.pod_devices.of_pod(&pod.metadata.uid).any(|(key, record)| {
+            let not_listed = not_listed(state, &key.resource_name);
+            not_listed.iter().any(|id| record.ids().contains(*id))
+        });
+    if !is_affected {
+        return None;
+    }
+    let mut without = state.clone();
+    for devices in without.devices.values_mut() {
+        let known = devices.values().find_map(|device| device.numa_nodes.clone());
+        devices.retain(|_, device| device.health != NOT_LISTED);
+        // A plugin that gave one device a NUMA node gives others one; of those nobody may have told.
+        let has_none = devices.values().all(|device| device.numa_nodes.is_none());
+        if let Some(device) = devices.values_mut().next().filter(|_| has_none) {
+            device.numa_nodes = known;
+        }
+    }
+    match without.admit(pod, &Affinities::Decided(manager), circumstances, &mut NotAsked) {
+        Err(HintError::VanishedDevice { resource, id }) => Some((resource, id)),
+        _ => None,
+    }
+}
+
+/// Returns the devices of a resource of which it is not known whether its plugin still lists them.
+fn not_listed<'a>(state: &'a ManagerState, resource: &str) -> Vec<&'a str> {
+    let devices = state.devices.get(resource).into_iter().flatten();
+    let devices = devices.filter(|(_, device)| device.health == NOT_LISTED);
+    devices.map(|(id, _)| id.as_str()).collect()
+}
+
+/// Says which devices are counted into NUMA hints though nobody lists them.
+pub(super) fn assume_listed<'a>(
+    state: &ManagerState,
+    manager: &TopologyManager,
+    pods: impl Iterator<Item = &'a Pod>,
+) -> Vec<String> {
+    if manager.policy == TopologyPolicy::None {
+        return Vec::new();
+    }
+    let asked: BTreeSet<&str> = pods.flat_map(asked_resources).collect();
+    let assumed = |resource: &str| {
+        let ids = not_listed(state, resource);
+        (!ids.is_empty()).then(|| {
+            format!(
+                "the plugin of {resource} still lists {} as unhealthy, on the NUMA nodes that are \
+                 recorded, and NUMA hints count that; without, a kubelet may decide otherwise \
+                 (--devices)",
+                some(&ids)
+            )
+        })
+    };
+    asked.into_iter().filter_map(assumed).collect()
+}
+
+/// Plugins that are not asked: only hints matter.
+struct NotAsked;
+
+impl Plugins for NotAsked {
+    fn preferred_allocation(
+        &mut self,
+        _resource: &str,
+        _available: &DeviceSet,
+        _must_include: &DeviceSet,
+        _size: usize,
+    ) -> Result<Option<Vec<String>>, String> {
+        Ok(None)
+    }
+
+    fn allocate(&mut self, _resource: &str, _devices: &DeviceSet) -> Result<Allocated, String> {
+        Ok(Allocated::Answer(Vec::new()))
+    }
+}
