@@ -35,8 +35,8 @@ pub struct Offered {
     pub capacity: Option<Count>,
     /// The healthy ones.
     pub allocatable: Option<Count>,
-    /// The devices in use.
-    pub allocated: usize,
+    /// The devices in use; `None`: nobody told.
+    pub allocated: Option<usize>,
     /// What the Node object says; `None`: there is none, or it does not name the resource.
     pub node: Option<NodeSays>,
     /// How the resource stands with the kubelet.
@@ -85,6 +85,8 @@ pub enum State {
     OnlyInNode,
     /// What is known is from the time when the checkpoint was written.
     AsRecorded,
+    /// Nobody told of its devices.
+    Unknown,
 }
 
 /// Beside the devices, what the answer depends on.
@@ -153,10 +155,19 @@ fn offered(
     let count = |sets: &BTreeMap<String, BTreeSet<String>>| sets.get(name).map(BTreeSet::len);
     let (healthy, unhealthy) = (count(&state.healthy), count(&state.unhealthy).unwrap_or_default());
     let allocated = count(&state.allocated).unwrap_or_default();
+    // What could be read of a damaged checkpoint is less than all.
+    let known_allocated = Some(allocated).filter(|_| !assembled.unknown_use);
     let exactly = |devices| Some(Count { devices, at_least: false });
     let lost = exactly(unhealthy).map(|count| Count { at_least: true, ..count });
     let node_has = says.and_then(|says| says.capacity).is_some_and(|capacity| capacity > 0);
     let (standing, capacity, allocatable, reason) = match (healthy, assembled.sources.get(name)) {
+        (None, _) if assembled.unknown_devices.is_some() => (
+            State::Unknown,
+            None,
+            None,
+            "which devices there are is not known: neither the kubelet nor a sound checkpoint tells"
+                .to_owned(),
+        ),
         (None, _) if allocated > 0 || state.allocated.contains_key(name) => (
             State::OnlyRecorded,
             None,
@@ -183,12 +194,15 @@ fn offered(
             State::AsRecorded,
             Some(Count { devices: healthy + unhealthy, at_least: true }),
             exactly(healthy),
-            format!("{healthy} were healthy when the checkpoint was written"),
+            format!(
+                "{healthy} were healthy when the checkpoint was written; how many are now is not known, \
+                 as the kubelet was not asked (--pod-resources)"
+            ),
         ),
         (Some(_), Some(DeviceSource::PodResources)) if silent.contains(name) => {
             return Offered {
                 contradicts: false,
-                allocated,
+                allocated: known_allocated,
                 node: says,
                 ..gone(known, (lost, node_has), around)
             }
@@ -210,7 +224,7 @@ fn offered(
     Offered {
         capacity,
         allocatable,
-        allocated,
+        allocated: known_allocated,
         node: says,
         state: standing,
         reason,
@@ -265,7 +279,7 @@ fn gone(
     Offered {
         capacity,
         allocatable: none,
-        allocated: 0,
+        allocated: None,
         node: None,
         state,
         reason,
@@ -297,6 +311,10 @@ impl Offered {
             && self.node.is_some_and(|says| {
                 differs(self.capacity, says.capacity) || differs(self.allocatable, says.allocatable)
             });
+        if self.capacity.is_some_and(|count| count.at_least) && self.state != State::AsRecorded {
+            self.reason += "; whether there are more that are not healthy is not known: the kubelet \
+                            does not list those, and no Node object tells the capacity (--node-file)";
+        }
         self
     }
 }

@@ -25,7 +25,7 @@ fn lines(report: &CapacityReport, wide: bool) -> Table {
             name.clone(),
             count(offered.capacity),
             count(offered.allocatable),
-            offered.allocated.to_string(),
+            offered.allocated.map_or_else(unknown, |devices| devices.to_string()),
             state(offered.state).to_owned(),
         ];
         if wide {
@@ -54,10 +54,14 @@ fn lines(report: &CapacityReport, wide: bool) -> Table {
 
 fn count(count: Option<Count>) -> String {
     match count {
-        None => "unknown".to_owned(),
+        None => unknown(),
         Some(Count { devices, at_least: true }) => format!(">={devices}"),
         Some(Count { devices, at_least: false }) => devices.to_string(),
     }
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
 }
 
 fn state(state: State) -> &'static str {
@@ -69,5 +73,6 @@ fn state(state: State) -> &'static str {
         State::OnlyRecorded => "ONLY RECORDED",
         State::OnlyInNode => "ONLY IN NODE",
         State::AsRecorded => "AS RECORDED",
+        State::Unknown => "UNKNOWN",
     }
 }

@@ -49,3 +49,31 @@ fn nothing_known_is_no_answer() {
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stderr.contains("the devices of the node are not known"), "{}", ran.stderr);
 }
+
+#[test]
+fn what_is_not_known_is_said_in_words() {
+    let checkpoint = text("init-reuse", "kubelet_internal_checkpoint");
+    let folder = folder_with(&[
+        ("corrupt", checkpoint.replace("w3", "w9")),
+        ("sound", checkpoint),
+        ("told.json", text("init-reuse", "pod-resources.json")),
+    ]);
+    let ask = |line: &str| kq(&format!("devices capacity {line}")).within(folder.path()).run();
+    let more = "whether there are more that are not healthy is not known";
+    for (line, code, expected) in [
+        ("--checkpoint sound --pod-resources told.json", 0, more),
+        ("--checkpoint sound", 0, "how many are now is not known"),
+        ("--checkpoint corrupt", 3, "which devices there are is not known"),
+    ] {
+        let ran = ask(line);
+        assert_eq!(ran.code, code, "{line}: {}", ran.text());
+        assert!(ran.stdout.contains(expected), "{line}: {}", ran.text());
+    }
+    let ran = ask("--checkpoint corrupt -o json");
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let widget = report["resources"]["example.com/widget"].as_object().expect("it is there");
+    for field in ["capacity", "allocatable", "allocated", "node"] {
+        assert_eq!(widget[field], Value::Null, "{field}: {report}");
+    }
+    assert_eq!(widget["state"], "unknown");
+}

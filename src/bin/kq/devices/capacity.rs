@@ -15,13 +15,15 @@ use kq::edge::cri::RuntimeWants;
 ///
 /// Capacity and allocatable of each resource of plugins, as the kubelet counts them, with the reason:
 /// healthy devices, a plugin that is waited for, a resource that was removed. The healthy devices are those
-/// that the kubelet lists on its pod-resources socket; unhealthy ones it does not list, so that the capacity
-/// may be larger (>=), unless the Node object says how large. What the Node object says is held against it; -o wide shows it.
+/// that the kubelet lists on its pod-resources socket; unhealthy ones it does not list, so that the
+/// capacity may be larger, unless the Node object says how large: >=4 is four or more. What the Node
+/// object says is held against it; -o wide shows it.
 ///
 /// A kubelet that starts says 0 of 0 until the plugin registers, and forgets the resource after five
 /// minutes; the node then keeps it at 0. When a plugin stopped is not known from outside.
 ///
-/// Exit code 1: the Node object says something else. 3: nobody tells of devices.
+/// Exit code 1: the Node object says something else. 3: nobody tells of devices, or of those in use;
+/// what is not known is unknown, in JSON null.
 ///
 /// Examples:
 ///
@@ -69,14 +71,18 @@ impl Args {
             now: node.now,
         };
         basis.warnings.splice(0..0, node.notes.iter().cloned());
+        if let Some(reason) = &assembled.unknown_devices {
+            basis.missing.push(format!("which devices there are: {reason}"));
+        }
         let report = capacity(&assembled, around, basis);
         self.output.write(&report, table, wide)?;
         if self.output.is_for_people() {
             tell(&report.basis);
         }
-        Ok(match report.has_contradictions() {
-            true => Code::No,
-            false => Code::Answered,
+        Ok(match () {
+            () if report.has_contradictions() => Code::No,
+            () if !report.basis.missing.is_empty() => Code::Missing,
+            () => Code::Answered,
         })
     }
 }
