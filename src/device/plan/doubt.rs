@@ -75,8 +75,10 @@ fn perhaps_vanished(
     let is_affected = manager.policy != TopologyPolicy::None
         && manager.machine.hint_nodes == HintNodes::OfDevices
         && state.pod_devices.of_pod(&pod.metadata.uid).any(|(key, record)| {
-            let not_listed = not_listed(state, &key.resource_name);
-            not_listed.iter().any(|id| record.ids().contains(*id))
+            let listed = state.devices.get(&key.resource_name);
+            let device = |id: &String| listed.and_then(|listed| listed.get(id));
+            let mut ids = record.devices.values().flatten();
+            ids.any(|id| device(id).is_some_and(|device| device.health == NOT_LISTED))
         });
     if !is_affected {
         return None;

@@ -273,6 +273,26 @@ fn a_damaged_checkpoint_is_no_source() {
 }
 
 #[test]
+fn a_restart_is_not_foretold_without_the_checkpoint() {
+    let folder = files();
+    let mut node: Value = serde_json::from_str(&stored("restarted")).expect("JSON");
+    let tried = json!([{"source": "/checkpoint", "reason": "permission denied"}]);
+    node["devices"]["checkpoint"] = json!({"found": null, "tried": tried});
+    let file = folder.path().join("unread.json");
+    std::fs::write(&file, node.to_string()).expect("it can be written");
+    for pod in ["", "widget.yaml"] {
+        let ran = ask(folder.path(), &format!("{pod} --kubelet-restart --snapshot unread.json"));
+        assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.text());
+        assert!(ran.stderr.contains("checkpoint is not known: /checkpoint: permission denied"));
+    }
+    // Where no node is looked at, the plugins of what is given had registered.
+    let ran = ask(folder.path(), "one.yaml --devices devices.yaml --kubelet-restart");
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("no healthy devices present"), "{}", ran.text());
+    assert!(ran.stderr.contains("the checkpoint has the resources of --devices"), "{}", ran.text());
+}
+
+#[test]
 fn a_crash_is_told_where_it_is_sure() {
     let folder = files();
     let far = "next.yaml --devices far.yaml --topology-manager-policy restricted";

@@ -11,7 +11,7 @@ use crate::kubelet_node::KubeletNode;
 use crate::live::Wants;
 use crate::subjects::is_file;
 use anyhow::anyhow;
-use kq::device::assemble::{Basis, assemble, keeping, some};
+use kq::device::assemble::{Assembled, Basis, GivenDevice, assemble, keeping, some};
 use kq::device::manager::ManagerState;
 use kq::device::manager::allocate::{Circumstances, Outcome, Preference, in_order};
 use kq::device::plan::{
@@ -20,6 +20,7 @@ use kq::device::plan::{
 };
 use kq::device::pods::{NodePods, Standing};
 use kq::edge::input::{read_input, shown};
+use kq::facts::devices::DeviceFacts;
 use kq::facts::pod_selector::PodSelector;
 use kq::facts::runtime::ContainerState;
 use kq::k8s::feature_gates::Gate;
@@ -117,13 +118,16 @@ impl Args {
             false => self.node.gather(Wants { state_files: false, ..Wants::DEVICES })?,
         };
         let pods = NodePods::of(&node.snapshot);
-        let assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)
+        let mut assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)
             .map_err(|error| {
                 Failure::missing(error).hint(
                     "run as root on the node, take a snapshot there and pass it with --snapshot, or \
                      give devices with --devices FILE",
                 )
             })?;
+        if self.kubelet_restart {
+            know_checkpoint(&node, &given, &mut assembled, &mut basis)?;
+        }
         let question = Question {
             unhealthy: self.unhealthy.clone(),
             kubelet_restart: self.kubelet_restart,
@@ -322,6 +326,31 @@ impl Args {
             unknown_options,
         }
     }
+}
+
+/// Makes sure that it is known what a kubelet that starts finds in its checkpoint.
+fn know_checkpoint(
+    node: &KubeletNode,
+    given: &[GivenDevice],
+    assembled: &mut Assembled,
+    basis: &mut Basis,
+) -> Result<(), Failure> {
+    let none = DeviceFacts::default();
+    let checkpoint = &node.snapshot.devices.as_ref().unwrap_or(&none).checkpoint;
+    if checkpoint.found.is_some() {
+        return Ok(());
+    }
+    if given.is_empty() || !checkpoint.is_unsought() {
+        let reason = checkpoint.reason();
+        return Err(Failure::missing(anyhow!(
+            "what a kubelet that starts finds in its checkpoint is not known: {reason}"
+        ))
+        .hint("run as root on the node, or name the file with --checkpoint FILE"));
+    }
+    let what = "the checkpoint has the resources of --devices, whose plugins had registered (--checkpoint)";
+    basis.assumptions.push(what.to_owned());
+    assembled.registered.extend(given.iter().map(|device| device.resource.clone()));
+    Ok(())
 }
 
 /// Tells whether a pod has a device that was healthy before the question.
