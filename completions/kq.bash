@@ -2222,7 +2222,7 @@ _kq() {
             fi
             case "${prev}" in
                 --kind)
-                    COMPREPLY=($(compgen -W "devices cpu-manager memory-manager allocated-pods actuated-pods dra pod-status" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "devices cpu-manager memory-manager allocated-pods actuated-pods dra pod-status kubelet_internal_checkpoint cpu_manager_state memory_manager_state allocated_pods_state actuated_pods_state dra_manager_state pod_status_manager_state" -- "${cur}"))
                     return 0
                     ;;
                 --checkpoint)

@@ -679,7 +679,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
@@ -711,13 +711,20 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kind -d 'What the named files are, whatever their names are' -r -f -a "devices\t'kubelet_internal_checkpoint'
-cpu-manager\t'cpu_manager_state'
-memory-manager\t'memory_manager_state'
-allocated-pods\t'allocated_pods_state'
-actuated-pods\t'actuated_pods_state'
-dra\t'dra_manager_state'
-pod-status\t'pod_status_manager_state of Kubernetes 1.32'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kind -d 'What the named files are, whatever their names are: in a word, or by the kubelet\'s name' -r -f -a "devices\t''
+cpu-manager\t''
+memory-manager\t''
+allocated-pods\t''
+actuated-pods\t''
+dra\t''
+pod-status\t''
+kubelet_internal_checkpoint\t''
+cpu_manager_state\t''
+memory_manager_state\t''
+allocated_pods_state\t''
+actuated_pods_state\t''
+dra_manager_state\t''
+pod_status_manager_state\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l checkpoint -d 'The device manager\'s checkpoint: a FILE, whatever its name is' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
 wide\t'Everything that is known'
@@ -761,7 +768,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
@@ -797,7 +804,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r

@@ -1,14 +1,26 @@
 //! Reading the files that the command line names, within bounds.
 
 use crate::k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// Standard input is at its end after it was read once, and would pass for an empty file.
+static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
+
+/// How long a named pipe that nobody writes to is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The system refused.
-    #[error("cannot read {path}: {}", plain(error))]
+    #[error("cannot read {path}: {}", self.reason())]
     Io {
         /// The file as it was named.
         path: String,
@@ -16,15 +28,27 @@ pub enum InputError {
         error: io::Error,
     },
     /// The file is larger than kq reads.
-    #[error("{path} has more than {limit} bytes of {syntax}, which kq does not read")]
+    #[error("{path} {}", self.reason())]
     TooLarge {
         /// The file as it was named.
         path: String,
-        /// `JSON` or `YAML`.
-        syntax: &'static str,
+        /// ` of JSON` or ` of YAML`, where the limit is one of these.
+        of: &'static str,
         /// The limit.
         limit: u64,
     },
+}
+
+impl InputError {
+    /// Returns why, without the name.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Io { error, .. } => plain(error),
+            Self::TooLarge { of, limit, .. } => {
+                format!("has more than {limit} bytes{of}, which kq does not read")
+            }
+        }
+    }
 }
 
 /// Returns what the system said without its number.
@@ -43,17 +67,51 @@ pub fn plain(error: &io::Error) -> String {
 ///
 /// Fails for what cannot be read or is too large.
 pub fn read_input(path: &str) -> Result<Vec<u8>, InputError> {
-    let refuse = |error| InputError::Io { path: shown(path).to_owned(), error };
-    if path == "-" {
-        return read_bounded(path, io::stdin().lock(), None).map_err(|e| e.or_io(refuse));
+    read_bounded(path, |begins| match begins {
+        Some(b'{' | b'[') => (" of JSON", MAX_JSON_BYTES as u64),
+        _ => (" of YAML", MAX_YAML_BYTES as u64),
+    })
+}
+
+/// Reads a file, or standard input for `-`, of at most so many bytes, whatever is in it.
+///
+/// # Errors
+///
+/// Fails for what cannot be read or is too large.
+pub fn read_input_within(path: &str, limit: u64) -> Result<Vec<u8>, InputError> {
+    read_bounded(path, |_| ("", limit))
+}
+
+/// Opens what a person names, to be read to its end: a file, a device, a pipe. A named pipe is waited for
+/// until somebody writes to it, but not for ever; one that a shell hands over is open at the other end
+/// already.
+///
+/// # Errors
+///
+/// Fails as the system does, for a folder, and for a named pipe without a writer.
+pub(in crate::edge) fn open_input(path: &Path) -> io::Result<File> {
+    open_within(path, PATIENCE)
+}
+
+fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
+    let kind = fs::metadata(path)?.file_type();
+    if kind.is_dir() {
+        return Err(io::Error::other("is a directory, expected a file"));
     }
-    let file = File::open(path).map_err(refuse)?;
-    let metadata = file.metadata().map_err(refuse)?;
-    if metadata.is_dir() {
-        return Err(refuse(io::Error::other("is a directory, expected a file")));
+    if !kind.is_fifo() {
+        return File::open(path);
     }
-    let size = metadata.is_file().then_some(metadata.len());
-    read_bounded(path, file, size).map_err(|e| e.or_io(refuse))
+    // Only opening waits for a writer, and only a thread of its own can be left waiting. Opened without
+    // waiting, a pipe that has no writer yet looks like one at its end.
+    let (opened, waits) = mpsc::channel();
+    let pipe = path.to_owned();
+    thread::spawn(move || opened.send(File::open(pipe)));
+    waits.recv_timeout(patience).unwrap_or_else(|_| {
+        let waited = patience.as_secs();
+        Err(io::Error::other(format!(
+            "a named pipe, and nobody opened it for writing within {waited} seconds"
+        )))
+    })
 }
 
 /// Returns the name of an input for messages.
@@ -61,32 +119,33 @@ pub fn shown(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
 }
 
-/// What can happen while reading.
-enum Stopped {
-    Io(io::Error),
-    TooLarge(InputError),
-}
-
-impl Stopped {
-    fn or_io(self, refuse: impl FnOnce(io::Error) -> InputError) -> InputError {
-        match self {
-            Self::Io(error) => refuse(error),
-            Self::TooLarge(error) => error,
-        }
-    }
-}
-
-fn read_bounded(path: &str, mut reader: impl Read, size: Option<u64>) -> Result<Vec<u8>, Stopped> {
+/// Reads what is named; the limit follows from the first byte that is no white space.
+fn read_bounded(
+    path: &str,
+    limit: impl Fn(Option<u8>) -> (&'static str, u64),
+) -> Result<Vec<u8>, InputError> {
     const FIRST: u64 = 64 * 1024;
-    let mut content = Vec::new();
-    reader.by_ref().take(FIRST).read_to_end(&mut content).map_err(Stopped::Io)?;
-    let begins = content.iter().find(|byte| !byte.is_ascii_whitespace());
-    let (syntax, limit) = match begins {
-        Some(b'{' | b'[') => ("JSON", MAX_JSON_BYTES as u64),
-        _ => ("YAML", MAX_YAML_BYTES as u64),
+    let refuse = |error| InputError::Io { path: shown(path).to_owned(), error };
+    let mut size = None;
+    let mut reader: Box<dyn Read> = match path {
+        "-" if STANDARD_INPUT_READ.swap(true, Ordering::Relaxed) => {
+            return Err(refuse(io::Error::other(
+                "it has been read already; only one input can be -",
+            )));
+        }
+        "-" => Box::new(io::stdin().lock()),
+        _ => {
+            let file = open_input(Path::new(path)).map_err(refuse)?;
+            let metadata = file.metadata().map_err(refuse)?;
+            size = metadata.is_file().then_some(metadata.len());
+            Box::new(file)
+        }
     };
-    let too_large =
-        || Stopped::TooLarge(InputError::TooLarge { path: shown(path).to_owned(), syntax, limit });
+    let mut content = Vec::new();
+    reader.by_ref().take(FIRST).read_to_end(&mut content).map_err(refuse)?;
+    let begins = content.iter().find(|byte| !byte.is_ascii_whitespace());
+    let (of, limit) = limit(begins.copied());
+    let too_large = || InputError::TooLarge { path: shown(path).to_owned(), of, limit };
     if size.is_some_and(|size| size > limit) {
         return Err(too_large());
     }
@@ -94,6 +153,35 @@ fn read_bounded(path: &str, mut reader: impl Read, size: Option<u64>) -> Result<
         content.reserve_exact(size.saturating_sub(content.len()) + 1);
     }
     let rest = (limit + 1).saturating_sub(content.len() as u64);
-    reader.take(rest).read_to_end(&mut content).map_err(Stopped::Io)?;
+    reader.take(rest).read_to_end(&mut content).map_err(refuse)?;
     if content.len() as u64 > limit { Err(too_large()) } else { Ok(content) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    use std::io::Write;
+
+    #[test]
+    fn a_named_pipe_is_waited_for_and_not_for_ever() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).expect("made");
+        let error = open_within(&pipe, Duration::from_millis(50)).expect_err("nobody writes");
+        assert!(error.to_string().starts_with("a named pipe, and nobody opened it"), "{error}");
+        // The reader above still waits; a second pipe has one reader only.
+        let pipe = folder.path().join("second");
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).expect("made");
+        let writer = pipe.clone();
+        let writer = thread::spawn(move || {
+            let mut pipe = fs::OpenOptions::new().write(true).open(writer).expect("opened");
+            // Whoever has opened it may take its time.
+            thread::sleep(Duration::from_millis(100));
+            pipe.write_all(b"late").expect("written");
+        });
+        let content = read_input(pipe.to_str().expect("text")).expect("it is read to its end");
+        assert_eq!(content, b"late");
+        writer.join().expect("it ended");
+    }
 }

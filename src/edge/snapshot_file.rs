@@ -1,12 +1,12 @@
 //! Snapshots in files: JSON, compressed with Zstandard when the name ends in `.zst`.
 
-use crate::edge::input::plain;
+use crate::edge::input::{open_input, plain};
 use crate::edge::replace::{ReplaceError, replace};
 use crate::facts::snapshot::{Snapshot, SnapshotError};
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -78,7 +78,9 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
     };
     let bytes = match path {
         "-" => bounded(io::stdin().lock(), limit),
-        path => File::open(path).map_err(Stopped::System).and_then(|file| bounded(file, limit)),
+        path => open_input(Path::new(path))
+            .map_err(Stopped::System)
+            .and_then(|file| bounded(file, limit)),
     };
     let mut bytes = bytes.map_err(refuse)?;
     if bytes.starts_with(&ZSTANDARD) {

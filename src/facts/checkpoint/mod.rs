@@ -21,6 +21,9 @@ mod state_file;
 
 pub use state_file::StateFile;
 
+/// The largest file that is read: a hundred thousand entries of devices have a fifth of it.
+pub const LARGEST: u64 = 256 << 20;
+
 /// A file as the kubelet would write it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {

@@ -166,10 +166,10 @@ fn files_that_are_something_else_are_refused() {
     large.set_len(1 << 30).expect("a file can be sparse");
     for (line, code, expected) in [
         ("--checkpoint nothing", 3, "kq: cannot read nothing: no such file"),
-        ("--checkpoint folder", 3, "kq: cannot read folder: a folder, expected a file"),
-        ("--checkpoint fifo", 3, "kq: cannot read fifo: a named pipe, expected a file"),
-        ("--checkpoint large", 3, "kq: cannot read large: larger than"),
-        ("--checkpoint /dev/zero", 3, "kq: cannot read /dev/zero: a device, expected a file"),
+        ("--checkpoint folder", 3, "kq: cannot read folder: is a directory, expected a file"),
+        ("--checkpoint fifo", 3, "kq: cannot read fifo: a named pipe, and nobody"),
+        ("--checkpoint large", 3, "kq: large has more than 268435456 bytes, which"),
+        ("--checkpoint /dev/zero", 3, "kq: /dev/zero has more than 268435456 bytes, which"),
         ("--pod-resources nothing", 3, "kq: cannot read nothing: no such file"),
         (
             "--pod-resources other.json",

@@ -382,8 +382,8 @@ fn what_is_no_file_is_told_and_nothing_hangs() {
         .expect("a pipe");
     for (line, code, said) in [
         ("devices verify dra_manager_state", 3, "no such file"),
-        ("devices verify cpu_manager_state", 3, "a folder, expected a file"),
-        ("devices verify memory_manager_state", 3, "a named pipe, expected a file"),
+        ("devices verify cpu_manager_state", 3, "is a directory, expected a file"),
+        ("devices verify memory_manager_state", 3, "a named pipe, and nobody opened it"),
         ("devices verify note.txt", 2, "hint: say it with --kind"),
         ("devices verify note.txt --kind cpu-manager", 1, "no JSON from byte 0 on"),
         ("devices verify copy.json", 0, "allocated-pods"),

@@ -74,6 +74,8 @@ mod live_faults;
 mod made_up_node;
 /// `kq cgroup plan`: the flags and files that describe a node.
 mod node_args;
+/// Inputs that are pipes: of a shell, and with a name and nobody at the other end.
+mod pipes;
 /// `kq cgroup plan`: what pods get.
 mod plan;
 /// `kq probe plan` and `kq probe lint`

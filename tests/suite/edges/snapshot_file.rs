@@ -170,7 +170,7 @@ fn other_content_is_refused_by_its_name() {
     let error = read_snapshot("/nowhere/a").expect_err("no file").to_string();
     assert_eq!(error, "cannot read snapshot /nowhere/a: no such file or directory");
     let error = read_snapshot(text(folder.path())).expect_err("a folder").to_string();
-    assert!(error.ends_with(": is a directory"), "{error}");
+    assert!(error.ends_with(": is a directory, expected a file"), "{error}");
 }
 
 #[test]

@@ -4,21 +4,20 @@ use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::live::{DevicesWanted, Wants, of_named_file};
 use crate::node_args::of_file;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use kq::edge::cri::RuntimeWants;
 use kq::edge::input::{read_input, shown};
 use kq::edge::kubelet_files::read_node_object;
 use kq::facts::devices::DeviceFacts;
 use kq::facts::pod_resources_file::read_answers;
 use kq::facts::sought::Sought;
-use std::path::PathBuf;
 
 /// The flags that say which node devices are of.
 #[derive(Debug, clap::Args)]
 pub struct DeviceNodeArgs {
     /// The device manager's checkpoint; else kubelet_internal_checkpoint of the node
     #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
-    checkpoint: Option<PathBuf>,
+    checkpoint: Option<String>,
 
     /// What the kubelet answers on its pod-resources socket, as JSON; else it is asked
     #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
@@ -72,10 +71,9 @@ impl DeviceNodeArgs {
     /// Fails for a file that is named and cannot be read.
     pub fn gather(&self, mut wants: Wants) -> Result<KubeletNode, Failure> {
         let mut given = DeviceFacts::default();
-        if let Some(path) = &self.checkpoint {
-            let name = path.display().to_string();
-            let fact = of_named_file(path).with_context(|| format!("cannot read {name}"));
-            given.checkpoint = Sought::found(name, fact.map_err(Failure::missing)?);
+        if let Some(file) = &self.checkpoint {
+            let fact = of_named_file(file).map_err(Failure::missing)?;
+            given.checkpoint = Sought::found(shown(file), fact);
             wants.devices.checkpoint = false;
         }
         if let Some(file) = &self.pod_resources {

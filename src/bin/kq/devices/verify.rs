@@ -5,13 +5,13 @@ use crate::form::Form;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::live::{SourceArgs, Wants};
 use anyhow::anyhow;
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::device::pods::NodePods;
 use kq::device::verify::{Content, Known, StateFileContent, Verification, recognise, view};
 use kq::edge::host::{ReadError, read_beneath};
-use kq::edge::input::{read_input, shown};
-use kq::facts::checkpoint::StateFile;
+use kq::edge::input::{read_input_within, shown};
 use kq::facts::checkpoint::cpu_manager::KnownContainers;
+use kq::facts::checkpoint::{LARGEST, StateFile};
 use kq::facts::host::Text;
 use kq::facts::snapshot::Snapshot;
 use kq::k8s::feature_gates::Gate;
@@ -59,9 +59,9 @@ pub struct Args {
     #[arg(value_name = "FILE")]
     files: Vec<String>,
 
-    /// What the named files are, whatever their names are
-    #[arg(long, value_enum, requires = "files")]
-    kind: Option<Kind>,
+    /// What the named files are, whatever their names are: in a word, or by the kubelet's name
+    #[arg(long, requires = "files", value_parser = kinds())]
+    kind: Option<StateFile>,
 
     /// The device manager's checkpoint: a FILE, whatever its name is
     #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
@@ -74,28 +74,6 @@ pub struct Args {
     #[command(flatten)]
     kubelet: KubeletNodeArgs,
 }
-
-/// The kinds of files.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
-    /// kubelet_internal_checkpoint
-    Devices,
-    /// cpu_manager_state
-    CpuManager,
-    /// memory_manager_state
-    MemoryManager,
-    /// allocated_pods_state
-    AllocatedPods,
-    /// actuated_pods_state
-    ActuatedPods,
-    /// dra_manager_state
-    Dra,
-    /// pod_status_manager_state of Kubernetes 1.32
-    PodStatus,
-}
-
-/// The largest file that is read: a hundred thousand devices have a third of it.
-const LIMIT: u64 = 256 << 20;
 
 impl Args {
     /// Reads, looks and shows.
@@ -139,7 +117,7 @@ impl Args {
     /// Reads the files that are named.
     fn named(&self) -> Result<Vec<StateFileContent<'static>>, Failure> {
         let checkpoint = self.checkpoint.iter().map(|name| (name, Some(StateFile::Devices)));
-        let files = self.files.iter().map(|name| (name, self.kind.map(Kind::file)));
+        let files = self.files.iter().map(|name| (name, self.kind));
         checkpoint.chain(files).map(|(name, kind)| read_named(name, kind)).collect()
     }
 
@@ -162,28 +140,32 @@ impl Args {
     }
 }
 
+/// Takes either name of each kind of file.
+fn kinds() -> impl TypedValueParser<Value = StateFile> {
+    let words = StateFile::ALL.map(StateFile::short);
+    PossibleValuesParser::new(words.into_iter().chain(StateFile::ALL.map(StateFile::name))).map(
+        |given| {
+            let is_given = |file: &StateFile| file.short() == given || file.name() == given;
+            StateFile::ALL.into_iter().find(is_given).expect("these are the possible values")
+        },
+    )
+}
+
 /// The kubelet's folder where nobody says which it is.
 const FOLDER: &str = "/var/lib/kubelet";
 
 fn read_named(name: &str, kind: Option<StateFile>) -> Result<StateFileContent<'static>, Failure> {
-    let (content, by_name, folder) = match name {
-        "-" => {
-            let read = read_input(name).map(|bytes| Content::Bytes(Cow::Owned(bytes)));
-            let content = read.unwrap_or_else(|error| Content::Unreadable(error.to_string()));
-            (content, None, FOLDER.to_owned())
-        }
+    let content = match read_input_within(name, LARGEST) {
+        Ok(bytes) => Content::Bytes(Cow::Owned(bytes)),
+        // It was asked for by name, so that it is not fine when it is not there.
+        Err(error) => Content::Unreadable(error.reason()),
+    };
+    let (by_name, folder) = match name {
+        "-" => (None, FOLDER.to_owned()),
         _ => {
             let path = std::path::absolute(name).map_err(Failure::missing)?;
-            let content = match path.to_str() {
-                None => Content::Unreadable("the name is not text in UTF-8".to_owned()),
-                // It was asked for by name, so that it is not fine when it is not there.
-                Some(path) => match read_beneath(Path::new("/"), path, LIMIT) {
-                    Ok(bytes) => Content::Bytes(Cow::Owned(bytes)),
-                    Err(error) => Content::Unreadable(error.to_string()),
-                },
-            };
             let folder = path.parent().unwrap_or(Path::new("/")).display().to_string();
-            (content, of_name(&path), folder)
+            (of_name(&path), folder)
         }
     };
     let of_content = || match &content {
@@ -226,7 +208,7 @@ fn of_node(node: &KubeletNode, is_stored: bool) -> Result<Vec<StateFileContent<'
             file => beneath(file.name()),
         };
         let content = match is_stored {
-            false => of_bytes(read_beneath(root, &path, LIMIT)),
+            false => of_bytes(read_beneath(root, &path, LARGEST)),
             true if file == StateFile::Devices => stored_devices(snapshot),
             true => match stored.and_then(|state| state.get(file.name())) {
                 Some(Text::Read(text)) => Content::Bytes(Cow::Borrowed(text.as_bytes())),
@@ -296,19 +278,5 @@ fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) ->
         containers,
         cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
         pods: Some(pods),
-    }
-}
-
-impl Kind {
-    fn file(self) -> StateFile {
-        match self {
-            Self::Devices => StateFile::Devices,
-            Self::CpuManager => StateFile::Cpu,
-            Self::MemoryManager => StateFile::Memory,
-            Self::AllocatedPods => StateFile::AllocatedPods,
-            Self::ActuatedPods => StateFile::ActuatedPods,
-            Self::Dra => StateFile::Dra,
-            Self::PodStatus => StateFile::PodStatus,
-        }
     }
 }

@@ -3,15 +3,14 @@
 use super::config::KubeletConfig;
 use super::wants::DevicesWanted;
 use kq::edge::host::{ReadError, list_beneath, read_beneath};
+use kq::edge::input::{InputError, read_input_within};
 use kq::edge::pod_resources::read_pod_resources;
+use kq::facts::checkpoint::LARGEST;
 use kq::facts::devices::{CheckpointFact, DeviceFacts, no_folder};
 use kq::facts::pod_resources::PodResources;
 use kq::facts::sought::Sought;
 use std::path::Path;
 use std::time::Duration;
-
-/// The largest checkpoint that kq reads: a hundred thousand entries have a third of it.
-const LIMIT: u64 = 256 << 20;
 
 /// Looks for what is wanted, below the kubelet's folder.
 pub fn gather(
@@ -40,18 +39,15 @@ pub fn gather(
 ///
 /// # Errors
 ///
-/// Fails for what is no readable regular file within the limit.
-pub fn of_named_file(path: &Path) -> Result<CheckpointFact, ReadError> {
-    let path = std::path::absolute(path).map_err(|error| ReadError::System(error.to_string()))?;
-    let path =
-        path.to_str().ok_or(ReadError::System("the name is not text in UTF-8".to_owned()))?;
-    Ok(CheckpointFact::read(&read_beneath(Path::new("/"), path, LIMIT)?))
+/// Fails for what cannot be read within the limit.
+pub fn of_named_file(path: &str) -> Result<CheckpointFact, InputError> {
+    Ok(CheckpointFact::read(&read_input_within(path, LARGEST)?))
 }
 
 fn checkpoint(root: &Path, kubelet: &str) -> Sought<CheckpointFact> {
     let folder = format!("{kubelet}/device-plugins");
     let path = format!("{folder}/kubelet_internal_checkpoint");
-    match read_beneath(root, &path, LIMIT) {
+    match read_beneath(root, &path, LARGEST) {
         Ok(bytes) => Sought::found(path, CheckpointFact::read(&bytes)),
         // A kubelet makes the folder when it starts, so that without it there is nothing to tell.
         Err(ReadError::Absent) => match list_beneath(root, &folder) {

@@ -115,7 +115,7 @@ fn files_are_told_apart_by_their_paths() {
     let ran = kq("devices verify /none/there").within(&node).run();
     let told: Vec<&str> = ran.stdout.lines().nth(1).expect("a line").split("  ").collect();
     let told: Vec<&str> = told.iter().map(|it| it.trim()).filter(|it| !it.is_empty()).collect();
-    assert_eq!(told, ["/none/there", "-", "-", "-", "UNREADABLE", "no such file"]);
+    assert_eq!(told, ["/none/there", "-", "-", "-", "UNREADABLE", "no such file or directory"]);
 }
 
 #[test]
@@ -161,6 +161,9 @@ fn a_checkpoint_and_standard_input_are_files_like_others() {
         ("devices verify - --pods -", 2, "standard input cannot be read 2 times"),
         ("devices verify -", 2, "standard input: neither its name nor its content"),
         ("devices verify - --kind cpu-manager", 1, "empty"),
+        ("devices verify - --kind cpu_manager_state", 1, "empty"),
+        ("devices verify - --kind cpu", 2, "cpu-manager, memory-manager, allocated-pods"),
+        ("devices verify - --kind cpu", 2, "cpu_manager_state, memory_manager_state"),
     ] {
         let ran = kq(line).within(&node).stdin("").run();
         assert_eq!(ran.code, code, "{line}: {}", ran.text());
