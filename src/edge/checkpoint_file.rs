@@ -1,24 +1,18 @@
 //! A checkpoint of the kubelet that is read, kept beside and replaced.
 //!
 //! Everything happens in a folder that is opened once, beneath the node's root. The file itself is never
-//! followed as a link and never opened as a device. It is replaced by writing a sibling, syncing it and
-//! renaming: whoever looks, and whenever the machine stops, there is the old file or the new one.
+//! followed as a link and never opened as a device. It is replaced as [`crate::edge::replace`] does it.
 
 use crate::edge::host::{ReadError, folder_beneath, kind_name};
 use crate::edge::input::plain;
+use crate::edge::replace::{NotReplaced, Sibling};
+use crate::facts::checkpoint::LARGEST;
 use rustix::fd::OwnedFd;
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, fchmod, fchown, fstat, fsync, linkat, openat, renameat,
-    unlinkat,
-};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
-use rustix::process::{Gid, Uid};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
-
-/// The largest file that is read.
-const LIMIT: u64 = 256 << 20;
 
 /// A file in a folder that is held open.
 #[derive(Debug)]
@@ -94,10 +88,10 @@ impl CheckpointFile {
         let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
         let (file, _) = self.open_regular().map_err(fail)?;
         let mut content = Vec::new();
-        let read = File::from(file).take(LIMIT + 1).read_to_end(&mut content);
+        let read = File::from(file).take(LARGEST + 1).read_to_end(&mut content);
         read.map_err(|error| fail(ReadError::System(plain(&error))))?;
-        if content.len() as u64 > LIMIT {
-            return Err(fail(ReadError::TooLarge { limit: LIMIT }));
+        if content.len() as u64 > LARGEST {
+            return Err(fail(ReadError::TooLarge { limit: LARGEST }));
         }
         Ok(content)
     }
@@ -112,14 +106,11 @@ impl CheckpointFile {
         let (_, status) = other
             .open_regular()
             .map_err(|error| CheckpointFileError::Read { path: other.path.clone(), error })?;
-        let sibling = self.write_sibling(content, &status)?;
-        // A link never replaces what is there.
-        let (from, to) = (&*sibling, &*self.name);
-        let linked = linkat(&self.folder, from, &self.folder, to, AtFlags::empty());
-        let _ = unlinkat(&self.folder, &*sibling, AtFlags::empty());
-        linked.and_then(|()| fsync(&self.folder)).map_err(|error| match error {
-            Errno::EXIST => CheckpointFileError::Exists(self.path.clone()),
-            error => self.cannot_write(&error.into()),
+        let created = Sibling::write(&self.folder, self.name.as_ref(), content, Some(&status))
+            .and_then(|sibling| sibling.create(self.name.as_ref()));
+        created.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => CheckpointFileError::Exists(self.path.clone()),
+            _ => self.cannot_write(&error),
         })
     }
 
@@ -132,50 +123,17 @@ impl CheckpointFile {
     pub fn replace(&self, expected: &[u8], content: &[u8]) -> Result<(), CheckpointFileError> {
         let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
         let (_, status) = self.open_regular().map_err(fail)?;
-        let sibling = self.write_sibling(content, &status)?;
-        let same = self.read().and_then(|found| match found == expected {
-            true => Ok(()),
-            false => Err(CheckpointFileError::Changed(self.path.clone())),
-        });
-        let renamed = same.and_then(|()| {
-            renameat(&self.folder, &*sibling, &self.folder, &*self.name)
-                .map_err(|error| self.cannot_write(&error.into()))
-        });
-        if renamed.is_err() {
-            let _ = unlinkat(&self.folder, &*sibling, AtFlags::empty());
-            return renamed;
+        let sibling = Sibling::write(&self.folder, self.name.as_ref(), content, Some(&status))
+            .map_err(|error| self.cannot_write(&error))?;
+        if self.read()? != expected {
+            return Err(CheckpointFileError::Changed(self.path.clone()));
         }
-        fsync(&self.folder).map_err(|error| CheckpointFileError::NotSynced {
-            path: self.path.clone(),
-            reason: plain(&error.into()),
-        })
-    }
-
-    /// Writes a new file beside this one and syncs it; returns its name. One that an earlier run left,
-    /// perhaps of the same process number in another container, is let be.
-    fn write_sibling(&self, content: &[u8], like: &Stat) -> Result<String, CheckpointFileError> {
-        let mut attempt = 0;
-        let (name, file) = loop {
-            let name = format!(".{}.kq-{}-{attempt}", self.name, std::process::id());
-            let flags =
-                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            match openat(&self.folder, &*name, flags, Mode::RUSR | Mode::WUSR) {
-                Ok(file) => break (name, file),
-                Err(Errno::EXIST) if attempt < 1_000 => attempt += 1,
-                Err(error) => {
-                    let (path, _) = self.path.rsplit_once('/').unwrap_or((".", ""));
-                    return Err(CheckpointFileError::Write {
-                        path: format!("{path}/{name}"),
-                        reason: plain(&error.into()),
-                    });
-                }
+        sibling.replace(self.name.as_ref()).map_err(|not| match not {
+            NotReplaced::Before(error) => self.cannot_write(&error),
+            NotReplaced::NotSynced(error) => {
+                CheckpointFileError::NotSynced { path: self.path.clone(), reason: plain(&error) }
             }
-        };
-        fill(file, content, like).map_err(|error| {
-            let _ = unlinkat(&self.folder, &*name, AtFlags::empty());
-            self.cannot_write(&error)
-        })?;
-        Ok(name)
+        })
     }
 
     /// Opens the file if it is a regular one; first without reading it, which could wait or act.
@@ -203,19 +161,6 @@ impl CheckpointFile {
     fn cannot_write(&self, error: &io::Error) -> CheckpointFileError {
         CheckpointFileError::Write { path: self.path.clone(), reason: plain(error) }
     }
-}
-
-/// Fills a new file, gives it mode and owner of another, and syncs it.
-fn fill(file: OwnedFd, content: &[u8], like: &Stat) -> io::Result<()> {
-    let own = fstat(&file)?;
-    if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
-        let (user, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
-        fchown(&file, Some(user), Some(group))?;
-    }
-    fchmod(&file, Mode::from_raw_mode(like.st_mode))?;
-    let mut file = File::from(file);
-    file.write_all(content)?;
-    file.sync_all()
 }
 
 fn expect_regular(file: &OwnedFd) -> Result<Stat, ReadError> {

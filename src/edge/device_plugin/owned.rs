@@ -8,7 +8,7 @@ use super::folder::{CHECKPOINT, Entry, FolderError, entries, read_in};
 use crate::edge::host::ReadError;
 use crate::edge::input::plain;
 use crate::edge::listener::listens;
-use crate::edge::replace::{ReplaceError, replace};
+use crate::edge::replace::{ReplaceError, is_left_behind, replace};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -93,7 +93,8 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
 
 /// Tells whether a stand-in wrote it, by its name.
 fn is_own(entry: &Entry) -> bool {
-    entry.name.to_str().is_some_and(|name| name.starts_with(CHECKPOINT)) && !entry.is_folder
+    let is_own = |name: &str| name.starts_with(CHECKPOINT) || is_half_written(entry);
+    entry.name.to_str().is_some_and(is_own) && !entry.is_folder
 }
 
 /// Removes the sockets that a stand-in before this one left, and returns their names: a plugin that watches
@@ -124,11 +125,7 @@ pub fn remove_stale(folder: &Path) -> io::Result<Vec<String>> {
 
 fn is_half_written(entry: &Entry) -> bool {
     let name = entry.name.to_str().unwrap_or_default();
-    [CHECKPOINT, REGISTERED].iter().any(|whole| {
-        let number = name.strip_prefix(whole).and_then(|rest| rest.strip_prefix(".kq-"));
-        let number = number.unwrap_or_default();
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    [CHECKPOINT, REGISTERED].iter().any(|whole| is_left_behind(name, whole))
 }
 
 #[cfg(test)]
@@ -151,18 +148,18 @@ mod tests {
         drop(UnixListener::bind(odd).expect("a socket can be made"));
         let registered = UnixListener::bind(path("known.sock")).expect("a socket can be made");
         let other = UnixListener::bind(path("other.sock")).expect("a socket can be made");
-        for name in [CHECKPOINT, "notes.txt", "kubelet_internal_checkpoint.kq-17"] {
+        for name in [CHECKPOINT, "notes.txt", ".kubelet_internal_checkpoint.kq-17-0"] {
             fs::write(path(name), "x").expect("a file can be written");
         }
-        fs::write(path("kubelet_internal_checkpoint.kq-x"), "x").expect("a file can be written");
+        fs::write(path(".kubelet_internal_checkpoint.kq-x-0"), "x").expect("a file can be written");
         Registered::read(folder.path()).add("known.sock").expect("a file can be written");
         let error = refuse_foreign(folder.path()).expect_err("somebody is there").to_string();
         assert!(error.ends_with(": somebody listens on other.sock"), "{error}");
         let removed = remove_stale(folder.path()).expect("the folder can be read");
         let expected =
-            ["gpu.sock", "known.sock", "kubelet_internal_checkpoint.kq-17", "\u{fffd}.sock"];
+            [".kubelet_internal_checkpoint.kq-17-0", "gpu.sock", "known.sock", "\u{fffd}.sock"];
         assert_eq!(removed, expected);
-        let left = [CHECKPOINT, "kubelet_internal_checkpoint.kq-x", REGISTERED, "notes.txt"];
+        let left = [".kubelet_internal_checkpoint.kq-x-0", CHECKPOINT, REGISTERED, "notes.txt"];
         assert_eq!(names(folder.path()), [&left[..], &["other.sock"]].concat());
         drop((registered, other));
         assert!(refuse_foreign(folder.path()).is_ok(), "its own, with a file beside");
