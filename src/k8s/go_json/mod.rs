@@ -40,9 +40,11 @@
 mod base64;
 mod error;
 mod list;
+mod literal;
 mod map;
 mod reader;
 mod scalar;
+mod skip;
 mod structure;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
-//! Going through a document, value by value (the states of `scanner.go`).
+//! Going through a document, value by value (the states of `scanner.go`): objects, arrays, and the errors
+//! of type within.
 
 use super::error::{Stop, SyntaxError, SyntaxProblem, TypeError};
-use super::text::unquote;
 use std::borrow::Cow;
 
 /// How deep values may be nested (`maxNestingDepth`).
@@ -9,9 +9,8 @@ const MAX_DEPTH: usize = 10_000;
 
 const OBJECT_KEY: &str = "looking for beginning of object key string";
 const AFTER_KEY: &str = "after object key";
-const AFTER_PAIR: &str = "after object key:value pair";
-const AFTER_ELEMENT: &str = "after array element";
-const IN_ESCAPE: &str = "in \\u hexadecimal character escape";
+pub(super) const AFTER_PAIR: &str = "after object key:value pair";
+pub(super) const AFTER_ELEMENT: &str = "after array element";
 
 /// What kind of value comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +46,8 @@ impl Kind {
 /// A document that is being read.
 #[derive(Debug)]
 pub struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
     depth: usize,
     path: Vec<&'static str>,
     structure: Option<&'static str>,
@@ -137,134 +136,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a string, which must come next. What is no UTF-8 in it becomes U+FFFD.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the text is no JSON.
-    pub fn string(&mut self) -> Result<Cow<'a, str>, Stop> {
-        let (inside, escaped) = self.scan_string()?;
-        match std::str::from_utf8(inside) {
-            Ok(text) if !escaped => Ok(Cow::Borrowed(text)),
-            _ => Ok(Cow::Owned(unquote(inside))),
-        }
-    }
-
-    /// Reads a number, which must come next, and returns it as it is written.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the text is no JSON.
-    pub fn number(&mut self) -> Result<&'a str, Stop> {
-        let start = self.at;
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        match self.peek() {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.digits(),
-            byte => return Err(self.inside(byte, "in numeric literal")),
-        }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-                return Err(self.inside(self.peek(), "after decimal point in numeric literal"));
-            }
-            self.digits();
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.at += 1;
-            }
-            if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-                return Err(self.inside(self.peek(), "in exponent of numeric literal"));
-            }
-            self.digits();
-        }
-        Ok(std::str::from_utf8(&self.bytes[start..self.at]).expect("a number is ASCII"))
-    }
-
-    /// Reads `true` or `false`, one of which must come next.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the text is no JSON.
-    pub fn boolean(&mut self) -> Result<bool, Stop> {
-        if self.peek() == Some(b't') {
-            self.word(
-                b"true",
-                &[
-                    "in literal true (expecting 'r')",
-                    "in literal true (expecting 'u')",
-                    "in literal true (expecting 'e')",
-                ],
-            )?;
-            return Ok(true);
-        }
-        self.word(
-            b"false",
-            &[
-                "in literal false (expecting 'a')",
-                "in literal false (expecting 'l')",
-                "in literal false (expecting 's')",
-                "in literal false (expecting 'e')",
-            ],
-        )?;
-        Ok(false)
-    }
-
-    /// Reads `null`, which must come next.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the text is no JSON.
-    pub fn null(&mut self) -> Result<(), Stop> {
-        self.word(
-            b"null",
-            &[
-                "in literal null (expecting 'u')",
-                "in literal null (expecting 'l')",
-                "in literal null (expecting 'l')",
-            ],
-        )
-    }
-
-    /// Reads the value that comes next, of whatever kind, and forgets it.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the text is no JSON.
-    pub fn skip(&mut self) -> Result<(), Stop> {
-        let mut open: Vec<u8> = Vec::new();
-        loop {
-            let kind = self.kind()?;
-            match kind {
-                Kind::Object | Kind::Array => {
-                    let (begin, end) =
-                        if kind == Kind::Object { (b'{', b'}') } else { (b'[', b']') };
-                    self.enter(begin)?;
-                    open.push(begin);
-                    if self.peek_past_space()? != end {
-                        if kind == Kind::Object {
-                            self.skip_key()?;
-                        }
-                        continue;
-                    }
-                    open.pop();
-                    self.leave()?;
-                }
-                Kind::String => drop(self.scan_string()?),
-                Kind::Number => drop(self.number()?),
-                Kind::Bool => drop(self.boolean()?),
-                Kind::Null => self.null()?,
-            }
-            if !self.skip_ends(&mut open)? {
-                return Ok(());
-            }
-        }
-    }
-
     /// Returns the text of the value that comes next, for a value that reads itself.
     ///
     /// # Errors
@@ -328,44 +199,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Closes what ends after a skipped value, and tells whether another value comes.
-    fn skip_ends(&mut self, open: &mut Vec<u8>) -> Result<bool, Stop> {
-        while let Some(&begin) = open.last() {
-            match (self.peek_past_space()?, begin) {
-                (b',', b'{') => {
-                    self.at += 1;
-                    self.skip_key()?;
-                    return Ok(true);
-                }
-                (b',', _) => {
-                    self.at += 1;
-                    return Ok(true);
-                }
-                (b'}', b'{') | (b']', b'[') => {
-                    open.pop();
-                    self.leave()?;
-                }
-                (byte, b'{') => return Err(self.invalid(byte, AFTER_PAIR)),
-                (byte, _) => return Err(self.invalid(byte, AFTER_ELEMENT)),
-            }
-        }
-        Ok(false)
-    }
-
-    fn skip_key(&mut self) -> Result<(), Stop> {
-        self.begin_key()?;
-        self.scan_string()?;
-        self.end_key()
-    }
-
-    fn begin_key(&mut self) -> Result<(), Stop> {
+    pub(super) fn begin_key(&mut self) -> Result<(), Stop> {
         match self.peek_past_space()? {
             b'"' => Ok(()),
             byte => Err(self.invalid(byte, OBJECT_KEY)),
         }
     }
 
-    fn end_key(&mut self) -> Result<(), Stop> {
+    pub(super) fn end_key(&mut self) -> Result<(), Stop> {
         match self.peek_past_space()? {
             b':' => {
                 self.at += 1;
@@ -375,7 +216,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn enter(&mut self, begin: u8) -> Result<(), Stop> {
+    pub(super) fn enter(&mut self, begin: u8) -> Result<(), Stop> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.invalid(begin, "exceeded max depth"));
@@ -385,77 +226,17 @@ impl<'a> Reader<'a> {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "it ends what can fail")]
-    fn leave(&mut self) -> Result<(), Stop> {
+    pub(super) fn leave(&mut self) -> Result<(), Stop> {
         self.depth -= 1;
         self.at += 1;
         Ok(())
     }
 
-    fn digits(&mut self) {
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-    }
-
-    /// Reads a word whose first letter has been seen.
-    fn word(&mut self, word: &[u8], contexts: &[&'static str]) -> Result<(), Stop> {
-        self.at += 1;
-        for (&letter, context) in word[1..].iter().zip(contexts) {
-            if self.peek() != Some(letter) {
-                return Err(self.inside(self.peek(), context));
-            }
-            self.at += 1;
-        }
-        Ok(())
-    }
-
-    /// Goes past a string; returns what is inside, and whether it has escapes.
-    fn scan_string(&mut self) -> Result<(&'a [u8], bool), Stop> {
-        let bytes = self.bytes;
-        self.at += 1;
-        let start = self.at;
-        let mut escaped = false;
-        loop {
-            self.at += plain_run(&bytes[self.at..]);
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok((&bytes[start..self.at - 1], escaped));
-                }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.at += 1;
-                    self.escape()?;
-                }
-                Some(byte) => return Err(self.invalid(byte, "in string literal")),
-                None => return Err(self.cut()),
-            }
-        }
-    }
-
-    /// Goes past what follows a backslash.
-    fn escape(&mut self) -> Result<(), Stop> {
-        match self.peek() {
-            Some(b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"') => self.at += 1,
-            Some(b'u') => {
-                self.at += 1;
-                for _ in 0..4 {
-                    if !self.peek().is_some_and(|byte| byte.is_ascii_hexdigit()) {
-                        return Err(self.inside(self.peek(), IN_ESCAPE));
-                    }
-                    self.at += 1;
-                }
-            }
-            byte => return Err(self.inside(byte, "in string escape code")),
-        }
-        Ok(())
-    }
-
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    fn peek_past_space(&mut self) -> Result<u8, Stop> {
+    pub(super) fn peek_past_space(&mut self) -> Result<u8, Stop> {
         self.space();
         self.peek().ok_or_else(|| self.cut())
     }
@@ -466,42 +247,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the error about a byte inside a literal; at the end of the text Go looks at a blank.
-    fn inside(&self, byte: Option<u8>, context: &'static str) -> Stop {
-        self.invalid(byte.unwrap_or(b' '), context)
-    }
-
-    fn invalid(&self, byte: u8, context: &'static str) -> Stop {
+    pub(super) fn invalid(&self, byte: u8, context: &'static str) -> Stop {
         Stop::Syntax(SyntaxError {
             offset: self.at,
             problem: SyntaxProblem::Byte { byte, context },
         })
     }
 
-    fn cut(&self) -> Stop {
+    pub(super) fn cut(&self) -> Stop {
         Stop::Syntax(SyntaxError { offset: self.at, problem: SyntaxProblem::End })
     }
-}
-
-/// Counts the bytes before the next quote, backslash or control character.
-fn plain_run(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let mut run = 0;
-    // Eight at a time. A borrow can only mark a byte above one that is marked rightly.
-    while let Some(chunk) = bytes.get(run..).and_then(<[u8]>::first_chunk::<8>) {
-        let word = u64::from_le_bytes(*chunk);
-        let quote = zero(word ^ (ONES * u64::from(b'"')));
-        let backslash = zero(word ^ (ONES * u64::from(b'\\')));
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let found = (quote | backslash | control) & HIGH;
-        if found != 0 {
-            return run + found.trailing_zeros() as usize / 8;
-        }
-        run += 8;
-    }
-    let rest =
-        bytes[run..].iter().take_while(|&&byte| byte != b'"' && byte != b'\\' && byte >= 0x20);
-    run + rest.count()
 }
