@@ -1,10 +1,11 @@
 //! What is known of a node's devices, and where from.
 
 use crate::facts::checkpoint::device::{
-    ContainerAllocateResponse, DeviceCheckpoint, PodDevicesEntry, Salvage, salvage,
+    ContainerAllocateResponse, DeviceCheckpoint, Loaded, PodDevicesEntry, Salvage, salvage,
 };
 use crate::facts::pod_resources::PodResources;
 use crate::facts::sought::Sought;
+use crate::k8s::go_json::GoJsonError;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -103,7 +104,12 @@ impl DeviceFacts {
 impl CheckpointFact {
     /// Reads the bytes of a file. What can be read is kept even where the kubelet refuses it.
     pub fn read(bytes: &[u8]) -> Self {
-        match DeviceCheckpoint::parse(bytes) {
+        Self::of_parsed(bytes, &DeviceCheckpoint::parse(bytes))
+    }
+
+    /// Returns the same where the bytes have been parsed already.
+    pub fn of_parsed(bytes: &[u8], parsed: &Result<Loaded, GoJsonError>) -> Self {
+        match parsed {
             Ok(loaded) => {
                 let mut fact = match loaded.is_valid() {
                     true => Self::of(&loaded.checkpoint),

@@ -11,6 +11,9 @@ use crate::k8s::cpuset::CpuSet;
 use crate::k8s::go_text::quote;
 use std::collections::BTreeSet;
 
+/// Why CPUs of a file do not matter that is written for another policy than the static one.
+const UNUSED: &str = "nobody uses these CPUs with this policy";
+
 /// Looks at the file.
 pub(super) fn examine(
     file: &StateFileContent<'_>,
@@ -128,9 +131,12 @@ fn contradictions(
 ) {
     let is_static = known.cpu_policy.unwrap_or(&state.policy_name) == "static";
     let severity = if is_static { Severity::Error } else { Severity::Warning };
-    let why = |error: String| match is_static {
-        true => format!("the static policy does not start: {error}"),
-        false => "nobody uses these CPUs with this policy".to_owned(),
+    let mut refuse = |error: String| match is_static {
+        true => {
+            verdict.not_started_with(Some(error.clone()));
+            format!("the static policy does not start: {error}")
+        }
+        false => UNUSED.to_owned(),
     };
     let default = &state.default_cpu_set;
     let common = |a: &CpuSet, b: &CpuSet| -> CpuSet {
@@ -150,7 +156,7 @@ fn contradictions(
             "empty-default",
             "defaultCpuSet",
             "is empty, and containers have CPUs of their own",
-            why("default cpuset cannot be empty".to_owned()),
+            refuse("default cpuset cannot be empty".to_owned()),
         );
         findings.advise(DELETE);
     }
@@ -164,7 +170,7 @@ fn contradictions(
                 quote(&default.to_string())
             );
             let found = format!("{cpus}: {shared} is in defaultCpuSet {default} as well");
-            findings.add(severity, "shared-cpus", place.clone(), found, why(error));
+            findings.add(severity, "shared-cpus", place.clone(), found, refuse(error));
             findings.advise(DELETE);
         }
         if cpus.is_empty() {
@@ -178,18 +184,13 @@ fn contradictions(
             findings.advise("ask who wrote the file");
         }
     }
-    between_pods(state, severity, &why, findings);
+    between_pods(state, severity, findings);
     machine(state, known, is_static, verdict, findings);
 }
 
 /// Finds CPUs that two pods have. Containers of one pod share: an init container leaves its CPUs to those
 /// after it, and a pod that has CPUs as a whole gives them to its containers.
-fn between_pods(
-    state: &CpuState,
-    severity: Severity,
-    why: &impl Fn(String) -> String,
-    findings: &mut Findings<'_>,
-) {
+fn between_pods(state: &CpuState, severity: Severity, findings: &mut Findings<'_>) {
     let mut owners: std::collections::BTreeMap<i64, BTreeSet<&str>> = Default::default();
     for (pod, containers) in &state.containers {
         for cpu in containers.values().flat_map(CpuSet::iter) {
@@ -216,11 +217,11 @@ fn between_pods(
             "entries",
             found,
             match severity {
-                Severity::Error => "CPUs that are said to be exclusive are not".to_owned(),
-                _ => why(String::new()),
+                Severity::Error => "CPUs that are said to be exclusive are not",
+                _ => UNUSED,
             },
         );
-        findings.advise("drain the node, stop the kubelet, move the file away, start the kubelet");
+        findings.advise(DELETE);
     }
 }
 
@@ -255,9 +256,5 @@ fn machine(
         format!("the static policy does not start: {error}"),
     );
     findings.advise(DELETE);
-    if verdict.verdict == Verdict::Ok {
-        verdict.verdict = Verdict::Refused;
-        verdict.at_next_start = "does not start".to_owned();
-        verdict.kubelet_error = Some(error);
-    }
+    verdict.not_started_with(Some(error));
 }

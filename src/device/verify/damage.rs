@@ -68,6 +68,9 @@ const TRIED: usize = 2_048;
 /// How far before a mistake its cause is looked for.
 const NEAR: usize = 32;
 
+/// The largest file in which that is done: each of the bits takes a look at the whole file.
+const SEARCHED: usize = 1 << 20;
+
 impl Damage {
     /// Something else than belongs there.
     pub(super) fn of_type(problem: &str) -> Self {
@@ -94,7 +97,8 @@ impl Damage {
         match check_syntax(bytes) {
             Err(error) => {
                 let near = error.offset.saturating_sub(NEAR)..bytes.len().min(error.offset + 1);
-                if let Some(bit) = one_bit(bytes, near, &is_right) {
+                let is_searched = bytes.len() <= SEARCHED;
+                if let Some(bit) = is_searched.then(|| one_bit(bytes, near, &is_right)).flatten() {
                     return bit;
                 }
                 // A text that ends within a word is told as if a blank came next.

@@ -18,10 +18,10 @@ const TOLD: usize = 8;
 
 /// Looks at the bytes of the file.
 pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'_>) -> Examined {
-    let fact = CheckpointFact::read(bytes);
+    let loaded = DeviceCheckpoint::parse(bytes);
+    let fact = CheckpointFact::of_parsed(bytes, &loaded);
     let mut examined = examine_stored(file, &fact, known);
     let verdict = &mut examined.verdict;
-    let loaded = DeviceCheckpoint::parse(bytes);
     if verdict.verdict == Verdict::Discarded && !fact.is_old_layout {
         let is_right =
             |bytes: &[u8]| DeviceCheckpoint::parse(bytes).is_ok_and(|loaded| loaded.is_valid());
@@ -48,14 +48,19 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
 fn located(bytes: &[u8], error: &str) -> String {
     let unread = |text: &String| text.starts_with("illegal base64") || text.starts_with("json: ");
     let entries = salvage(bytes).entries;
-    let bad = entries.iter().find_map(|(entry, why_not)| match why_not {
-        Some(why_not) if unread(why_not) => Some((entry, why_not.starts_with("illegal"))),
+    let bad = entries.iter().enumerate().find_map(|(at, (entry, why_not))| match why_not {
+        Some(why_not) if unread(why_not) => Some((at, entry, why_not.starts_with("illegal"))),
         _ => None,
     });
-    let Some((entry, is_answer)) = bad else { return error.to_owned() };
-    let name = |text: &str| if text.is_empty() { "?".to_owned() } else { text.to_owned() };
-    let (pod, container) = (name(&entry.pod_uid), name(&entry.container_name));
-    let place = format!("{pod}/{container}/{}", name(&entry.resource_name));
+    let Some((at, entry, is_answer)) = bad else { return error.to_owned() };
+    let names = [&entry.pod_uid, &entry.container_name, &entry.resource_name];
+    let [pod, container, resource] =
+        names.map(|name| if name.is_empty() { "?" } else { name.as_str() });
+    let number = match names.iter().any(|name| name.is_empty()) {
+        true => format!("PodDeviceEntries[{at}] "),
+        false => String::new(),
+    };
+    let place = format!("{number}{pod}/{container}/{resource}");
     match is_answer {
         true => format!("AllocResp of {place}: {error}"),
         false => format!("the entry {place}: {error}"),
@@ -114,8 +119,8 @@ pub(super) fn examine_stored(
 fn contradictions(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>) {
     let advice = mend(StateFile::Devices);
     let mut seen = BTreeSet::new();
-    for entry in &fact.entries {
-        let place = place(entry);
+    for (at, entry) in fact.entries.iter().enumerate() {
+        let place = place(at, entry);
         if !seen.insert((&entry.pod_uid, &entry.container_name, &entry.resource_name)) {
             findings.add(
                 Severity::Warning,
@@ -146,6 +151,17 @@ fn contradictions(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findi
             );
             findings.advise(advice);
         }
+        for node in entry.device_ids.keys().filter(|node| **node < -1) {
+            findings.add(
+                Severity::Warning,
+                "numa-number",
+                place.clone(),
+                format!("has devices under NUMA node {node}"),
+                "nodes count from 0, and -1 stands for none; the kubelet tells the number as it is on its \
+                 pod-resources API, and goes by what the plugin says of the device otherwise",
+            );
+            findings.advise(advice);
+        }
         for (name, value) in [("PodUID", &entry.pod_uid), ("ContainerName", &entry.container_name)]
         {
             if value.is_empty() {
@@ -167,7 +183,7 @@ fn contradictions(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findi
             findings.add(
                 Severity::Warning,
                 "resource-name",
-                resource.clone(),
+                shown(resource),
                 error.to_string(),
                 "no plugin can register under this name, so nobody wrote it in good faith",
             );
@@ -179,8 +195,20 @@ fn contradictions(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findi
     doubles(fact, known, findings);
 }
 
-fn place(entry: &CheckpointEntry) -> String {
-    format!("{}/{} {}", entry.pod_uid, entry.container_name, entry.resource_name)
+/// Returns where an entry is: whose it is, and its number in the list where it does not say.
+fn place(at: usize, entry: &CheckpointEntry) -> String {
+    let names = [&entry.pod_uid, &entry.container_name, &entry.resource_name];
+    let [pod, container, resource] = names.map(|text| shown(text));
+    let whose = format!("{pod}/{container} {resource}");
+    match names.iter().any(|name| name.is_empty()) {
+        true => format!("PodDeviceEntries[{at}] {whose}"),
+        false => whose,
+    }
+}
+
+/// Returns a name, or that it is empty.
+fn shown(name: &str) -> &str {
+    if name.is_empty() { "\"\"" } else { name }
 }
 
 /// Finds devices that stand under other NUMA nodes in other entries.
@@ -198,12 +226,12 @@ fn numa_nodes(fact: &CheckpointFact, findings: &mut Findings<'_>) {
         }
     }
     for ((resource, id), nodes) in nodes.into_iter().filter(|(_, nodes)| nodes.len() > 1) {
-        let shown: Vec<String> = nodes.iter().map(|nodes| format!("{nodes:?}")).collect();
+        let under: Vec<String> = nodes.iter().map(|nodes| format!("{nodes:?}")).collect();
         findings.add(
             Severity::Warning,
             "numa-nodes",
-            format!("{resource} {id}"),
-            format!("stands under NUMA nodes {}", shown.join(" and ")),
+            format!("{} {}", shown(resource), shown(id)),
+            format!("stands under NUMA nodes {}", under.join(" and ")),
             "a device is where it is, unless its plugin told something else in between",
         );
         findings.advise("look at what the plugin tells: kq devices list");
@@ -233,7 +261,7 @@ fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
         findings.add(
             Severity::Note,
             "not-registered",
-            format!("RegisteredDevices.{resource}"),
+            format!("RegisteredDevices.{}", shown(resource)),
             format!("does not list {}{more}, which are in use", told.join(", ")),
             "they were not healthy when the file was written, or their plugin had not registered \
              again after a start of the kubelet",
@@ -258,16 +286,17 @@ fn doubles(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>
     for ((resource, id), owners) in owners.into_iter().filter(|(_, owners)| owners.len() > 1) {
         let all: BTreeSet<&str> = owners.iter().map(|(pod, _)| *pod).collect();
         let pods: BTreeSet<&str> = all.into_iter().filter(|pod| !has_ended(pod)).collect();
-        let shown: Vec<String> =
-            owners.iter().take(TOLD).map(|(pod, name)| format!("{pod}/{name}")).collect();
-        let shown = shown.join(", ");
-        let place = format!("{resource} {id}");
+        let told = owners.iter().take(TOLD);
+        let told: Vec<String> =
+            told.map(|(pod, name)| format!("{}/{}", shown(pod), shown(name))).collect();
+        let told = told.join(", ");
+        let place = format!("{} {}", shown(resource), shown(id));
         if pods.len() > 1 {
             findings.add(
                 Severity::Error,
                 "double",
                 place,
-                format!("belongs to {} pods: {shown}", pods.len()),
+                format!("belongs to {} pods: {told}", pods.len()),
                 "two pods use a device that is to be used by one",
             );
             findings.advise(match pods.iter().all(is_active) {
@@ -300,7 +329,7 @@ fn doubles(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>
                 Severity::Note,
                 "shared-in-pod",
                 place,
-                format!("belongs to several containers of one pod: {shown}"),
+                format!("belongs to several containers of one pod: {told}"),
                 "init containers leave their devices to those after them; which of these are init \
                  containers is not known",
             ),

@@ -89,6 +89,11 @@ impl<'p> Findings<'p> {
         }
     }
 
+    /// Tells whether there is an error among them.
+    pub fn have_error(&self) -> bool {
+        self.found.iter().any(|finding| finding.severity == Severity::Error)
+    }
+
     /// Returns them.
     pub fn into_vec(self) -> Vec<Finding> {
         self.found

@@ -70,6 +70,9 @@ pub(super) fn examine(
     let mut held = Held::Nothing;
     if let Some(state) = &found.shown {
         contradictions(state, known, &mut findings);
+        if findings.have_error() {
+            verdict.not_started_with(None);
+        }
         let pods = state.pods.iter().flat_map(|pods| pods.keys());
         let uids: BTreeSet<&String> = state.containers.keys().chain(pods).collect();
         held = Held::Pods(uids.into_iter().cloned().collect());
@@ -125,12 +128,22 @@ fn contradictions(state: &MemoryState, known: &Known<'_>, findings: &mut Finding
         .collect();
     for (number, node) in &nodes {
         let place = format!("machineState.{number}");
+        let tables = node.memory_map.iter().flatten();
+        let huge_pages = tables.filter(|(kind, _)| kind.starts_with("hugepages-"));
+        let huge_pages = huge_pages.filter_map(|(_, table)| table.as_ref());
+        let huge_pages: i128 = huge_pages.map(|table| i128::from(table.total)).sum();
         for (kind, table) in node.memory_map.iter().flatten() {
             let Some(table) = table else { continue };
             let place = format!("{place}.memoryMap.{kind}");
-            if Some(table.allocatable) != table.total.checked_sub(table.system_reserved) {
+            // Huge pages are taken out of the memory that they are made of.
+            let (pages, less) = match &**kind {
+                "memory" if huge_pages > 0 => (huge_pages, format!(" - huge pages {huge_pages}")),
+                _ => (0, String::new()),
+            };
+            let left = i128::from(table.total) - i128::from(table.system_reserved) - pages;
+            if i128::from(table.allocatable) != left {
                 let found = format!(
-                    "allocatable {} is not total {} - systemReserved {}",
+                    "allocatable {} is not total {} - systemReserved {}{less}",
                     table.allocatable, table.total, table.system_reserved
                 );
                 add("allocatable", place.clone(), found);

@@ -18,6 +18,8 @@ use std::fmt;
 pub enum Verdict {
     /// The kubelet takes it.
     Ok,
+    /// The kubelet takes it, and what it says cannot all be so: there is an error among the findings.
+    Contradicts,
     /// There is none, which is fine.
     Absent,
     /// This kubelet does not look at it.
@@ -120,6 +122,15 @@ impl FileVerdict {
         self.kubelet_error = Some(error);
     }
 
+    /// Says that the kubelet reads the file, and does not start with what is in it.
+    pub(super) fn not_started_with(&mut self, error: Option<String>) {
+        if self.verdict == Verdict::Ok {
+            self.verdict = Verdict::Refused;
+            self.at_next_start = "does not start".to_owned();
+            self.kubelet_error = error;
+        }
+    }
+
     /// Says what is wrong with the bytes.
     pub(super) fn damaged(&mut self, damage: Damage) {
         self.damage_text = Some(damage.to_string());
@@ -142,10 +153,12 @@ pub(super) struct Examined {
 impl Examined {
     /// Puts together what was found. Where the bytes are damaged, nothing that they say is certain: what
     /// contradicts something may follow from the damage, and nobody is to act on it.
-    pub fn of(verdict: FileVerdict, mut findings: Findings<'_>, held: Held) -> Self {
+    pub fn of(mut verdict: FileVerdict, mut findings: Findings<'_>, held: Held) -> Self {
         let is_damaged = verdict.damage.is_some() || verdict.verdict == Verdict::Discarded;
         if is_damaged {
             findings.doubt();
+        } else if verdict.verdict == Verdict::Ok && findings.have_error() {
+            verdict.verdict = Verdict::Contradicts;
         }
         let held = if is_damaged { Held::Nothing } else { held };
         Self { verdict, findings: findings.into_vec(), held }
@@ -290,6 +303,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ok => "OK",
+            Self::Contradicts => "CONTRADICTS",
             Self::Absent => "ABSENT",
             Self::Unused => "UNUSED",
             Self::Discarded => "DISCARDED",

@@ -1,7 +1,7 @@
 //! The answer for people.
 
 use super::finding::{Finding, Severity, mend};
-use super::report::{FileVerdict, NOT_KNOWN, Verification};
+use super::report::{FileVerdict, NOT_KNOWN, Verdict, Verification};
 use crate::facts::checkpoint::StateFile;
 use crate::output::table::Table;
 
@@ -107,6 +107,9 @@ fn cells(file: &FileVerdict) -> [String; 5] {
 /// What there is to say of a file in one line.
 fn what(file: &FileVerdict) -> String {
     let unread = file.derivation.first().filter(|_| file.at_next_start == NOT_KNOWN);
+    if file.verdict == Verdict::Contradicts {
+        return format!("the kubelet {}, with the errors below", file.at_next_start);
+    }
     match (&file.damage_text, &file.kubelet_error, unread) {
         (Some(damage), _, _) => format!("{damage}; the kubelet {}", file.at_next_start),
         (None, Some(error), _) => format!("the kubelet {}: {error}", file.at_next_start),

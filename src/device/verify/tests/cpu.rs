@@ -39,8 +39,15 @@ fn contradictions_count_under_the_static_policy() {
     for (default, sets, id) in rows {
         for (policy, severity) in [("static", "ERROR"), ("none", "WARNING")] {
             let severity = if id == "no-cpus" { "WARNING" } else { severity };
-            let expected =
-                if id.is_empty() { "OK".to_owned() } else { format!("OK, {severity} {id}") };
+            let verdict = match (policy, id) {
+                ("static", "shared-cpus" | "empty-default") => "REFUSED",
+                ("static", "double-cpus") => "CONTRADICTS",
+                _ => "OK",
+            };
+            let expected = match id {
+                "" => verdict.to_owned(),
+                id => format!("{verdict}, {severity} {id}"),
+            };
             let answer = of(&file(policy, default, sets), &Known::default());
             assert_eq!(told(&answer), expected, "{policy} {default} {sets:?}");
         }

@@ -64,3 +64,12 @@ fn bits_of_a_large_file_are_not_tried_one_by_one() {
     });
     assert_eq!((told, tried.get()), (Damage::Edited, 0));
 }
+
+#[test]
+fn a_large_file_is_not_read_again_for_each_bit() {
+    let mut bytes = format!(r#"{{"defaultCpuSet":"{}"}}"#, "0".repeat(2_000_000)).into_bytes();
+    bytes.truncate(1_500_000);
+    let cut = bytes.len();
+    let told = Damage::of(StateFile::Cpu, &bytes, None, |_| panic!("it is read again"));
+    assert_eq!(told, Damage::Cut { offset: cut });
+}

@@ -63,9 +63,9 @@ fn entries_that_no_kubelet_writes_are_told() {
     let rows = [
         (Vec::new(), "OK"),
         (changed(|_| {}), "OK"),
-        (changed(|it| it.pod_uid.clear()), "OK, ERROR no-owner"),
-        (changed(|it| it.container_name.clear()), "OK, ERROR no-owner"),
-        (changed(|it| it.alloc_resp = Some(vec![0xff])), "OK, ERROR undecodable-answer"),
+        (changed(|it| it.pod_uid.clear()), "CONTRADICTS, ERROR no-owner"),
+        (changed(|it| it.container_name.clear()), "CONTRADICTS, ERROR no-owner"),
+        (changed(|it| it.alloc_resp = Some(vec![0xff])), "CONTRADICTS, ERROR undecodable-answer"),
         (changed(|it| it.device_ids = None), "OK, WARNING no-ids"),
         (
             changed(|it| it.resource_name = "gpu".to_owned()),
@@ -78,6 +78,20 @@ fn entries_that_no_kubelet_writes_are_told() {
         let name = format!("{entries:?}");
         assert_eq!(told(&of(&file(entries), &Known::default())), expected, "{name}");
     }
+    let mut nameless = vec![entry("p", "c", &["a"]), entry("", "c", &["b"])];
+    nameless[1].resource_name.clear();
+    nameless[1].device_ids = Some(BTreeMap::from([(-2, Some(vec!["b".to_owned()]))]));
+    let answer = of(&file(nameless), &Known::default());
+    let places: Vec<(&str, &str)> =
+        answer.findings.iter().map(|finding| (finding.id, finding.place.as_str())).collect();
+    let place = "PodDeviceEntries[1] \"\"/c \"\"";
+    let expected = [
+        ("no-owner", place),
+        ("numa-number", place),
+        ("resource-name", "\"\""),
+        ("not-registered", "RegisteredDevices.\"\""),
+    ];
+    assert_eq!(places, expected);
     let mut moved = entry("q", "c", &["a"]);
     moved.device_ids = Some(BTreeMap::from([(1, Some(vec!["a".to_owned()]))]));
     let node = node("");
@@ -102,14 +116,19 @@ fn who_may_share_a_device_depends_on_the_pods() {
     // The owners of one device, the node, what is told, how the advice begins.
     type Row<'a> = (&'a [(&'a str, &'a str)], &'a Snapshot, &'a str, &'a str);
     let rows: [Row<'_>; 10] = [
-        (&[("p", "c"), ("q", "c")], &both, "OK, ERROR double", "delete one of the pods"),
-        (&[("p", "c"), ("q", "c")], &nothing, "OK, ERROR double", "look which of the pods"),
+        (&[("p", "c"), ("q", "c")], &both, "CONTRADICTS, ERROR double", "delete one of the pods"),
+        (
+            &[("p", "c"), ("q", "c")],
+            &nothing,
+            "CONTRADICTS, ERROR double",
+            "look which of the pods",
+        ),
         (&[("p", "c"), ("q", "c")], &alone, "OK, NOTE stale", "nothing"),
         (&[("p", "c"), ("q", "c")], &ended, "OK, NOTE stale", "nothing"),
         (&[("p", "i"), ("p", "c")], &alone, "OK", ""),
         (&[("p", "i"), ("p", "s")], &alone, "OK", ""),
-        (&[("p", "c"), ("p", "d")], &alone, "OK, ERROR double", "delete the pod"),
-        (&[("p", "s"), ("p", "c")], &alone, "OK, ERROR double", "delete the pod"),
+        (&[("p", "c"), ("p", "d")], &alone, "CONTRADICTS, ERROR double", "delete the pod"),
+        (&[("p", "s"), ("p", "c")], &alone, "CONTRADICTS, ERROR double", "delete the pod"),
         (&[("p", "i"), ("p", "c")], &nothing, "OK, NOTE shared-in-pod", "nothing"),
         (&[("p", "c"), ("p", "d")], &nothing, "OK, NOTE shared-in-pod", "nothing"),
     ];

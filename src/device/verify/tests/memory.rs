@@ -1,7 +1,7 @@
 //! `memory_manager_state`
 
 use super::{judge, places, told};
-use crate::device::verify::Known;
+use crate::device::verify::{Known, Verdict};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::memory_manager::{
     Block, MemoryState, MemoryTable, NumaNodeState, encode,
@@ -42,6 +42,16 @@ fn table(state: &mut MemoryState) -> &mut MemoryTable {
     map.get_mut("memory").and_then(Option::as_mut).expect("memory")
 }
 
+/// Makes 20 bytes of the first node huge pages, which are no part of its memory then.
+fn with_huge_pages(state: &mut MemoryState) {
+    let pages =
+        MemoryTable { total: 20, system_reserved: 0, allocatable: 20, reserved: 0, free: 20 };
+    (table(state).allocatable, table(state).free) = (70, 40);
+    let node = state.machine_state.get_mut(&0).and_then(Option::as_mut).expect("a node");
+    let map = node.memory_map.as_mut().expect("a map");
+    map.insert("hugepages-2Mi".to_owned(), Some(pages));
+}
+
 fn blocks(state: &mut MemoryState) -> &mut Vec<Block> {
     state.containers.get_mut("p").and_then(|pod| pod.get_mut("c")).expect("a container")
 }
@@ -49,8 +59,20 @@ fn blocks(state: &mut MemoryState) -> &mut Vec<Block> {
 #[test]
 fn amounts_must_add_up() {
     type Change = fn(&mut MemoryState);
-    let rows: [(&str, Change, &[&str]); 8] = [
+    let rows: [(&str, Change, &[&str]); 10] = [
         ("sound", |_| {}, &[]),
+        ("huge pages", with_huge_pages, &[]),
+        (
+            "huge pages that were forgotten",
+            |it| {
+                with_huge_pages(it);
+                (table(it).allocatable, table(it).free) = (90, 60);
+            },
+            &[
+                "machineState.0.memoryMap.memory: allocatable 90 is not total 100 - systemReserved 10 - \
+               huge pages 20",
+            ],
+        ),
         (
             "total",
             |it| table(it).total = 101,
@@ -101,6 +123,8 @@ fn amounts_must_add_up() {
         let mut bytes = encode(&state).text;
         let answer = judge(StateFile::Memory, bytes.as_bytes(), &Known::default());
         assert_eq!(places(&answer), expected, "{name}");
+        let verdict = if expected.is_empty() { Verdict::Ok } else { Verdict::Refused };
+        assert_eq!(answer.files[0].verdict, verdict, "{name}");
         let severe = answer.findings.iter().all(|it| it.severity.to_string() == "ERROR");
         assert!(severe, "{name}: {:?}", answer.findings);
         // With another checksum nothing of it is certain.

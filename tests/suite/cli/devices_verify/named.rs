@@ -140,7 +140,7 @@ fn what_is_wrong_is_told_in_full() {
     );
     let (_, file, _) = verify("kubelet_internal_checkpoint", broken.as_bytes(), "");
     let problem = file["damage"]["problem"].as_str().expect("a problem");
-    assert!(problem.contains("the entry 772ccb41-0660-49f5-a7de-673fe5b0267b/?/example.com/widget: json: cannot unmarshal number"), "{problem}");
+    assert!(problem.contains("the entry PodDeviceEntries[1] 772ccb41-0660-49f5-a7de-673fe5b0267b/?/example.com/widget: json: cannot unmarshal number"), "{problem}");
 }
 
 #[test]
