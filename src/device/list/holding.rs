@@ -7,6 +7,10 @@ use crate::k8s::pod::{Container, Pod};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Where the checkpoint has devices without a NUMA node (`nodeWithoutTopology`). Every other number is one
+/// to the kubelet, and is told as it is.
+const NO_NODE: i64 = -1;
+
 /// What a container is in its pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -94,7 +98,7 @@ impl<'a> Holdings<'a> {
                     if let PluginAnswer::Undecodable(error) = &entry.answer {
                         holding.skipped = Some(error.clone());
                     }
-                    holding.numa_nodes.extend(Some(*node).filter(|node| *node >= 0));
+                    holding.numa_nodes.extend(Some(*node).filter(|node| *node != NO_NODE));
                 }
             }
         }
@@ -157,17 +161,17 @@ impl<'a> Holdings<'a> {
         let first = *devices.first_key_value()?.1.first()?;
         let nameless = self.holders.iter().filter(|(_, holder)| holder.name.is_empty());
         let mut same = nameless.filter_map(|(key, holder)| {
-            let of_pod = self.of_pod(key);
+            // Nearly all of them have not.
+            if !self.of_pod(key).any(|(key, _)| key.device == first) {
+                return None;
+            }
             let mut recorded: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-            let mut has_first = false;
-            for (key, _) in of_pod {
-                has_first |= key.device == first;
+            for (key, _) in self.of_pod(key) {
                 let ids = recorded.entry((&key.container, &key.resource)).or_default();
                 ids.insert(&key.device);
             }
             // Init containers are in the checkpoint only.
-            let is_same =
-                has_first && devices.iter().all(|(of, ids)| recorded.get(of) == Some(ids));
+            let is_same = devices.iter().all(|(of, ids)| recorded.get(of) == Some(ids));
             is_same.then(|| holder.uid.clone()).flatten()
         });
         let found = same.next()?;

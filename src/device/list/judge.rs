@@ -20,6 +20,8 @@ pub(super) struct Known<'a> {
     pub pods: &'a NodePods<'a>,
     /// The healthy devices per resource; `None`: nobody told.
     pub healthy: Option<BTreeMap<&'a str, BTreeSet<&'a str>>>,
+    /// Those that were healthy when the checkpoint was written, where it was asked for.
+    pub registered: Option<BTreeMap<&'a str, BTreeSet<&'a str>>>,
     /// When the kubelet started.
     pub kubelet_start: Option<Timestamp>,
     /// The moment of everything.
@@ -32,7 +34,9 @@ impl<'a> Known<'a> {
         let told = asked.pod_resources().then(|| facts.pod_resources.value()).flatten();
         let allocatable = told.and_then(|told| told.allocatable.value());
         let healthy = allocatable.map(healthy);
-        Self { asked, facts, pods, healthy, kubelet_start: None, now: None }
+        let checkpoint = asked.checkpoint().then(|| facts.checkpoint.value()).flatten();
+        let registered = checkpoint.map(registered);
+        Self { asked, facts, pods, healthy, registered, kubelet_start: None, now: None }
     }
 
     /// Says what it means that the kubelet offers no device of a resource. It waits for a plugin for a
@@ -43,22 +47,19 @@ impl<'a> Known<'a> {
         let is_recorded = is_recorded.map(|read| read.registered.contains_key(resource));
         if is_recorded == Some(false) {
             return format!(
-                "the kubelet knows no plugin of it; one that stopped is forgotten after {minutes} \
-                 minutes"
+                "the kubelet knows no plugin of it; one that stopped is forgotten after {minutes} minutes"
             );
         }
         let until = self.kubelet_start.map(|start| start.plus(STOP_GRACE.0));
         match (until, self.now) {
-            (Some(until), Some(now)) if now < until => format!(
-                "its plugin has not registered since the kubelet started, and is waited for until \
-                 {until}; or it calls all of them unhealthy"
-            ),
-            (Some(_), Some(_)) => format!(
-                "its plugin calls all of them unhealthy, or stopped less than {minutes} minutes ago"
-            ),
+            (Some(until), Some(now)) if now < until => {
+                format!("its plugin has until {until} to register, or calls all unhealthy")
+            }
+            (Some(_), Some(_)) => {
+                format!("its plugin calls all unhealthy, or stopped in the last {minutes} minutes")
+            }
             _ => {
-                "its plugin calls all of them unhealthy, stopped, or has not registered since the \
-                  kubelet started (--kubelet-start tells since when)"
+                "its plugin calls all unhealthy, stopped, or has yet to register (see --kubelet-start)"
                     .to_owned()
             }
         }
@@ -78,8 +79,8 @@ impl<'a> Known<'a> {
                 false => (Health::Unhealthy, "the kubelet does not offer it".to_owned()),
             };
         }
-        let registered = self.checkpoint().and_then(|read| read.registered.get(resource));
-        let was = registered.map(|ids| ids.iter().any(|id| id == device));
+        let registered = self.registered.as_ref().and_then(|registered| registered.get(resource));
+        let was = registered.map(|ids| ids.contains(device));
         let then = match was {
             Some(true) => "; it was healthy when the checkpoint was written",
             Some(false) => "; it was not healthy when the checkpoint was written",
@@ -115,6 +116,13 @@ fn healthy(told: &AllocatableResources) -> BTreeMap<&str, BTreeSet<&str>> {
         healthy.entry(&devices.resource_name).or_default().extend(ids);
     }
     healthy
+}
+
+fn registered(read: &CheckpointFact) -> BTreeMap<&str, BTreeSet<&str>> {
+    let registered = read.registered.iter();
+    registered
+        .map(|(resource, ids)| (resource.as_str(), ids.iter().map(String::as_str).collect()))
+        .collect()
 }
 
 /// Returns everything that is the matter, the worst first; what is as it should be says why.
@@ -164,9 +172,9 @@ pub(super) fn judge(
     }
     if reasons.is_empty() {
         reasons.push(Reason::Held(match role {
-            Role::Init => format!("an init container of an active pod ({active})"),
-            Role::Sidecar => format!("a sidecar of an active pod ({active})"),
-            _ => format!("a container of an active pod ({active})"),
+            Role::Init => format!("init container, pod active: {active}"),
+            Role::Sidecar => format!("sidecar, pod active: {active}"),
+            _ => format!("pod active: {active}"),
         }));
     }
     reasons.sort_by_key(Reason::state);

@@ -142,11 +142,10 @@ impl fmt::Display for Reason {
                 "what the plugin answered cannot be decoded ({error}): the entry is skipped when the \
                  kubelet starts again"
             ),
-            Self::NoneHealthy(why) => write!(f, "no device of the resource is healthy: {why}"),
+            Self::NoneHealthy(why) => write!(f, "none is healthy: {why}"),
             Self::NotAmongHealthy(count) => write!(
                 f,
-                "not among the {count} healthy devices of the resource: the plugin calls it \
-                 unhealthy, or no longer lists it"
+                "not among the {count} healthy: its plugin calls it unhealthy, or lists it no more"
             ),
             Self::PodGone(why) => write!(
                 f,

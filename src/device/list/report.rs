@@ -184,12 +184,11 @@ impl DeviceList {
         let mut assumptions = Vec::new();
         let resources = summaries(snapshot, &known, &items, &mut assumptions);
         let mut given = given(&holdings, &known);
-        given.sort_by(|a, b| {
-            let key = |given: &Given| {
-                (given.pod.shown(), given.container.clone(), given.resource.clone())
-            };
-            key(a).cmp(&key(b))
+        given.sort_by_cached_key(|given| {
+            (given.pod.shown(), given.container.clone(), given.resource.clone())
         });
+        let mut warnings = Vec::from_iter(without_runtime(snapshot, &holdings, &pods));
+        warnings.extend(odd_nodes(&items));
         Self {
             api_version: API_VERSION,
             kind: "DeviceList",
@@ -200,7 +199,7 @@ impl DeviceList {
             resources,
             damage: known.checkpoint().and_then(damage),
             assumptions,
-            warnings: without_runtime(snapshot, &holdings, &pods).into_iter().collect(),
+            warnings,
             missing: missing(snapshot, asked),
         }
     }
@@ -351,6 +350,22 @@ fn without_runtime(
     Some(format!(
         "the container runtime could not be asked ({reason}), so what still runs of {first}{more} is not \
          known; name it with --runtime-endpoint"
+    ))
+}
+
+/// Says what the kubelet makes of a number that no NUMA node has.
+fn odd_nodes(rows: &[DeviceRow]) -> Option<String> {
+    let odd = |row: &DeviceRow| row.numa_nodes.iter().copied().find(|node| *node < 0);
+    let mut odd = rows.iter().filter_map(|row| Some((row, odd(row)?)));
+    let (row, node) = odd.next()?;
+    let more = match odd.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "{} {}{more}: NUMA node {node} is none; the kubelet tells the number as it is recorded, and goes by \
+         what the plugin says of the device otherwise (kq devices verify)",
+        row.resource, row.device
     ))
 }
 

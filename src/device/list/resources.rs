@@ -54,9 +54,9 @@ pub(super) fn summaries(
         let devices = if row.state == State::Stale { &mut stale } else { &mut held };
         devices.entry(&row.resource).or_default().insert(&row.device);
     }
-    let registered = known.checkpoint().map(|read| &read.registered);
+    let registered = known.registered.as_ref();
     let offered = known.healthy.iter().flat_map(BTreeMap::keys).copied();
-    let names = registered.into_iter().flat_map(BTreeMap::keys).map(String::as_str);
+    let names = registered.into_iter().flat_map(BTreeMap::keys).copied();
     let names: BTreeSet<&str> =
         names.chain(offered).chain(held.keys().copied()).chain(stale.keys().copied()).collect();
     let places = places(known);
@@ -69,8 +69,7 @@ pub(super) fn summaries(
             (Some(healthy), _) => Some(healthy.get(name).cloned().unwrap_or_default()),
             (None, Some(registered)) => {
                 guessed = true;
-                let ids = registered.get(name).into_iter().flatten();
-                Some(ids.map(String::as_str).collect())
+                Some(registered.get(name).cloned().unwrap_or_default())
             }
             (None, None) => None,
         };

@@ -296,9 +296,9 @@ fn a_plugin_is_waited_for_and_then_not() {
         list.items[0].findings[0].reason.to_string()
     };
     for (start, expected) in [
-        ("2026-01-01T00:06:00Z", "waited for until 2026-01-01T00:11:00Z"),
-        ("2026-01-01T00:05:00Z", "or stopped less than 5 minutes ago"),
-        ("", "--kubelet-start tells since when"),
+        ("2026-01-01T00:06:00Z", "has until 2026-01-01T00:11:00Z to register"),
+        ("2026-01-01T00:05:00Z", "or stopped in the last 5 minutes"),
+        ("", "has yet to register (see --kubelet-start)"),
     ] {
         let found = reason(&snapshot, start);
         assert!(found.contains(expected), "{start}: {found}");
@@ -307,6 +307,23 @@ fn a_plugin_is_waited_for_and_then_not() {
     facts.checkpoint.found.as_mut().expect("it is there").value.registered.clear();
     let found = reason(&snapshot, "2026-01-01T00:06:00Z");
     assert!(found.contains("knows no plugin of it"), "{found}");
+}
+
+#[test]
+fn a_number_that_no_node_has_is_shown() {
+    let mut read = checkpoint(&["p c a", "p c b"]);
+    for (entry, node) in read.entries.iter_mut().zip([-5, -1]) {
+        let ids = entry.device_ids.remove(&0).expect("there are some");
+        entry.device_ids.insert(node, ids);
+    }
+    read.entries[1].container_name = "d".to_owned();
+    let pods = [pod("p", "Running", &["app c 1", "app d 1"])];
+    let list =
+        DeviceList::of(&snapshot(&pods, read, told(&[], &["a", "b"])), Asked::Checkpoint, None);
+    let nodes: Vec<&[i64]> = list.items.iter().map(|row| &row.numa_nodes[..]).collect();
+    assert_eq!(nodes, [&[-5][..], &[]]);
+    let [warning] = &list.warnings[..] else { panic!("{:?}", list.warnings) };
+    assert!(warning.starts_with("example.com/widget a: NUMA node -5 is none"), "{warning}");
 }
 
 #[test]
