@@ -1,8 +1,12 @@
 //! Finding the kubelet among the processes of the node.
 
-use crate::edge::host::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
+use crate::edge::host::{
+    LIMIT, ReadError, folder_beneath, link_beneath, list_beneath, read_beneath,
+};
+use crate::edge::listener::listens;
 use crate::facts::host::{HostFacts, PROC_STAT, Text};
 use crate::facts::kubelet_process::{KubeletProcess, ProcessTexts, recognise, start_ticks};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// Why the processes could not be looked at.
@@ -34,6 +38,31 @@ pub struct Suspect {
     pub doubt: Option<String>,
     /// The root folder of the kubelet, where it is known.
     pub root_dir: Option<String>,
+    /// Its folder of plugins, as it sees it itself, where that can be looked at.
+    pub plugins: Option<PluginFolder>,
+}
+
+/// The folder in which a kubelet waits for plugins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PluginFolder {
+    /// Its device and inode, which no link and no mount hides.
+    pub identity: (u64, u64),
+    /// Somebody listens on the kubelet's socket in it.
+    pub is_served: bool,
+}
+
+impl Suspect {
+    /// Tells whether a folder of plugins is this kubelet's.
+    pub fn owns(&self, identity: Option<(u64, u64)>) -> bool {
+        identity.is_some() && self.plugins.map(|plugins| plugins.identity) == identity
+    }
+
+    /// Tells whether it is for certain another node's, such as one in a container: a kubelet has one folder of
+    /// plugins, and this one is served in another.
+    pub fn is_elsewhere(&self, identity: Option<(u64, u64)>) -> bool {
+        let is_served = self.plugins.is_some_and(|plugins| plugins.is_served);
+        is_served && identity.is_some() && !self.owns(identity)
+    }
 }
 
 /// Finds all that may be a kubelet, also in containers: for what must not be done while one runs.
@@ -53,12 +82,13 @@ pub fn suspects(root: &Path) -> Result<Vec<Suspect>, FindKubeletError> {
 }
 
 fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
-    let suspect = |doubt: &str| Suspect { pid, doubt: Some(doubt.to_owned()), root_dir: None };
+    let unsure =
+        |doubt: &str| Suspect { pid, doubt: Some(doubt.to_owned()), root_dir: None, plugins: None };
     let file = |name: &str| format!("/proc/{pid}/{name}");
     let unreadable = || {
         // One that has ended meanwhile is none.
         let is_there = list_beneath(root, &format!("/proc/{pid}")).err() != Some(ReadError::Absent);
-        is_there.then(|| suspect("it cannot be looked at"))
+        is_there.then(|| unsure("it cannot be looked at"))
     };
     let Some(comm) = read(root, &file("comm")) else { return unreadable() };
     if !comm.starts_with('k') {
@@ -77,10 +107,26 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
     })?;
     let in_pod = read(root, &file("cgroup")).is_none_or(|cgroup| cgroup.contains("kubepods"));
     let in_container = read(root, &file("status")).is_none_or(|status| depth(&status) > 1);
-    if in_pod || in_container {
-        return Some(suspect("it looks like a kubelet in a container"));
-    }
-    Some(Suspect { pid, doubt: None, root_dir: process.interpreted().root_dir })
+    let doubt = "it looks like a kubelet in a container".to_owned();
+    let root_dir = process.interpreted().root_dir;
+    Some(Suspect {
+        pid,
+        doubt: (in_pod || in_container).then_some(doubt),
+        plugins: root_dir.as_deref().and_then(|dir| plugin_folder(root, pid, dir)),
+        root_dir,
+    })
+}
+
+/// Looks at the folder of plugins through the eyes of the process.
+fn plugin_folder(root: &Path, pid: i32, root_dir: &str) -> Option<PluginFolder> {
+    let own_root = root.join(format!("proc/{pid}/root"));
+    let path = format!("{}/device-plugins", root_dir.trim_end_matches('/'));
+    let folder = folder_beneath(&own_root, &path).ok()?;
+    let status = rustix::fs::fstat(&folder).ok()?;
+    // By its descriptor, because a path would be followed from kq's own root.
+    let socket = format!("/proc/self/fd/{}/kubelet.sock", folder.as_raw_fd());
+    let is_served = listens(Path::new(&socket)) == Ok(true);
+    Some(PluginFolder { identity: (status.st_dev, status.st_ino), is_served })
 }
 
 /// Finds the kubelet that runs on the node: of several the one that started first; the others are named

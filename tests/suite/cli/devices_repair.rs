@@ -226,6 +226,12 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
         ("nothing is asked", "--yes", "required arguments", 2),
         ("unseen", "--rebuild -o json", "show no plan before they ask", 2),
         ("snapshot", "--rebuild --snapshot x", "a snapshot has no file", 2),
+        (
+            "swept",
+            "--remove-stale --yes --backup root/var/lib/kubelet/device-plugins/old",
+            "a kubelet that starts removes it",
+            4,
+        ),
     ] {
         let node = Node::new(&two());
         let (got, said) = node.kq(line);
@@ -268,6 +274,20 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
     node.process(77, "kubelet", command_line, "0::/kubepods/pod1/c\n");
     cannot_tell("process 77: it looks like a kubelet in a container");
     let proc = node.folder.path().join("root/proc");
+    // It sees the very folder.
+    symlink("../..", proc.join("77/root")).expect("linked");
+    let (code, said) = node.kq("--remove-stale --yes");
+    assert!(code == 4 && said.contains("the kubelet runs (process 77)"), "{said}");
+    // It has one of its own, and nobody serves it.
+    fs::remove_file(proc.join("77/root")).expect("removed");
+    let other = proc.join("77/root/var/lib/kubelet/device-plugins");
+    fs::create_dir_all(&other).expect("made");
+    cannot_tell("process 77: it looks like a kubelet in a container");
+    let listener = UnixListener::bind(other.join("kubelet.sock")).expect("bound");
+    let (code, said) = node.kq("--remove-stale --dry-run");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("warning: process 77 is the kubelet of another node"), "{said}");
+    drop(listener);
     fs::remove_file(proc.join("77/comm")).expect("removed");
     cannot_tell("process 77: it cannot be looked at");
     fs::remove_dir_all(&proc).expect("removed");

@@ -1,6 +1,6 @@
 //! `kq devices repair`
 
-use super::stopped::{check_socket, check_stopped, is_kubelets};
+use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
 use crate::ask::ask;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
@@ -27,7 +27,8 @@ use std::path::{Path, PathBuf};
 /// A kubelet that runs has all this in memory and would write over it, so it must be stopped, which
 /// can be told only on the node, with its processes in sight. Stop its unit (systemctl stop
 /// kubelet): one that crashes is started again at any moment. A kubelet that starts removes all
-/// else from its folder of device plugins, so the old file is kept one folder above. A copy
+/// else from its folder of device plugins, so the old file is kept one folder above. A kubelet that
+/// serves plugins in another folder, as in a container, is another node's and may run. A copy
 /// elsewhere (--checkpoint) can be mended while a kubelet runs, as a rehearsal.
 ///
 /// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the
@@ -125,10 +126,14 @@ impl Args {
                 "the file is a copy: it is in no kubelet's folder, so a kubelet may run".to_owned(),
             );
         }
+        if !is_copy {
+            self.check_backup(&target)?;
+            notes.extend(elsewhere(&target.file, &root));
+        }
         let mut report = DeviceRepair::new(target.file.path(), &plan, self.dry_run, &notes);
         let stopped = || match is_copy {
             true => check_socket(&target.folder()),
-            false => check_stopped(&root, &target.folder()),
+            false => check_stopped(&target.file, &root, &target.folder()),
         };
         self.carry_out(&plan, &target, &bytes, &stopped, &mut report)
     }
@@ -218,6 +223,22 @@ impl Args {
         report.done = Some(Done { backup, undo, verified });
         report.notes.extend(trouble.clone());
         self.end(report, trouble.as_deref())
+    }
+
+    /// Refuses to keep the old file where a kubelet that starts removes it.
+    fn check_backup(&self, target: &Target) -> Result<(), Failure> {
+        let Some(path) = &self.backup else { return Ok(()) };
+        let path = std::path::absolute(path).map_err(Failure::usage)?;
+        let backup = CheckpointFile::open(Path::new("/"), &path.to_string_lossy());
+        let folder = backup.ok().and_then(|backup| backup.folder_identity());
+        match folder.is_some() && folder == target.file.folder_identity() {
+            false => Ok(()),
+            true => Err(Failure::refused(anyhow!(
+                "--backup {}: a kubelet that starts removes it from this folder",
+                path.display()
+            ))
+            .hint("name a place in another folder")),
+        }
     }
 
     /// Keeps the old file; returns where.

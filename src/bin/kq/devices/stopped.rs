@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::edge::checkpoint_file::CheckpointFile;
-use kq::edge::kubelet_process::{FindKubeletError, suspects};
+use kq::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
 use kq::edge::listener::listens;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -14,21 +14,39 @@ const REGISTRATION: &str = "kubelet.sock";
 /// The root folder of kubelets that are not told another.
 const USUAL_ROOT: &str = "/var/lib/kubelet";
 
-/// Makes sure that no kubelet runs, by the node's processes and by its socket for plugins.
+/// Makes sure that no kubelet runs that has the file, by the node's processes and by the socket for plugins.
 ///
 /// # Errors
 ///
 /// Refuses where one runs, and where nobody can tell.
-pub fn check_stopped(host_root: &Path, plugins: &Path) -> Result<(), Failure> {
-    let found = suspects(host_root).map_err(|error| unknown(&words(error)))?;
+pub fn check_stopped(
+    file: &CheckpointFile,
+    host_root: &Path,
+    plugins: &Path,
+) -> Result<(), Failure> {
+    let own = file.folder_identity();
+    let mut found = suspects(host_root).map_err(|error| unknown(&words(error)))?;
+    found.retain(|process| !process.is_elsewhere(own));
     // One that is known for sure is the clearer reason.
-    if let Some(process) = found.iter().find(|process| process.doubt.is_none()) {
+    if let Some(process) = found.iter().find(|it| it.doubt.is_none() || it.owns(own)) {
         return Err(running(&format!("process {}", process.pid)));
     }
     if let Some((process, doubt)) = found.iter().find_map(|p| Some((p, p.doubt.as_ref()?))) {
         return Err(unknown(&format!("process {}: {doubt}", process.pid)));
     }
     check_socket(plugins)
+}
+
+/// Says which kubelets are passed over, because they are other nodes'.
+pub fn elsewhere(file: &CheckpointFile, host_root: &Path) -> Vec<String> {
+    let own = file.folder_identity();
+    let found = suspects(host_root).unwrap_or_default();
+    let others = found.iter().filter(|process| process.is_elsewhere(own));
+    let said = |process: &Suspect| {
+        let pid = process.pid;
+        format!("process {pid} is the kubelet of another node: it serves plugins in another folder")
+    };
+    others.map(said).collect()
 }
 
 /// Makes sure that no kubelet waits for plugins in a folder.
@@ -54,8 +72,11 @@ pub fn check_socket(plugins: &Path) -> Result<(), Failure> {
 /// Refuses where nobody can tell which kubelets run.
 pub fn is_kubelets(file: &CheckpointFile, host_root: &Path) -> Result<bool, Failure> {
     let found = suspects(host_root).map_err(|error| unknown(&words(error)))?;
-    let roots = found.into_iter().filter_map(|process| process.root_dir);
     let own = file.folder_identity();
+    if found.iter().any(|process| process.owns(own)) {
+        return Ok(true);
+    }
+    let roots = found.into_iter().filter_map(|process| process.root_dir);
     Ok(roots.chain([USUAL_ROOT.to_owned()]).any(|root| {
         [host_root, Path::new("/")].into_iter().any(|base| {
             let folder = base.join(root.trim_start_matches('/')).join("device-plugins");
