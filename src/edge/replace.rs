@@ -1,7 +1,7 @@
 //! Files that are written as a whole: whoever looks, and whenever the machine stops, there is the old
 //! file or the new one.
 //!
-//! A [`Sibling`] is written and synced beside the place, and takes the name when it is whole. All of that
+//! A sibling is written and synced beside the place, and takes the name when it is whole. All of that
 //! happens in one folder that is held open. Killed before, it leaves a sibling that nobody looks at.
 
 use crate::edge::input::plain;
