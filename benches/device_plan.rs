@@ -23,6 +23,7 @@ struct Silent;
 impl Plugins for Silent {
     fn preferred_allocation(
         &mut self,
+        _: &mut ManagerState,
         _: &str,
         _: &DeviceSet,
         _: &DeviceSet,
@@ -31,7 +32,12 @@ impl Plugins for Silent {
         Ok(None)
     }
 
-    fn allocate(&mut self, _: &str, _: &DeviceSet) -> Result<Allocated, String> {
+    fn allocate(
+        &mut self,
+        _: &mut ManagerState,
+        _: &str,
+        _: &DeviceSet,
+    ) -> Result<Allocated, String> {
         Ok(Allocated::Answer(Vec::new()))
     }
 }

@@ -1469,7 +1469,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__allocate)
-            opts="-o -h -V --dir --remove --no-start --output --help --version"
+            opts="-o -h -V --dir --remove --topology-manager-policy --topology-manager-scope --numa-nodes --no-start --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1480,6 +1480,18 @@ _kq() {
                     return 0
                     ;;
                 --remove)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --topology-manager-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --topology-manager-scope)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --numa-nodes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2181,7 +2193,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__serve)
-            opts="-o -h -V --dir --call-timeout --host-root --output --help --version"
+            opts="-o -h -V --dir --call-timeout --grace-period --host-root --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2192,6 +2204,10 @@ _kq() {
                     return 0
                     ;;
                 --call-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --grace-period)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -848,6 +848,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l dir -d 'The folder of kubelet.sock and of the plugins\' sockets; made where there is none' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l call-timeout -d 'How long a plugin may take for a call; the kubelet waits for ever, but for PreStartContainer' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l grace-period -d 'How long a resource outlives its plugin; the kubelet\'s five minutes are long for a test' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l host-root -d 'The folder where the node\'s root is, whose kubelet is kept away from; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s o -l output -d 'How to show what happens' -r -f -a "text\t'A line each'
 json\t'An object of JSON each, on a line'"
@@ -855,6 +856,9 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l dir -d 'The folder in which kq devices serve runs' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l remove -d 'End a pod: NAME, NAMESPACE/NAME or UID' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l topology-manager-policy -d 'topologyManagerPolicy: none, best-effort, restricted or single-numa-node' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l topology-manager-scope -d 'topologyManagerScope: container or pod' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l numa-nodes -d 'The NUMA nodes of the machine, such as 0,1; else those of the devices' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'

@@ -50,16 +50,14 @@ pub enum CapacityReason {
 }
 
 impl CapacityReason {
-    fn of(endpoint: Option<&Endpoint>, now: Timestamp) -> Self {
+    fn of(endpoint: Option<&Endpoint>, now: Timestamp, grace: GoDuration) -> Self {
         match endpoint.map(|endpoint| endpoint.stopped_at) {
             None => Self::NoPlugin,
             Some(None) => Self::Connected,
-            Some(Some(stopped_at)) if now.since(stopped_at) > STOP_GRACE.0 => {
+            Some(Some(stopped_at)) if now.since(stopped_at) > grace.0 => {
                 Self::GraceOver { stopped_at }
             }
-            Some(Some(stopped_at)) => {
-                Self::Grace { stopped_at, until: stopped_at.plus(STOP_GRACE.0) }
-            }
+            Some(Some(stopped_at)) => Self::Grace { stopped_at, until: stopped_at.plus(grace.0) },
         }
     }
 
@@ -71,11 +69,16 @@ impl CapacityReason {
 
 impl ManagerState {
     /// Counts the devices of each resource and forgets those whose plugin is gone. What is allocated stays
-    /// as it is.
+    /// as it is, and so is what is known of single devices (`allDevices`).
     pub fn capacity(&mut self, now: Timestamp) -> Capacity {
+        self.capacity_after(now, STOP_GRACE)
+    }
+
+    /// Does that with another grace period than the kubelet's.
+    pub fn capacity_after(&mut self, now: Timestamp, grace: GoDuration) -> Capacity {
         let names = self.healthy.keys().chain(self.unhealthy.keys());
         let reasons: BTreeMap<String, CapacityReason> = names
-            .map(|name| (name.clone(), CapacityReason::of(self.endpoints.get(name), now)))
+            .map(|name| (name.clone(), CapacityReason::of(self.endpoints.get(name), now, grace)))
             .collect();
         let mut capacity = Capacity::default();
         for (name, reason) in reasons {

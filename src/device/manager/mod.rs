@@ -3,7 +3,7 @@
 //! * `lifecycle`: plugins come, list, and go; what is written to the checkpoint.
 //! * `registration`: what a plugin is refused for.
 //! * `capacity`: what the node offers.
-//! * [`allocate`]: the devices of a container. `admit`: those of a pod.
+//! * [`allocate`]: the devices of a container. `admit`: those of a pod. `start`: before a container starts.
 //! * [`hints`] and [`topology`]: the NUMA nodes that are wished for, and what is made of it.
 
 mod admit;
@@ -14,6 +14,7 @@ mod lifecycle;
 mod numa;
 mod plugins;
 mod registration;
+mod start;
 mod state;
 pub mod topology;
 

@@ -1,5 +1,6 @@
 //! What the device manager asks plugins while it allocates.
 
+use super::state::ManagerState;
 use crate::facts::checkpoint::device::DeviceSet;
 
 /// What a plugin says of itself (`DevicePluginOptions`).
@@ -22,6 +23,9 @@ pub enum Allocated {
 }
 
 /// The plugins, as the device manager asks them. Errors are texts as gRPC tells them.
+///
+/// The kubelet holds no lock while it waits for an answer: plugins register, list and go meanwhile. So each
+/// question comes with the state, for whoever lets that happen.
 pub trait Plugins {
     /// Asks which devices a plugin prefers; `None` is an answer without a container.
     ///
@@ -30,6 +34,7 @@ pub trait Plugins {
     /// Fails when the call does.
     fn preferred_allocation(
         &mut self,
+        state: &mut ManagerState,
         resource: &str,
         available: &DeviceSet,
         must_include: &DeviceSet,
@@ -41,5 +46,27 @@ pub trait Plugins {
     /// # Errors
     ///
     /// Fails when the call does.
-    fn allocate(&mut self, resource: &str, devices: &DeviceSet) -> Result<Allocated, String>;
+    fn allocate(
+        &mut self,
+        state: &mut ManagerState,
+        resource: &str,
+        devices: &DeviceSet,
+    ) -> Result<Allocated, String>;
+
+    /// Lets a plugin prepare devices for a container that is about to start.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the call does.
+    fn pre_start(
+        &mut self,
+        _state: &mut ManagerState,
+        _resource: &str,
+        _devices: &DeviceSet,
+    ) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Writes the checkpoint: a container got devices.
+    fn write_checkpoint(&mut self, _state: &ManagerState) {}
 }

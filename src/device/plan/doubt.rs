@@ -136,6 +136,7 @@ struct NotAsked;
 impl Plugins for NotAsked {
     fn preferred_allocation(
         &mut self,
+        _state: &mut ManagerState,
         _resource: &str,
         _available: &DeviceSet,
         _must_include: &DeviceSet,
@@ -144,7 +145,12 @@ impl Plugins for NotAsked {
         Ok(None)
     }
 
-    fn allocate(&mut self, _resource: &str, _devices: &DeviceSet) -> Result<Allocated, String> {
+    fn allocate(
+        &mut self,
+        _state: &mut ManagerState,
+        _resource: &str,
+        _devices: &DeviceSet,
+    ) -> Result<Allocated, String> {
         Ok(Allocated::Answer(Vec::new()))
     }
 }

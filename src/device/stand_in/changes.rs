@@ -15,8 +15,19 @@ pub(super) fn changes(state: &ManagerState, resource: &str, list: &[Device]) -> 
     // Of equal ids the kubelet keeps the last.
     let new: BTreeMap<&str, &Device> =
         list.iter().map(|device| (device.id.as_str(), device)).collect();
-    let none = BTreeMap::new();
-    let old = state.devices.get(resource).unwrap_or(&none);
+    // One of a resource that was forgotten meanwhile is in no set: it does not count, and is new.
+    let counts = |id: &str| {
+        let sets = [state.healthy.get(resource), state.unhealthy.get(resource)];
+        sets.into_iter().flatten().any(|ids| ids.contains(id))
+    };
+    let old: BTreeMap<&str, &Device> = state
+        .devices
+        .get(resource)
+        .into_iter()
+        .flatten()
+        .map(|(id, device)| (id.as_str(), device))
+        .filter(|(id, _)| counts(id))
+        .collect();
     let named = |id: &str| (resource.to_owned(), id.to_owned());
     let mut events = Vec::new();
     let mut hidden = 0_usize;
@@ -49,7 +60,7 @@ pub(super) fn changes(state: &ManagerState, resource: &str, list: &[Device]) -> 
             });
         }
     }
-    for id in old.keys().filter(|id| !new.contains_key(id.as_str())) {
+    for id in old.keys().filter(|id| !new.contains_key(*id)) {
         tell(&|| {
             let (resource, id) = named(id);
             let used_by = used_by(state, &resource, &id);

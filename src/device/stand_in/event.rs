@@ -2,6 +2,7 @@
 
 use crate::device::manager::PluginOptions;
 use crate::facts::timestamp::Timestamp;
+use crate::k8s::duration::GoDuration;
 use crate::output::terminal::plain;
 use serde::Serialize;
 use std::fmt;
@@ -32,6 +33,11 @@ pub enum Event {
     /// Something that an earlier one left was removed.
     StaleRemoved {
         /// The name of the socket, or of a file half-written.
+        name: String,
+    },
+    /// Somebody who never registered here listens on a socket in the folder.
+    LeftAlone {
+        /// The name of the socket.
         name: String,
     },
     /// A plugin was refused.
@@ -149,6 +155,8 @@ pub enum Event {
     Forgotten {
         /// The resource.
         resource: String,
+        /// How long that is.
+        grace: GoDuration,
     },
     /// A pod asked for devices.
     Allocated {
@@ -241,6 +249,11 @@ impl fmt::Display for Event {
                 write!(f, "DAMAGED checkpoint: {error}; starting with nothing, as the kubelet does")
             }
             Self::StaleRemoved { name } => write!(f, "REMOVED stale {name}"),
+            Self::LeftAlone { name } => write!(
+                f,
+                "LEFT {name}: somebody listens there who never registered here; a kubelet that starts \
+                 removes it. A plugin registers when it notices that there is a new kubelet.sock"
+            ),
             Self::Refused { resource, endpoint, reason, detail } => {
                 write!(f, "REFUSED {resource} {endpoint}: {reason}")?;
                 match detail {
@@ -312,8 +325,8 @@ impl fmt::Display for Event {
                     None => Ok(()),
                 }
             }
-            Self::Forgotten { resource } => {
-                write!(f, "FORGOTTEN {resource}: no plugin for more than five minutes")
+            Self::Forgotten { resource, grace } => {
+                write!(f, "FORGOTTEN {resource}: no plugin for more than {grace}")
             }
             Self::Allocated { pod, uid, refused: None } => write!(f, "ALLOCATED {pod} {uid}"),
             Self::Allocated { pod, uid, refused: Some(error) } => {

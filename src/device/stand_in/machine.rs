@@ -3,8 +3,9 @@
 use super::changes::{changes, counted, oddities};
 use super::event::Event;
 use super::report::PluginState;
-use crate::device::manager::{Device, ManagerState, PluginOptions, STOP_GRACE};
+use crate::device::manager::{Device, ManagerState, PluginOptions};
 use crate::facts::timestamp::Timestamp;
+use crate::k8s::duration::GoDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A connection whose stream of lists is open.
@@ -17,7 +18,7 @@ struct Connection {
 }
 
 /// The device manager of a stand-in.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Manager {
     /// What the kubelet holds.
     pub state: ManagerState,
@@ -26,13 +27,16 @@ pub struct Manager {
     newest: BTreeMap<String, u64>,
     /// The pods that have not ended.
     active: BTreeSet<String>,
+    /// How long a resource outlives its plugin.
+    grace: GoDuration,
 }
 
 impl Manager {
     /// Begins with what was restored; the pods that have devices count as active.
-    pub fn new(state: ManagerState) -> Self {
+    pub fn new(state: ManagerState, grace: GoDuration) -> Self {
         let active = state.pod_devices.entries.keys().map(|key| key.pod_uid.clone()).collect();
-        Self { state, active, ..Self::default() }
+        let (connections, newest) = (BTreeMap::new(), BTreeMap::new());
+        Self { state, connections, newest, active, grace }
     }
 
     /// Returns the UIDs of the pods that have not ended.
@@ -92,7 +96,9 @@ impl Manager {
             connection.odd = odd;
         }
         let changed = changes(&self.state, &resource, &devices);
-        let is_first = !self.state.devices.contains_key(&resource);
+        // What was forgotten keeps its devices, and none of them counts.
+        let is_known = self.state.healthy.contains_key(&resource);
+        let is_first = !is_known || !self.state.devices.contains_key(&resource);
         self.state.update(&resource, devices);
         // A list that changes nothing is no news; the first one is, even when it is empty.
         if is_first || !changed.is_empty() {
@@ -121,18 +127,17 @@ impl Manager {
         let newer = newer.map(|newer| newer.endpoint.clone());
         let unhealthy = self.state.healthy.get(&resource).map_or(0, BTreeSet::len);
         self.state.stop(&resource, now);
-        let forgotten_after = now.plus(STOP_GRACE.0);
+        let forgotten_after = now.plus(self.grace.0);
         vec![Event::Disconnected { resource, endpoint, reason, unhealthy, forgotten_after, newer }]
     }
 
     /// Forgets resources whose plugins were gone for too long.
     pub fn expire(&mut self, now: Timestamp) -> Vec<Event> {
-        let deleted = self.state.capacity(now).deleted.into_keys();
+        let deleted = self.state.capacity_after(now, self.grace).deleted.into_keys();
         deleted
             .map(|resource| {
                 self.newest.remove(&resource);
-                self.state.devices.remove(&resource);
-                Event::Forgotten { resource }
+                Event::Forgotten { resource, grace: self.grace }
             })
             .collect()
     }
@@ -146,7 +151,7 @@ impl Manager {
         }
         let stopped = self.state.endpoints.values().filter_map(|endpoint| endpoint.stopped_at);
         // Strictly after the grace period.
-        stopped.min().map(|stopped| stopped.plus(STOP_GRACE.0 + 1_000_000))
+        stopped.min().map(|stopped| stopped.plus(self.grace.0).plus(1_000_000))
     }
 
     /// Returns the resources as they are.
@@ -177,7 +182,7 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::manager::HEALTHY;
+    use crate::device::manager::{HEALTHY, STOP_GRACE};
 
     fn devices(ids: &[&str]) -> Vec<Device> {
         let device = |id: &&str| Device {
@@ -192,11 +197,15 @@ mod tests {
         events.iter().map(ToString::to_string).collect()
     }
 
+    fn manager() -> Manager {
+        Manager::new(ManagerState::default(), STOP_GRACE)
+    }
+
     const SECOND: i64 = 1_000_000_000;
 
     #[test]
     fn a_plugin_comes_goes_and_is_forgotten() {
-        let mut manager = Manager::default();
+        let mut manager = manager();
         let options = PluginOptions::default();
         lines(manager.connected(1, "r", "r.sock", options));
         assert_eq!(manager.next_expiry(), None);
@@ -217,16 +226,18 @@ mod tests {
         let told = manager.expire(expiry);
         assert!(matches!(&told[..], [Event::Forgotten { resource, .. }] if resource == "r"));
         assert_eq!((manager.next_expiry(), manager.plugins()), (None, vec![]));
+        assert_eq!(manager.state.devices["r"].len(), 2, "the kubelet keeps allDevices");
         assert_eq!(lines(manager.listed(1, devices(&["a"]))), [""; 0], "it is gone");
         let told = lines(manager.connected(2, "r", "r.sock", options));
         assert!(!told[0].contains("in place of"), "{told:?}");
         let told = lines(manager.listed(2, devices(&["a"])));
-        assert_eq!(told[1], "ADDED r a Healthy no NUMA node", "as if it had never been");
+        let added = ["LISTED r 1 device, 1 healthy, 1 change", "ADDED r a Healthy no NUMA node"];
+        assert_eq!(told, added, "as if it had never been");
     }
 
     #[test]
     fn the_end_of_an_older_stream_stops_the_newer_one() {
-        let mut manager = Manager::default();
+        let mut manager = manager();
         let options = PluginOptions::default();
         manager.connected(1, "r", "old.sock", options);
         manager.listed(1, devices(&["a"]));
@@ -244,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_an_older_stream_lists_after_the_end_is_forgotten_as_well() {
-        let mut manager = Manager::default();
+        let mut manager = manager();
         let options = PluginOptions::default();
         manager.connected(1, "r", "old.sock", options);
         manager.connected(2, "r", "new.sock", options);
@@ -261,7 +272,7 @@ mod tests {
 
     #[test]
     fn pods_end_once() {
-        let mut manager = Manager::default();
+        let mut manager = manager();
         manager.begin("u");
         assert_eq!(manager.end("u"), Some(Event::PodEnded { uid: "u".to_owned() }));
         assert_eq!(manager.end("u"), None);

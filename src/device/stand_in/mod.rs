@@ -4,6 +4,7 @@
 //! Sockets, files and the clock are the caller's. Followed are `PluginConnected`, `PluginDisconnected` and
 //! `PluginListAndWatchReceiver` in `pkg/kubelet/cm/devicemanager/manager.go` (v1.36).
 
+mod admission;
 mod changes;
 mod event;
 mod machine;
@@ -11,11 +12,12 @@ mod report;
 mod throttle;
 mod view;
 
+pub use admission::{Terms, admit};
 pub use event::{Event, Told};
 pub use machine::Manager;
 pub use report::{
-    Call, ContainerAllocation, DeviceAllocation, DeviceAllocationList, DevicePodEnded, GivenDevice,
-    GivenResource, PluginState, PreStart, Unregistered,
+    Affinity, Call, ContainerAllocation, DeviceAllocation, DeviceAllocationList, DevicePodEnded,
+    GivenDevice, GivenResource, PluginState, PreStart, Unanswered, Unregistered,
 };
 pub use throttle::Throttle;
 pub use view::{table, wide};

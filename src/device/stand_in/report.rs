@@ -24,6 +24,8 @@ pub struct DeviceAllocation {
     pub reason: Option<String>,
     /// And its message.
     pub message: Option<String>,
+    /// Why nothing can be said: the kubelet crashes, or it is too much.
+    pub failure: Option<Unanswered>,
     /// Its containers, in the order in which they are given devices.
     pub containers: Vec<ContainerAllocation>,
     /// What plugins were asked, in order.
@@ -34,6 +36,16 @@ pub struct DeviceAllocation {
     pub warnings: Vec<String>,
 }
 
+/// Why nothing can be said of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unanswered {
+    /// The kubelet does not survive it; otherwise kq does not know.
+    pub kubelet_crashes: bool,
+    /// In words.
+    pub message: String,
+}
+
 /// What a container got.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,6 +54,8 @@ pub struct ContainerAllocation {
     pub name: String,
     /// `init`, `sidecar`, `app`.
     pub kind: String,
+    /// What the topology manager decided; `None`: its policy is none.
+    pub affinity: Option<Affinity>,
     /// Its devices.
     pub resources: Vec<GivenResource>,
     /// What it asks for and no plugin has registered: a kubelet starts it without.
@@ -52,6 +66,16 @@ pub struct ContainerAllocation {
     pub gets: Option<ContainerAllocateResponse>,
     /// The calls before it starts.
     pub pre_start: Vec<PreStart>,
+}
+
+/// Which NUMA nodes the devices should be on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Affinity {
+    /// The nodes; `None`: they do not matter.
+    pub numa_nodes: Option<Vec<i64>>,
+    /// All hints agree on them.
+    pub preferred: bool,
 }
 
 /// A resource that no plugin has registered.

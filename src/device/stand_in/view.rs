@@ -1,6 +1,6 @@
 //! An allocation as people read it.
 
-use super::report::{ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource};
+use super::report::{Affinity, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource};
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use crate::output::table::Table;
 use crate::output::terminal::plain;
@@ -47,6 +47,9 @@ pub fn table(report: &DeviceAllocation) -> String {
             ));
         }
     }
+    if let Some(failure) = &report.failure {
+        line(failure.message.clone());
+    }
     if let (Some(reason), Some(message)) = (&report.reason, &report.message) {
         line(format!("refused: {reason}: {message}"));
     }
@@ -56,6 +59,16 @@ pub fn table(report: &DeviceAllocation) -> String {
 /// Returns that, and each call to a plugin.
 pub fn wide(report: &DeviceAllocation) -> String {
     let mut text = String::new();
+    for container in &report.containers {
+        if let Some(Affinity { numa_nodes, preferred }) = &container.affinity {
+            let nodes = numa_nodes.as_ref().map_or("any".to_owned(), |nodes| {
+                nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+            });
+            let preferred = if *preferred { "preferred" } else { "not preferred" };
+            let name = &container.name;
+            text.push_str(&(plain(format!("{name} affinity: NUMA {nodes}, {preferred}")) + "\n"));
+        }
+    }
     for call in &report.calls {
         let came = match (&call.answer, &call.error) {
             (Some(answer), _) => format!("-> {answer}"),

@@ -1,6 +1,7 @@
 //! How `kq devices allocate` asks a stand-in: one line of JSON each way, on a socket of their own.
 
-use super::stand_in::{CONTROL_SOCKET, Incoming};
+use super::folder::CONTROL_SOCKET;
+use super::stand_in::Incoming;
 use crate::edge::input::plain;
 use crate::edge::listener::connect_within;
 use rustix::net::sockopt::socket_peercred;

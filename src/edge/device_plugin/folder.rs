@@ -15,6 +15,12 @@ use std::path::{Component, Path, PathBuf};
 /// The file in which the device manager remembers.
 pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";
 
+/// The socket on which plugins register (`KubeletSocket`).
+pub const KUBELET_SOCKET: &str = "kubelet.sock";
+
+/// The socket of a stand-in, on which `kq devices allocate` speaks.
+pub const CONTROL_SOCKET: &str = "kq.sock";
+
 /// What only a kubelet leaves in its folder of plugins, or in its root folder.
 const KUBELET_FILES: &[&str] = &[
     "DEPRECATION",
@@ -36,7 +42,7 @@ pub const KUBELET_ROOT: &str = "/var/lib/kubelet";
 
 /// The longest path of a folder that leaves room for `/kubelet.sock`: an address of a unix socket has 108
 /// bytes, and ends with a 0.
-pub const LONGEST_FOLDER: usize = 108 - 1 - "/kubelet.sock".len();
+pub const LONGEST_FOLDER: usize = 108 - 1 - 1 - KUBELET_SOCKET.len();
 
 /// Something in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +80,12 @@ pub enum FolderError {
     Taken {
         /// The socket.
         socket: String,
+    },
+    /// Another stand-in works there.
+    #[error("another kq devices serve works in {folder}")]
+    Locked {
+        /// The folder.
+        folder: String,
     },
     /// What is there is somebody else's.
     #[error("{folder} is in use by something else than kq devices serve: {what}")]

@@ -39,7 +39,7 @@ pub use client::{PluginClient, wire_devices};
 #[cfg(feature = "cri")]
 pub use control::{ControlError, MAX_CONTROL_BYTES, ask_stand_in};
 #[cfg(feature = "cri")]
-pub use stand_in::{CONTROL_SOCKET, Caller, Incoming, KUBELET_SOCKET, Patience, StandIn};
+pub use stand_in::{Incoming, Patience, StandIn, in_time};
 
 #[cfg(feature = "cri")]
 #[rustfmt::skip]

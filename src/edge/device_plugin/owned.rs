@@ -1,17 +1,22 @@
 //! What in a folder is a stand-in's own, and may be removed by the next one.
 //!
 //! A kubelet removes every socket in its folder when it starts, whoever listens there. A person can name any
-//! folder: so a stand-in keeps a list of the sockets of plugins that registered with it, and removes those,
-//! and sockets on which nobody listens, in a folder that is its own.
+//! folder: so a stand-in keeps a list of the sockets of plugins that registered with it, and removes those
+//! and its own.
 
-use super::folder::{CHECKPOINT, Entry, FolderError, entries, read_in};
+use super::folder::{
+    CHECKPOINT, CONTROL_SOCKET, Entry, FolderError, KUBELET_SOCKET, entries, read_in,
+};
 use crate::edge::host::ReadError;
 use crate::edge::input::plain;
 use crate::edge::listener::listens;
 use crate::edge::replace::{ReplaceError, is_left_behind, replace};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// The list of sockets of plugins that registered, beside the checkpoint.
@@ -45,6 +50,8 @@ impl Registered {
         if !self.names.insert(endpoint.to_owned()) {
             return Ok(());
         }
+        // A plugin may take another name each time that it starts.
+        self.names.retain(|name| name == endpoint || self.path.with_file_name(name).exists());
         let bytes = serde_json::to_vec(&self.names).unwrap_or_default();
         replace(&self.path, &bytes)
     }
@@ -54,8 +61,9 @@ impl Registered {
     }
 }
 
-/// Refuses a folder in which something else lives: where somebody listens on a socket that no stand-in knows,
-/// and where there is anything else in a folder without the files of a stand-in.
+/// Refuses a folder in which something else lives: where there is anything but sockets in a folder without the
+/// files of a stand-in, and a socket of which nobody can tell whether somebody listens. A plugin that was
+/// started first listens on its own; that is fine.
 pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
     let shown = || folder.display().to_string();
     let listed = entries(folder).map_err(|error| FolderError::System { folder: shown(), error })?;
@@ -64,11 +72,10 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
     for entry in listed.iter().filter(|entry| entry.is_socket && !registered.has(entry)) {
         let socket = folder.join(&entry.name);
         match listens(&socket) {
-            Ok(false) => {}
-            Ok(true) if entry.name == "kubelet.sock" || entry.name == "kq.sock" => {
+            Ok(true) if is_stand_ins(entry) => {
                 return Err(FolderError::Taken { socket: socket.display().to_string() });
             }
-            Ok(true) => foreign.push(format!("somebody listens on {}", entry.shown())),
+            Ok(_) => {}
             Err(why) => foreign.push(format!(
                 "whether somebody listens on {} cannot be told: {why}",
                 entry.shown()
@@ -91,36 +98,73 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
     Err(FolderError::Foreign { folder: shown(), what: foreign.join(", ") })
 }
 
+/// Keeps a folder for one stand-in, until what is returned is let go: of two that start at once, one would
+/// take the other's socket for a stale one before it listens.
+///
+/// # Errors
+///
+/// Fails where another one has it.
+pub fn lock(folder: &Path) -> Result<OwnedFd, FolderError> {
+    let shown = || folder.display().to_string();
+    let system = |error: Errno| FolderError::System { folder: shown(), error: error.into() };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let lock = open(folder, flags, Mode::empty()).map_err(system)?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(lock),
+        Err(Errno::WOULDBLOCK) => Err(FolderError::Locked { folder: shown() }),
+        Err(error) => Err(system(error)),
+    }
+}
+
+/// Tells whether it is one of the two sockets that a stand-in makes.
+fn is_stand_ins(entry: &Entry) -> bool {
+    entry.name == KUBELET_SOCKET || entry.name == CONTROL_SOCKET
+}
+
 /// Tells whether a stand-in wrote it, by its name.
 fn is_own(entry: &Entry) -> bool {
     let is_own = |name: &str| name.starts_with(CHECKPOINT) || is_half_written(entry);
     entry.name.to_str().is_some_and(is_own) && !entry.is_folder
 }
 
-/// Removes the sockets that a stand-in before this one left, and returns their names: a plugin that watches
-/// its own notices, and registers again. The kubelet does the same when it starts
-/// (`CleanupPluginDirectory`). A socket goes when nobody listens on it, or when its plugin registered with a
-/// stand-in here; and so do files that kq itself left half-written.
+/// What was done with the sockets of a folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Cleared {
+    /// What was removed.
+    pub removed: Vec<String>,
+    /// The sockets of others on which somebody listens.
+    pub listening: Vec<String>,
+}
+
+/// Removes what a stand-in before this one left: its own sockets, those of plugins that registered with it,
+/// and files that it left half-written. A plugin that watches its socket notices, and registers again. The
+/// kubelet removes whatever it finds when it starts (`CleanupPluginDirectory`); here the sockets of others
+/// stay.
 ///
 /// # Errors
 ///
 /// Fails where the system refuses.
-pub fn remove_stale(folder: &Path) -> io::Result<Vec<String>> {
+pub fn remove_stale(folder: &Path) -> io::Result<Cleared> {
     let registered = Registered::read(folder);
-    let mut removed = Vec::new();
+    let mut cleared = Cleared::default();
     for entry in entries(folder)? {
+        let path = folder.join(&entry.name);
+        let is_listening = || listens(&path) != Ok(false);
         let is_stale = match entry.is_socket {
-            true => registered.has(&entry) || listens(&folder.join(&entry.name)) == Ok(false),
+            true if is_stand_ins(&entry) => !is_listening(),
+            true => registered.has(&entry),
             false => !entry.is_folder && is_half_written(&entry),
         };
         if is_stale {
-            fs::remove_file(folder.join(&entry.name)).map_err(|error| {
+            fs::remove_file(&path).map_err(|error| {
                 io::Error::new(error.kind(), format!("{}: {}", entry.shown(), plain(&error)))
             })?;
-            removed.push(entry.shown());
+            cleared.removed.push(entry.shown());
+        } else if entry.is_socket && is_listening() {
+            cleared.listening.push(entry.shown());
         }
     }
-    Ok(removed)
+    Ok(cleared)
 }
 
 fn is_half_written(entry: &Entry) -> bool {
@@ -153,16 +197,40 @@ mod tests {
         }
         fs::write(path(".kubelet_internal_checkpoint.kq-x-0"), "x").expect("a file can be written");
         Registered::read(folder.path()).add("known.sock").expect("a file can be written");
-        let error = refuse_foreign(folder.path()).expect_err("somebody is there").to_string();
-        assert!(error.ends_with(": somebody listens on other.sock"), "{error}");
-        let removed = remove_stale(folder.path()).expect("the folder can be read");
-        let expected =
-            [".kubelet_internal_checkpoint.kq-17-0", "gpu.sock", "known.sock", "\u{fffd}.sock"];
-        assert_eq!(removed, expected);
-        let left = [".kubelet_internal_checkpoint.kq-x-0", CHECKPOINT, REGISTERED, "notes.txt"];
-        assert_eq!(names(folder.path()), [&left[..], &["other.sock"]].concat());
-        drop((registered, other));
+        drop(UnixListener::bind(path(KUBELET_SOCKET)).expect("a socket can be made"));
         assert!(refuse_foreign(folder.path()).is_ok(), "its own, with a file beside");
+        let cleared = remove_stale(folder.path()).expect("the folder can be read");
+        assert_eq!(
+            cleared.removed,
+            [".kubelet_internal_checkpoint.kq-17-0", "known.sock", KUBELET_SOCKET]
+        );
+        assert_eq!(cleared.listening, ["other.sock"]);
+        let left = [".kubelet_internal_checkpoint.kq-x-0", "gpu.sock", CHECKPOINT, REGISTERED];
+        let others = ["notes.txt", "other.sock", "\u{fffd}.sock"];
+        assert_eq!(names(folder.path()), [&left[..], &others].concat());
+        drop((registered, other));
+    }
+
+    #[test]
+    fn one_stand_in_has_a_folder_and_knows_the_sockets_that_are_there() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let lock_of_first = lock(folder.path()).expect("nobody has it");
+        let second = lock(folder.path()).expect_err("it is taken").to_string();
+        assert!(second.starts_with("another kq devices serve works in "), "{second}");
+        drop(lock_of_first);
+        lock(folder.path()).expect("it was let go");
+        let mut registered = Registered::read(folder.path());
+        for number in 0..3 {
+            let name = format!("gpu-{number}.sock");
+            let socket = UnixListener::bind(folder.path().join(&name)).expect("a socket");
+            registered.add(&name).expect("a file can be written");
+            drop(socket);
+            if number > 0 {
+                fs::remove_file(folder.path().join(&name)).expect("it is there");
+            }
+        }
+        let known: Vec<String> = Registered::read(folder.path()).names.into_iter().collect();
+        assert_eq!(known, ["gpu-0.sock", "gpu-2.sock"]);
     }
 
     #[test]

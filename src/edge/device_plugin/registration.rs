@@ -1,7 +1,7 @@
 //! The Registration service, as the kubelet serves it (`server.go`, `handler.go`).
 
 use super::client::PluginClient;
-use super::stand_in::{Incoming, Patience, plugin_socket};
+use super::stand_in::{Incoming, Patience, in_time, plugin_socket};
 use super::v1beta1::registration_server::{Registration, RegistrationServer};
 use super::v1beta1::{Empty, RegisterRequest};
 use crate::device::manager::check_registration;
@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::time::timeout;
 use tonic::codegen::Service;
 use tonic::{Request, Response, Status};
 
@@ -101,20 +100,23 @@ impl Registrar {
         let mut plugin = PluginClient::dial(&socket, self.patience.dial)
             .await
             .map_err(|(go, why)| (format!("failed to dial device plugin: {go}"), Some(why)))?;
-        let asked = timeout(self.patience.call, plugin.options()).await.unwrap_or_else(|_| {
-            Err("rpc error: code = DeadlineExceeded desc = context deadline exceeded".to_owned())
-        });
-        let options = asked
+        let options = in_time(self.patience.call, plugin.options())
+            .await
             .map_err(|error| (format!("failed to get device plugin options: {error}"), None))?;
         let id = self.connections.fetch_add(1, Ordering::Relaxed);
         let (taken, wait) = oneshot::channel();
         let connected =
             Incoming::Connected { id, resource, endpoint, options, plugin: plugin.clone(), taken };
-        let gone = |_| ("the stand-in for the kubelet is stopping".to_owned(), None);
-        self.sender.send(connected).await.map_err(|_| gone(()))?;
-        wait.await.map_err(|_| gone(()))?;
-        tokio::spawn(watch(id, plugin, self.sender.clone()));
-        Ok(())
+        let (answer, answered) = oneshot::channel();
+        // A caller that goes before it is answered does not take this with it: what is registered is watched.
+        let sender = self.sender.clone();
+        tokio::spawn(async move {
+            if sender.send(connected).await.is_ok() && wait.await.is_ok() {
+                let _ = answer.send(());
+                watch(id, plugin, sender).await;
+            }
+        });
+        answered.await.map_err(|_| ("the stand-in for the kubelet is stopping".to_owned(), None))
     }
 }
 

@@ -3,30 +3,26 @@
 
 use super::client::PluginClient;
 use super::control::{CALLERS, serve_control};
+use super::folder::{CONTROL_SOCKET, KUBELET_SOCKET};
 use super::registration::{Registrar, serve};
 use crate::device::manager::{Device, PluginOptions};
 use crate::edge::input::plain;
 use crate::edge::probe::open_files::connections_at_once;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-
-/// The socket on which plugins register (`KubeletSocket`).
-pub const KUBELET_SOCKET: &str = "kubelet.sock";
-
-/// The socket on which `kq devices allocate` speaks.
-pub const CONTROL_SOCKET: &str = "kq.sock";
 
 /// Connections at once: each plugin needs one each way.
 const CONNECTIONS: usize = 2_048;
@@ -102,14 +98,11 @@ pub enum Incoming {
 /// The sockets while they are served.
 #[derive(Debug)]
 pub struct StandIn {
-    folder: PathBuf,
-    /// The sockets as they were made, by name: device and inode.
-    sockets: [(&'static str, Option<(u64, u64)>); 2],
+    sockets: Sockets,
     handle: Handle,
     receiver: mpsc::Receiver<Incoming>,
     /// What is asked for on the other socket, and the end.
     asked: mpsc::Receiver<Incoming>,
-    stopping: watch::Receiver<bool>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -123,22 +116,26 @@ impl StandIn {
     /// Fails where a socket cannot be made.
     pub fn start(folder: &Path, patience: Patience, give_up: fn()) -> io::Result<Self> {
         let at_once = connections_at_once(CONNECTIONS);
-        let control = bind(&folder.join(CONTROL_SOCKET))?;
-        let registration = bind(&folder.join(KUBELET_SOCKET))?;
-        registration.set_nonblocking(true)?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
+        // Before there is anything that a signal could leave behind.
+        let signals = {
+            let _inside = runtime.enter();
+            [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]
+        };
+        let mut sockets = Sockets { folder: folder.to_owned(), made: Vec::new() };
+        let control = sockets.bind(CONTROL_SOCKET)?;
+        let registration = sockets.bind(KUBELET_SOCKET)?;
+        registration.set_nonblocking(true)?;
         // One place: what is not taken yet waits where it came from.
         let (sender, receiver) = mpsc::channel(1);
         // Room for more than can ask at once: some ask, and go without waiting for the answer.
         let (ask, asked) = mpsc::channel(4 * CALLERS);
-        let (tell_stop, stopping) = watch::channel(false);
-        let tell_stop = Arc::new(tell_stop);
+        let is_stopping = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = oneshot::channel();
-        let (listener, signals) = {
+        let listener = {
             let _inside = runtime.enter();
-            let listener = tokio::net::UnixListener::from_std(registration)?;
-            (listener, [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?])
+            tokio::net::UnixListener::from_std(registration)?
         };
         let registrar = Arc::new(Registrar {
             folder: folder.to_owned(),
@@ -152,11 +149,11 @@ impl StandIn {
             runtime.block_on(async move {
                 tokio::spawn(serve(listener, registrar, at_once));
                 for mut signal in signals {
-                    let (ask, tell_stop) = (ask.clone(), tell_stop.clone());
+                    let (ask, is_stopping) = (ask.clone(), is_stopping.clone());
                     tokio::spawn(async move {
                         loop {
                             signal.recv().await;
-                            if tell_stop.send_replace(true) {
+                            if is_stopping.swap(true, Ordering::Relaxed) {
                                 give_up();
                             }
                             let _ = ask.send(Incoming::Stop).await;
@@ -166,88 +163,55 @@ impl StandIn {
                 let _ = stopped.await;
             });
         });
-        let made = |name| (name, identity(&folder.join(name)));
-        Ok(Self {
-            folder: folder.to_owned(),
-            sockets: [KUBELET_SOCKET, CONTROL_SOCKET].map(made),
-            handle,
-            receiver,
-            asked,
-            stopping,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { sockets, handle, receiver, asked, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Waits for what comes next; `None`: nothing came in that time.
-    pub fn next(&mut self, patience: Duration) -> Option<Incoming> {
+    /// Waits for the end of a call, or for what comes in before it: then the call is to be waited for again.
+    /// `None`: nothing came in that time.
+    pub fn next_or<T>(
+        &mut self,
+        patience: Duration,
+        mut call: Pin<&mut impl Future<Output = T>>,
+    ) -> ControlFlow<T, Option<Incoming>> {
         let (receiver, asked) = (&mut self.receiver, &mut self.asked);
-        // What people ask for goes before what plugins flood with.
-        let either = poll_fn(|context| match asked.poll_recv(context) {
-            Poll::Ready(Some(incoming)) => Poll::Ready(Some(incoming)),
-            _ => receiver.poll_recv(context),
+        let either = poll_fn(|context| {
+            if let Poll::Ready(answer) = call.as_mut().poll(context) {
+                return Poll::Ready(ControlFlow::Break(answer));
+            }
+            // What people ask for goes before what plugins flood with.
+            let incoming = match asked.poll_recv(context) {
+                Poll::Ready(Some(incoming)) => Poll::Ready(Some(incoming)),
+                _ => receiver.poll_recv(context),
+            };
+            incoming.map(|it| ControlFlow::Continue(Some(it.unwrap_or(Incoming::Stop))))
         });
         let next = self.handle.block_on(async { timeout(patience, either).await });
-        next.ok().map(|incoming| incoming.unwrap_or(Incoming::Stop))
+        next.unwrap_or(ControlFlow::Continue(None))
     }
 
     /// Returns the name of a socket that is not the one that was made: nobody can reach it any more.
     pub fn lost(&self) -> Option<&'static str> {
-        let is_lost = |(name, made): &&(&str, _)| identity(&self.folder.join(name)) != *made;
-        self.sockets.iter().find(is_lost).map(|(name, _)| *name)
-    }
-
-    /// Returns what makes calls to plugins.
-    pub fn caller(&self) -> Caller {
-        Caller { handle: self.handle.clone(), stopping: self.stopping.clone() }
+        let Sockets { folder, made } = &self.sockets;
+        let is_lost = |(name, made): &&(&str, _)| identity(&folder.join(name)) != Some(*made);
+        made.iter().find(is_lost).map(|(name, _)| *name)
     }
 }
 
-/// Makes calls to plugins, one after the other, while lists go on coming in.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    handle: Handle,
-    stopping: watch::Receiver<bool>,
-}
-
-impl Caller {
-    /// Waits for a call, as long as it may take, and until it is to end.
-    ///
-    /// # Errors
-    ///
-    /// Fails as the call does, when its time is up, and when it is to end.
-    pub fn call<T>(
-        &self,
-        patience: Duration,
-        call: impl Future<Output = Result<T, String>>,
-    ) -> Result<T, String> {
-        let canceled = "rpc error: code = Canceled desc = context canceled";
-        let late = "rpc error: code = DeadlineExceeded desc = context deadline exceeded";
-        let mut stopping = self.stopping.clone();
-        self.handle.block_on(async {
-            let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
-            let mut call = pin!(timeout(patience, call));
-            poll_fn(|context| {
-                if matches!(stop.as_mut().poll(context), Poll::Ready(Ok(_))) {
-                    return Poll::Ready(Err(canceled.to_owned()));
-                }
-                call.as_mut()
-                    .poll(context)
-                    .map(|done| done.unwrap_or_else(|_| Err(late.to_owned())))
-            })
-            .await
-        })
-    }
+/// Gives a call to a plugin as long as it may take.
+///
+/// # Errors
+///
+/// Fails as the call does, and in the words of grpc-go when its time is up.
+pub async fn in_time<T>(
+    patience: Duration,
+    call: impl Future<Output = Result<T, String>>,
+) -> Result<T, String> {
+    let late = "rpc error: code = DeadlineExceeded desc = context deadline exceeded";
+    timeout(patience, call).await.unwrap_or_else(|_| Err(late.to_owned()))
 }
 
 impl Drop for StandIn {
     fn drop(&mut self) {
-        for (name, made) in self.sockets {
-            // Another may have taken its place.
-            if identity(&self.folder.join(name)) == made {
-                let _ = std::fs::remove_file(self.folder.join(name));
-            }
-        }
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
         }
@@ -266,13 +230,37 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((stat.st_dev, stat.st_ino))
 }
 
-/// Makes a socket that only its owner can use.
-fn bind(path: &Path) -> io::Result<std::os::unix::net::UnixListener> {
-    let listener = std::os::unix::net::UnixListener::bind(path).map_err(|error| {
-        io::Error::new(error.kind(), format!("{}: {}", path.display(), plain(&error)))
-    })?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    Ok(listener)
+/// The sockets that were made, which go with it.
+#[derive(Debug)]
+struct Sockets {
+    folder: PathBuf,
+    /// Their names, devices and inodes.
+    made: Vec<(&'static str, (u64, u64))>,
+}
+
+impl Sockets {
+    /// Makes a socket that only its owner can use.
+    fn bind(&mut self, name: &'static str) -> io::Result<std::os::unix::net::UnixListener> {
+        let path = self.folder.join(name);
+        let words = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{}: {}", path.display(), plain(&error)))
+        };
+        let listener = std::os::unix::net::UnixListener::bind(&path).map_err(words)?;
+        self.made.extend(identity(&path).map(|made| (name, made)));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(words)?;
+        Ok(listener)
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        for (name, made) in &self.made {
+            // Another may have taken its place.
+            if identity(&self.folder.join(name)) == Some(*made) {
+                let _ = std::fs::remove_file(self.folder.join(name));
+            }
+        }
+    }
 }
 
 /// Returns the socket of a plugin: a name in the folder, and nothing that leads out of it.

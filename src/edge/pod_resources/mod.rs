@@ -3,8 +3,8 @@
 //!
 //! With the feature `cri`, which brings gRPC, off it says that kq was built without.
 
-/// Where the kubelet serves it.
-pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
+/// Where the kubelet serves it, below its root folder.
+pub const BELOW_ROOT: &str = "pod-resources/kubelet.sock";
 
 #[cfg(not(feature = "cri"))]
 mod disabled;

@@ -50,6 +50,59 @@ fn a_resource_that_nobody_registered_is_no_success() {
     served.interrupt();
 }
 
+#[test]
+fn numa_nodes_count_where_a_policy_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut served = Served::start(folder.path(), &[]);
+    let plugin = Plugin::start(folder.path(), "gpu.sock", four(), able());
+    plugin.register(RESOURCE).expect("it is accepted");
+    served.until("ADDED example.com/gpu d");
+    let policy = "--topology-manager-policy single-numa-node";
+    let ran = allocate(folder.path(), &pod("wide", &[("app", 3)]), policy);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let refused =
+        "refused: TopologyAffinityError: Resources cannot be allocated with Topology locality";
+    assert!(ran.stdout.contains(refused), "{}", ran.text());
+    assert!(ran.stderr.contains("of its devices and no others (--numa-nodes)"), "{}", ran.text());
+    let both = pod("two", &[("left", 2), ("right", 2)]);
+    let ran = allocate(folder.path(), &both, &format!("{policy} --numa-nodes 0,1 -o wide"));
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.stdout.contains("left affinity: NUMA 0, preferred"), "{}", ran.text());
+    assert!(ran.stdout.contains("right affinity: NUMA 1, preferred"), "{}", ran.text());
+    assert!(!ran.stderr.contains("(--numa-nodes)"), "{}", ran.text());
+
+    // The kubelet of today does not survive a device that vanished under its container.
+    plugin.list(four().split_off(1));
+    served.until("GONE example.com/gpu a");
+    let ran = allocate(folder.path(), &both, policy);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("the kubelet crashes: device \"a\""), "{}", ran.text());
+    let ran = allocate(folder.path(), &pod("none", &[("app", 1)]), "");
+    assert!(ran.stderr.contains("assumed: topology manager policy none"), "{}", ran.text());
+    served.interrupt();
+}
+
+#[test]
+fn an_amount_below_nothing_reaches_no_plugin() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut served = Served::start(folder.path(), &[]);
+    let plugin = Plugin::start(folder.path(), "gpu.sock", four(), able());
+    plugin.register(RESOURCE).expect("it is accepted");
+    served.until("ADDED example.com/gpu d");
+    let file = pod("web", &[("app", 1)]);
+    let path = file.path().join("pod.yaml");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    std::fs::write(&path, text.replace(": 1}", ": -1}")).expect("it can be written");
+    let ran = allocate(folder.path(), &file, "");
+    assert_eq!(ran.code, 2, "{}", ran.text());
+    let expected =
+        "spec.containers[0].resources.limits[example.com/gpu]: Invalid value: \"-1\": must be";
+    assert!(ran.stderr.contains(expected), "{}", ran.text());
+    let calls = plugin.calls.lock().expect("no test panics with it").clone();
+    assert_eq!(calls, ["ListAndWatch"]);
+    served.interrupt();
+}
+
 /// Puts the checksum in which the kubelet would have written.
 fn right_checksum(text: &str) -> String {
     let loaded = kq::facts::checkpoint::device::DeviceCheckpoint::parse(text.as_bytes());

@@ -1,15 +1,17 @@
 //! `kq devices serve`, `allocate` and `plugins` beside those that listen and mean no good.
 
 use super::devices_serve::{RESOURCE, Served, allocate, four, json, pod};
-use super::kq;
+use super::{folder_with, kq};
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
 };
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Nothing that does not wait takes that long, on a machine with much to do.
@@ -30,18 +32,89 @@ fn a_folder_of_others_is_left_alone() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let socket = folder.path().join("docker.sock");
     let listener = UnixListener::bind(&socket).expect("a socket can be made");
-    let serve = || kq(&format!("devices serve --dir {}", folder.path().display())).run();
-    let ran = serve();
+    std::fs::write(folder.path().join("crond.pid"), "1").expect("a file can be written");
+    let ran = kq(&format!("devices serve --dir {}", folder.path().display())).run();
     assert_eq!(ran.code, 4, "{}", ran.text());
-    assert!(ran.stderr.contains("somebody listens on docker.sock"), "{}", ran.text());
+    assert!(ran.stderr.contains("there is crond.pid"), "{}", ran.text());
     assert!(ran.stderr.contains("an empty folder of its own"), "{}", ran.text());
     UnixStream::connect(&socket).expect("it is still there");
     drop(listener);
-    std::fs::write(folder.path().join("crond.pid"), "1").expect("a file can be written");
-    let ran = serve();
+}
+
+#[test]
+fn a_second_one_and_a_kubelets_folder_are_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let served = Served::start(folder.path(), &[]);
+    let ran = kq(&format!("devices serve --dir {}", folder.path().display())).run();
     assert_eq!(ran.code, 4, "{}", ran.text());
-    assert!(ran.stderr.contains("there is crond.pid"), "{}", ran.text());
-    assert!(socket.exists(), "nothing is removed");
+    assert!(ran.stderr.contains("somebody listens on"), "{}", ran.text());
+    served.interrupt();
+    let kubelet = folder_with(&[("DEPRECATION", "")]);
+    let ran = kq(&format!("devices serve --dir {}", kubelet.path().display())).run();
+    assert_eq!(ran.code, 4, "{}", ran.text());
+    assert!(ran.stderr.contains("belongs to a kubelet"), "{}", ran.text());
+    let ran = allocate(folder.path(), &pod("web", &[("app", 1)]), "");
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("nobody stands in for a kubelet"), "{}", ran.text());
+}
+
+#[test]
+fn a_plugin_that_was_started_first_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder.path();
+    drop(UnixListener::bind(folder.join("dead.sock")).expect("a socket can be made"));
+    let plugin = Plugin::start(folder, "gpu.sock", four(), Behaviour::default());
+    let mut served = Served::start(folder, &[]);
+    assert!(plugin.socket.exists() && folder.join("dead.sock").exists());
+    plugin.register(RESOURCE).expect("it notices the new kubelet.sock");
+    served.until("LISTED");
+    served.interrupt();
+    // It is known now, and treated as by a kubelet; another is not.
+    let _other = Plugin::start(folder, "other.sock", four(), Behaviour::default());
+    let mut child = serving(folder, Stdio::piped());
+    let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    let said: Vec<String> = stdout.lines().map_while(Result::ok).take(4).collect();
+    let has = |text: &str| said.iter().any(|line| line.contains(text));
+    assert!(has("REMOVED stale gpu.sock") && has("LEFT other.sock: somebody listens"), "{said:?}");
+    assert!(!has("dead.sock") && folder.join("dead.sock").exists(), "{said:?}");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
+
+fn serving(folder: &Path, stdout: Stdio) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kq"));
+    command.args(["devices", "serve", "--dir"]).arg(folder);
+    command.stdout(stdout).stderr(Stdio::null()).spawn().expect("kq starts")
+}
+
+#[test]
+fn of_several_that_start_at_once_one_serves() {
+    for _ in 0..5 {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let mut all: Vec<Child> = (0..6).map(|_| serving(folder.path(), Stdio::null())).collect();
+        let end = Instant::now() + SOON;
+        while all.iter_mut().filter_map(|it| it.try_wait().expect("it is ours")).count() < 5 {
+            assert!(Instant::now() < end, "several serve");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let mut running = Vec::new();
+        for mut child in all {
+            match child.try_wait().expect("it is ours") {
+                Some(status) => assert_eq!(status.code(), Some(4)),
+                None => running.push(child),
+            }
+        }
+        let mut winner = running.pop().expect("one serves");
+        while !folder.path().join("kubelet.sock").exists() {
+            assert!(Instant::now() < end, "it does not serve");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(running.is_empty() && winner.try_wait().expect("it is ours").is_none());
+        kill_process(Pid::from_child(&winner), Signal::TERM).expect("it runs");
+        assert_eq!(winner.wait().expect("it ends").code(), Some(0));
+        let left = std::fs::read_dir(folder.path()).expect("it is there").count();
+        assert_eq!(left, 0, "nothing is left behind");
+    }
 }
 
 #[test]
@@ -56,8 +129,6 @@ fn a_full_queue_stops_nobody() {
     assert_eq!(json(&ran)["sockets"][0]["listening"]["known"], true, "{}", ran.text());
     let ran = kq(&format!("{look} --wait {RESOURCE} --timeout 600ms")).run();
     assert_eq!(ran.code, 1, "{}", ran.text());
-    let ran = kq(&format!("devices serve --dir {}", path.display())).run();
-    assert_eq!(ran.code, 4, "{}", ran.text());
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     let _control = full(&path.join("kq.sock"));
     let ran = kq(&look).run();
@@ -105,6 +176,47 @@ fn an_interrupt_ends_it_while_a_plugin_hangs() {
     });
     let status = served.child.wait().expect("it ends");
     assert!(status.success(), "{status}");
+}
+
+#[test]
+fn health_and_registration_go_on_while_a_plugin_hangs() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder.path();
+    let mut served = Served::start(folder, &["--call-timeout", "10m"]);
+    let slow = Behaviour { hangs_allocate: true, ..Behaviour::default() };
+    let mut plugin = Plugin::start(folder, "gpu.sock", four(), slow);
+    plugin.register(RESOURCE).expect("it is accepted");
+    served.until("ADDED example.com/gpu d");
+    let (web, next) = (pod("web", &[("app", 1)]), pod("next", &[("app", 1)]));
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| allocate(folder, &web, ""));
+        let end = Instant::now() + SOON;
+        while !plugin.calls.lock().expect("no panic").iter().any(|it| it.starts_with("Allocate")) {
+            assert!(Instant::now() < end, "it is never asked");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let mut list = four();
+        list[3].health = "Unhealthy".to_owned();
+        plugin.list(list);
+        served.until("HEALTH example.com/gpu d Healthy -> Unhealthy");
+        let other = Plugin::start(folder, "other.sock", four(), Behaviour::default());
+        other.register("example.com/other").expect("it is accepted meanwhile");
+        served.until("ADDED example.com/other d");
+        let look = kq(&format!("devices plugins --dir {} -o json", folder.display())).run();
+        assert_eq!(json(&look)["resources"][RESOURCE]["healthy"], 3, "{}", look.text());
+        // The next pod waits for its turn.
+        let waiting = scope.spawn(|| allocate(folder, &next, ""));
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!waiting.is_finished());
+        plugin.die();
+        let ran = asking.join().expect("it does not panic");
+        assert_eq!(ran.code, 1, "{}", ran.text());
+        assert!(ran.stdout.contains("UnexpectedAdmissionError"), "{}", ran.text());
+        // Its turn comes; whether the end of the plugin is known by then is a race, as in a kubelet.
+        let ran = waiting.join().expect("it does not panic");
+        assert_eq!(ran.code, 1, "{}", ran.text());
+    });
+    served.interrupt();
 }
 
 #[test]

@@ -239,6 +239,34 @@ fn a_plugin_goes_through_its_life() {
 }
 
 #[test]
+fn a_plugin_that_stays_away_is_forgotten() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder.path();
+    let mut served = Served::start(folder, &["--grace-period", "1s"]);
+    let offers = || {
+        let look = kq(&format!("devices plugins --dir {} -o json", folder.display())).run();
+        json(&look)["resources"].get(RESOURCE).map(|it| it["healthy"].clone())
+    };
+    let mut plugin = Plugin::start(folder, "gpu.sock", four(), able());
+    plugin.register(RESOURCE).expect("it is accepted");
+    served.until("ADDED example.com/gpu d");
+    assert_eq!(offers(), Some(4.into()));
+    plugin.die();
+    served.until("4 devices unhealthy now; forgotten after");
+    served.until("FORGOTTEN example.com/gpu: no plugin for more than 1s");
+    assert_eq!(offers(), None, "the node does not offer it any more");
+    assert_eq!(checkpoint(folder).registered, Some([].into()));
+    let ran = allocate(folder, &pod("web", &[("app", 1)]), "");
+    assert!(ran.stdout.contains("no plugin has registered it"), "{}", ran.text());
+
+    let again = Plugin::start(folder, "gpu.sock", four(), able());
+    again.register(RESOURCE).expect("it is accepted");
+    served.until("ADDED example.com/gpu d Healthy NUMA 1");
+    assert_eq!(offers(), Some(4.into()));
+    served.interrupt();
+}
+
+#[test]
 fn what_goes_wrong_has_the_kubelets_words() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let folder = folder.path();
@@ -417,23 +445,6 @@ fn a_damaged_checkpoint_is_kept_beside() {
     let kept = folder.path().join("kubelet_internal_checkpoint.damaged-1");
     let kept = std::fs::read_to_string(kept).expect("it is kept");
     assert_eq!(kept, "{\"Data\":{},\"Checksum\":1}");
-}
-
-#[test]
-fn a_second_one_and_a_kubelets_folder_are_refused() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let served = Served::start(folder.path(), &[]);
-    let ran = kq(&format!("devices serve --dir {}", folder.path().display())).run();
-    assert_eq!(ran.code, 4, "{}", ran.text());
-    assert!(ran.stderr.contains("somebody listens on"), "{}", ran.text());
-    served.interrupt();
-    let kubelet = folder_with(&[("DEPRECATION", "")]);
-    let ran = kq(&format!("devices serve --dir {}", kubelet.path().display())).run();
-    assert_eq!(ran.code, 4, "{}", ran.text());
-    assert!(ran.stderr.contains("belongs to a kubelet"), "{}", ran.text());
-    let ran = allocate(folder.path(), &pod("web", &[("app", 1)]), "");
-    assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("nobody stands in for a kubelet"), "{}", ran.text());
 }
 
 #[test]

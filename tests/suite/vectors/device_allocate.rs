@@ -127,6 +127,7 @@ struct Told<'a> {
 impl Plugins for Told<'_> {
     fn preferred_allocation(
         &mut self,
+        _: &mut ManagerState,
         resource: &str,
         available: &DeviceSet,
         must_include: &DeviceSet,
@@ -146,7 +147,12 @@ impl Plugins for Told<'_> {
         }
     }
 
-    fn allocate(&mut self, resource: &str, devices: &DeviceSet) -> Result<Allocated, String> {
+    fn allocate(
+        &mut self,
+        _: &mut ManagerState,
+        resource: &str,
+        devices: &DeviceSet,
+    ) -> Result<Allocated, String> {
         self.calls.push(json!({
             "call": "Allocate", "resource": resource, "device_ids": devices,
         }));

@@ -3,6 +3,7 @@
 use super::serve::request::{Answer, Request};
 use crate::exit::{Code, Failure};
 use crate::form::Form;
+use kq::device::manager::topology::{TopologyPolicy, TopologyScope};
 use std::path::PathBuf;
 
 /// Have a kubelet's stand-in allocate devices to a pod
@@ -17,11 +18,15 @@ use std::path::PathBuf;
 /// A pod keeps its devices until it is ended with --remove; they are free when the next pod asks,
 /// as in a kubelet. To allocate to a pod again is what a kubelet does when it was restarted.
 ///
+/// The stand-in goes on while a plugin is asked: health changes and plugins register, as with a
+/// kubelet; the next pod waits. With --topology-manager-policy containers are held to NUMA nodes, as
+/// in kq devices plan.
+///
 /// A resource that no plugin has registered is told, with the name that was probably meant: a
 /// kubelet starts the container without it.
 ///
 /// Exit code 0: each container may start. 1: a pod is refused, a container does not start, or no
-/// plugin has registered what one asks for. 3: nobody stands in.
+/// plugin has registered what one asks for. 3: nobody stands in, or there are too many NUMA nodes.
 ///
 /// Examples:
 ///
@@ -43,6 +48,18 @@ pub struct Args {
     #[arg(long, value_name = "POD")]
     remove: Option<String>,
 
+    /// topologyManagerPolicy: none, best-effort, restricted or single-numa-node
+    #[arg(long, value_name = "POLICY", default_value = "none", conflicts_with = "remove")]
+    topology_manager_policy: TopologyPolicy,
+
+    /// topologyManagerScope: container or pod
+    #[arg(long, value_name = "SCOPE", default_value = "container", conflicts_with = "remove")]
+    topology_manager_scope: TopologyScope,
+
+    /// The NUMA nodes of the machine, such as 0,1; else those of the devices
+    #[arg(long, value_name = "NODES", value_delimiter = ',', conflicts_with = "remove")]
+    numa_nodes: Vec<i64>,
+
     /// Stop before the containers would start: PreStartContainer is not called
     #[arg(long, conflicts_with = "remove")]
     no_start: bool,
@@ -56,7 +73,7 @@ pub struct Args {
 impl Args {
     /// Says that kq was built without.
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { file: _, dir, remove: _, no_start: _, output: _ } = self;
+        let Self { dir, .. } = self;
         let _: Option<(Request, Answer)> = None;
         Err(super::serve::not_built(&dir))
     }
@@ -72,7 +89,7 @@ mod asked {
     use crate::form::Form;
     use anyhow::anyhow;
     use kq::device::stand_in::{
-        DeviceAllocation, DeviceAllocationList, DevicePodEnded, table, wide,
+        DeviceAllocation, DeviceAllocationList, DevicePodEnded, Terms, table, wide,
     };
     use kq::edge::device_plugin::folder::check_length;
     use kq::edge::device_plugin::{ControlError, ask_stand_in};
@@ -121,7 +138,13 @@ mod asked {
             let text = String::from_utf8(content)
                 .map_err(|error| Failure::usage(anyhow!("{}: not UTF-8: {error}", shown(file))))?;
             let file = shown(file).to_owned();
-            match ask(&self.dir, &Request::Allocate { file, text, start: !self.no_start }, None)? {
+            let terms = Terms {
+                policy: self.topology_manager_policy,
+                scope: self.topology_manager_scope,
+                numa_nodes: self.numa_nodes.clone(),
+                start: !self.no_start,
+            };
+            match ask(&self.dir, &Request::Allocate { file, text, terms }, None)? {
                 Answer::Allocated(reports) => self.show(&reports),
                 Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
                 other => Err(unexpected(&other)),
@@ -147,10 +170,14 @@ mod asked {
                     report.warnings.iter().for_each(|text| warn(text));
                 }
             }
-            match reports.iter().all(DeviceAllocation::is_good) {
-                true => Ok(Code::Answered),
-                false => Ok(Code::No),
-            }
+            let is_unknown = |report: &DeviceAllocation| {
+                report.failure.as_ref().is_some_and(|failure| !failure.kubelet_crashes)
+            };
+            Ok(match () {
+                () if reports.iter().any(is_unknown) => Code::Missing,
+                () if reports.iter().all(DeviceAllocation::is_good) => Code::Answered,
+                () => Code::No,
+            })
         }
     }
 

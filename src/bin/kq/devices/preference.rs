@@ -46,6 +46,7 @@ impl AskedPlugins {
 impl Plugins for AskedPlugins {
     fn preferred_allocation(
         &mut self,
+        _state: &mut ManagerState,
         resource: &str,
         available: &DeviceSet,
         must_include: &DeviceSet,
@@ -58,7 +59,12 @@ impl Plugins for AskedPlugins {
     }
 
     /// Tells the plugin nothing: this only plans, and a real plugin may act on it.
-    fn allocate(&mut self, _resource: &str, _devices: &DeviceSet) -> Result<Allocated, String> {
+    fn allocate(
+        &mut self,
+        _state: &mut ManagerState,
+        _resource: &str,
+        _devices: &DeviceSet,
+    ) -> Result<Allocated, String> {
         Ok(Allocated::Answer(Vec::new()))
     }
 }

@@ -3,13 +3,11 @@
 use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::edge::checkpoint_file::CheckpointFile;
+use kq::edge::device_plugin::folder::KUBELET_SOCKET;
 use kq::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
 use kq::edge::listener::listens;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-/// The socket on which a kubelet waits for plugins, in their folder.
-const REGISTRATION: &str = "kubelet.sock";
 
 /// The root folder of kubelets that are not told another.
 const USUAL_ROOT: &str = "/var/lib/kubelet";
@@ -55,7 +53,7 @@ pub fn elsewhere(file: &CheckpointFile, host_root: &Path) -> Vec<String> {
 ///
 /// Refuses where one does, and where nobody can tell.
 pub fn check_socket(plugins: &Path) -> Result<(), Failure> {
-    let socket = plugins.join(REGISTRATION);
+    let socket = plugins.join(KUBELET_SOCKET);
     match listens(&socket) {
         Ok(false) => Ok(()),
         // One in another namespace of processes is not to be seen otherwise.

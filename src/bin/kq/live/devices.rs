@@ -4,7 +4,7 @@ use super::config::KubeletConfig;
 use super::wants::DevicesWanted;
 use kq::edge::host::{ReadError, list_beneath, read_beneath};
 use kq::edge::input::{InputError, read_input_within};
-use kq::edge::pod_resources::read_pod_resources;
+use kq::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
 use kq::facts::checkpoint::LARGEST;
 use kq::facts::devices::{CheckpointFact, DeviceFacts, no_folder};
 use kq::facts::pod_resources::PodResources;
@@ -63,5 +63,5 @@ fn checkpoint(root: &Path, kubelet: &str) -> Sought<CheckpointFact> {
 
 /// Asks the kubelet; a socket that is not there is told as such.
 fn pod_resources(root: &Path, kubelet: &str, time: Duration) -> Sought<PodResources> {
-    read_pod_resources(root, &format!("{kubelet}/pod-resources/kubelet.sock"), time)
+    read_pod_resources(root, &format!("{kubelet}/{BELOW_ROOT}"), time)
 }

@@ -53,6 +53,17 @@ impl<'a> Taking<'a> {
     }
 }
 
+/// What says which of a pool are preferred, where some are taken already.
+type Ask<'a> = dyn FnMut(&[&str], &DeviceSet) -> Result<Preference, AllocateError> + 'a;
+
+/// Whether a plugin is asked which devices it prefers.
+enum Offer {
+    /// It is asked for so many.
+    Asked(usize),
+    /// It is not.
+    Settled(Preference),
+}
+
 impl ManagerState {
     /// Chooses devices, which are taken at once: also when it fails half-way.
     pub(super) fn choose(
@@ -61,13 +72,32 @@ impl ManagerState {
         plugins: &mut dyn Plugins,
     ) -> (Choice, Result<(), AllocateError>) {
         let mut choice = Choice::default();
+        let copy;
         let mut taking = Taking { needed: request.requested, ..Taking::default() };
         let enough = taking.take(Pool::Reusable, request.reusable.iter().map(String::as_str));
         choice.reused = taking.taken.clone();
         let done = if enough {
             Ok(())
         } else {
-            self.take_free(request, &mut taking, &mut choice, plugins)
+            match self.offer(request) {
+                // While the plugin is asked what is known may change: the choice is made from a copy, as in
+                // the kubelet.
+                Ok(Offer::Asked(size)) => {
+                    copy = self.of_resource(request.resource);
+                    let ask = &mut |pool: &[&str], taken: &DeviceSet| {
+                        self.ask(request.resource, pool, taken, size, plugins)
+                    };
+                    copy.take_free(request, &mut taking, &mut choice, ask)
+                }
+                Ok(Offer::Settled(preference)) => {
+                    let ask = &mut |_: &[&str], _: &DeviceSet| Ok(preference.clone());
+                    self.take_free(request, &mut taking, &mut choice, ask)
+                }
+                Err(error) => {
+                    let ask = &mut |_: &[&str], _: &DeviceSet| Err(error.clone());
+                    self.take_free(request, &mut taking, &mut choice, ask)
+                }
+            }
         };
         let Taking { taken, open, .. } = taking;
         choice.certain = open.as_ref().map_or_else(|| taken.clone(), |open| open.certain.clone());
@@ -89,7 +119,7 @@ impl ManagerState {
         request: &Request<'_>,
         taking: &mut Taking<'a>,
         choice: &mut Choice,
-        plugins: &mut dyn Plugins,
+        ask: &mut Ask<'_>,
     ) -> Result<(), AllocateError> {
         let resource = request.resource;
         let used = self.allocated.get(resource).unwrap_or(const { &DeviceSet::new() });
@@ -114,7 +144,7 @@ impl ManagerState {
             return Ok(());
         }
         let before = (taking.taken.clone(), taking.needed);
-        choice.preference = self.ask(request, pool, &taking.taken, plugins)?;
+        choice.preference = ask(pool, &taking.taken)?;
         let mut enough = false;
         if let Preference::Answered { preferred } = &choice.preference {
             let preferred = pool.iter().copied().filter(|id| preferred.contains(*id));
@@ -139,33 +169,53 @@ impl ManagerState {
         }
     }
 
-    /// Asks the plugin which devices it prefers (`callGetPreferredAllocationIfAvailable`).
-    fn ask(
-        &self,
-        request: &Request<'_>,
-        pool: &[&str],
-        taken: &DeviceSet,
-        plugins: &mut dyn Plugins,
-    ) -> Result<Preference, AllocateError> {
+    /// Returns what is known of one resource.
+    fn of_resource(&self, resource: &str) -> Self {
+        let own = |sets: &BTreeMap<String, DeviceSet>| {
+            sets.get(resource).map(|set| (resource.to_owned(), set.clone())).into_iter().collect()
+        };
+        let devices = self.devices.get(resource);
+        Self {
+            devices: devices.map(|it| (resource.to_owned(), it.clone())).into_iter().collect(),
+            healthy: own(&self.healthy),
+            allocated: own(&self.allocated),
+            ..Self::default()
+        }
+    }
+
+    /// Tells whether the plugin is asked which devices it prefers.
+    fn offer(&self, request: &Request<'_>) -> Result<Offer, AllocateError> {
         let resource = request.resource;
         let endpoint = self.endpoints.get(resource);
         let endpoint = endpoint.ok_or_else(|| AllocateError::NoEndpoint(resource.to_owned()))?;
         if request.unknown_options {
-            return Ok(Preference::Unknown);
+            return Ok(Offer::Settled(Preference::Unknown));
         }
         if !endpoint.options.get_preferred_allocation_available {
-            return Ok(Preference::NotOffered);
+            return Ok(Offer::Settled(Preference::NotOffered));
         }
         if endpoint.stopped_at.is_some() {
             return Err(AllocateError::Preferred(AllocateError::Stopped.to_string()));
         }
         // The API server lets no negative number pass, and what the kubelet would make of one is an error
         // in any case. A plugin is not asked for none instead.
-        let Ok(size) = usize::try_from(request.requested) else { return Ok(Preference::NoNeed) };
+        Ok(usize::try_from(request.requested)
+            .map_or(Offer::Settled(Preference::NoNeed), Offer::Asked))
+    }
+
+    /// Asks the plugin which devices it prefers (`callGetPreferredAllocationIfAvailable`).
+    fn ask(
+        &mut self,
+        resource: &str,
+        pool: &[&str],
+        taken: &DeviceSet,
+        size: usize,
+        plugins: &mut dyn Plugins,
+    ) -> Result<Preference, AllocateError> {
         let available: DeviceSet =
             pool.iter().map(|id| (*id).to_owned()).chain(taken.iter().cloned()).collect();
         let preferred = plugins
-            .preferred_allocation(resource, &available, taken, size)
+            .preferred_allocation(self, resource, &available, taken, size)
             .map_err(AllocateError::Preferred)?;
         let preferred = preferred.unwrap_or_default().into_iter().collect();
         Ok(Preference::Answered { preferred })
@@ -227,6 +277,7 @@ mod tests {
     impl Plugins for Counting {
         fn preferred_allocation(
             &mut self,
+            _: &mut ManagerState,
             _resource: &str,
             _available: &DeviceSet,
             _must_include: &DeviceSet,
@@ -236,7 +287,12 @@ mod tests {
             Ok(None)
         }
 
-        fn allocate(&mut self, _: &str, _: &DeviceSet) -> Result<Allocated, String> {
+        fn allocate(
+            &mut self,
+            _: &mut ManagerState,
+            _: &str,
+            _: &DeviceSet,
+        ) -> Result<Allocated, String> {
             Ok(Allocated::NoContainer)
         }
     }

@@ -70,6 +70,9 @@ impl ManagerState {
         match done {
             Ok(written) => {
                 report.checkpoint_written = written;
+                if written {
+                    plugins.write_checkpoint(self);
+                }
                 self.hand_on(uid, (kind, container), &mut reusable);
             }
             Err(error) => report.error = Some(error),
@@ -242,7 +245,8 @@ impl Admission<'_> {
             None => Err(AllocateError::UnknownPlugin(resource.to_owned())),
             Some(endpoint) if endpoint.stopped_at.is_some() => Err(AllocateError::Stopped),
             Some(_) => {
-                self.plugins.allocate(resource, &choice.devices).map_err(AllocateError::Allocate)
+                let answer = self.plugins.allocate(self.state, resource, &choice.devices);
+                answer.map_err(AllocateError::Allocate)
             }
         };
         let answer = match answer {

@@ -215,6 +215,9 @@ pub enum AllocateError {
     /// The plugin failed to say what it prefers.
     #[error("device plugin GetPreferredAllocation rpc failed with err: {_0}")]
     Preferred(String),
+    /// The plugin did not prepare the devices for a container that is about to start.
+    #[error("device plugin PreStartContainer rpc failed with err: {_0}")]
+    PreStart(String),
     /// There is no plugin to tell.
     #[error("unknown Device Plugin {_0}")]
     UnknownPlugin(String),

@@ -9,12 +9,12 @@ use super::hints::{HintError, HintNodes, Hints, Machine};
 use super::numa::NumaNodes;
 use super::state::ManagerState;
 use crate::k8s::pod::{Container, Pod};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// `topologyManagerPolicy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TopologyPolicy {
     /// NUMA nodes do not matter.
@@ -29,7 +29,7 @@ pub enum TopologyPolicy {
 }
 
 /// `topologyManagerScope`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TopologyScope {
     /// Each container gets nodes of its own.

@@ -10,3 +10,5 @@ mod pod_resources;
 /// A device plugin; `cargo run --example device_plugin` runs it as well.
 #[path = "../../../support/sample_plugin.rs"]
 pub mod sample_plugin;
+/// The sockets of a stand-in: a caller that goes before it is answered.
+mod stand_in;

@@ -8,7 +8,8 @@ use kq::device::plugins::{
     assign_resources,
 };
 use kq::edge::device_plugin::folder::{
-    BELOW_ROOT, CHECKPOINT, Entry, KUBELET_ROOT, entries, read_checkpoint,
+    BELOW_ROOT, CHECKPOINT, CONTROL_SOCKET, Entry, KUBELET_ROOT, KUBELET_SOCKET, entries,
+    read_checkpoint,
 };
 use kq::edge::device_plugin::unix_sockets::{holders, peers, table};
 use kq::edge::device_plugin::{ask_info, ask_options};
@@ -16,7 +17,7 @@ use kq::edge::host::{ReadError, host_root};
 use kq::edge::input::plain;
 use kq::edge::kubelet_process::find_kubelet;
 use kq::edge::listener::listens;
-use kq::edge::pod_resources::read_pod_resources;
+use kq::edge::pod_resources::{self, read_pod_resources};
 use kq::facts::checkpoint::device::DeviceCheckpoint;
 use kq::facts::unix_sockets::UnixSocket;
 use std::collections::BTreeMap;
@@ -25,9 +26,6 @@ use std::path::{Path, PathBuf};
 
 /// The folder in which the kubelet's watcher looks for plugins.
 const REGISTRY: &str = "plugins_registry";
-
-/// The socket of the pod-resources API, below the kubelet's root folder.
-const POD_RESOURCES: &str = "pod-resources/kubelet.sock";
 
 /// Folders in folders that are looked at in `plugins_registry`.
 const DEPTH: usize = 4;
@@ -135,7 +133,7 @@ impl Seen {
         let holders = holders(root, &inodes);
         let mut seen =
             Self { root: root.to_owned(), kubelet, table, peers, holders, stand_ins: Vec::new() };
-        let own = seen.connections(&folder.join("kq.sock")).map(|it| it.listeners);
+        let own = seen.connections(&folder.join(CONTROL_SOCKET)).map(|it| it.listeners);
         seen.stand_ins = own.unwrap_or_default().into_iter().map(|process| process.pid).collect();
         seen
     }
@@ -153,8 +151,8 @@ impl Seen {
         let name = entry.shown();
         let kind = match name.as_str() {
             _ if !entry.is_socket => SocketKind::NoSocket,
-            "kubelet.sock" => SocketKind::Kubelet,
-            "kq.sock" => SocketKind::StandIn,
+            KUBELET_SOCKET => SocketKind::Kubelet,
+            CONTROL_SOCKET => SocketKind::StandIn,
             _ => SocketKind::Plugin,
         };
         let connections = match kind {
@@ -293,7 +291,7 @@ fn resources(
         Some(root_dir) => (root, Some(root_dir.to_owned())),
         None => {
             let above = folder.parent().filter(|_| folder.ends_with(BELOW_ROOT));
-            let there = above.filter(|above| above.join(POD_RESOURCES).exists());
+            let there = above.filter(|above| above.join(pod_resources::BELOW_ROOT).exists());
             (Path::new("/"), there.map(|above| above.display().to_string()))
         }
     };
@@ -303,7 +301,7 @@ fn resources(
         );
         return Vec::new();
     };
-    let socket = format!("{}/{POD_RESOURCES}", root_dir.trim_end_matches('/'));
+    let socket = format!("{}/{}", root_dir.trim_end_matches('/'), pod_resources::BELOW_ROOT);
     let told = read_pod_resources(root, &socket, args.call_timeout);
     let allocatable = told.value().and_then(|told| told.allocatable.value());
     let Some(allocatable) = allocatable else {

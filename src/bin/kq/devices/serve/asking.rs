@@ -1,53 +1,40 @@
-//! Asking plugins while something is allocated, and keeping what was said.
+//! Asking plugins while something is allocated. What comes in meanwhile is taken, and what was said is kept.
 
-use kq::device::manager::{Allocated, Plugins};
+use super::turn::Turning;
+use crate::exit::Failure;
+use kq::device::manager::{Allocated, ManagerState, Plugins};
 use kq::device::stand_in::Call;
 use kq::edge::clock::steady;
-use kq::edge::device_plugin::{Caller, PluginClient};
+use kq::edge::device_plugin::{PluginClient, in_time};
 use kq::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSet};
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
+use std::ops::ControlFlow;
+use std::pin::pin;
 use std::time::Duration;
 
 /// `KubeletPreStartContainerRPCTimeoutInSecs`
 const PRE_START: Duration = Duration::from_secs(30);
 
-/// The plugins of the resources whose endpoint is not stopped.
-pub struct Asking {
-    pub caller: Caller,
-    pub clients: BTreeMap<String, PluginClient>,
-    pub patience: Duration,
+/// The plugins of a stand-in, which goes on turning while it waits for one.
+pub struct Asking<'t> {
+    turning: &'t mut Turning,
+    /// What was asked, in order.
     pub calls: Vec<Call>,
+    /// Why the stand-in cannot go on; then nothing more is asked.
+    pub failure: Option<Failure>,
 }
 
-impl Asking {
-    /// Lets a plugin prepare devices for a container that is about to start.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the call does.
-    pub fn pre_start(&mut self, resource: &str, devices: &DeviceSet) -> Result<(), String> {
-        let patience = self.patience.min(PRE_START);
-        self.ask(
-            "PreStartContainer",
-            resource,
-            shown(devices),
-            patience,
-            |plugin| async move {
-                let mut plugin = plugin;
-                plugin.pre_start(devices).await
-            },
-            |()| "done".to_owned(),
-        )
+impl<'t> Asking<'t> {
+    /// Begins with nothing asked.
+    pub fn new(turning: &'t mut Turning) -> Self {
+        Self { turning, calls: Vec::new(), failure: None }
     }
 
     fn ask<T, F>(
         &mut self,
-        method: &str,
-        resource: &str,
-        request: String,
-        patience: Duration,
+        state: &mut ManagerState,
+        (method, resource, request): (&str, &str, String),
         call: impl FnOnce(PluginClient) -> F,
         tell: impl FnOnce(&T) -> String,
     ) -> Result<T, String>
@@ -55,8 +42,10 @@ impl Asking {
         F: Future<Output = Result<T, String>>,
     {
         let began = steady();
-        let answer = match self.clients.get(resource) {
-            Some(plugin) => self.caller.call(patience, call(plugin.clone())),
+        let longest = if method == "PreStartContainer" { PRE_START } else { Duration::MAX };
+        let patience = self.turning.call_timeout.min(longest);
+        let answer = match self.turning.plugin(resource) {
+            Some(plugin) => self.wait(state, in_time(patience, call(plugin))),
             None => Err("rpc error: code = Canceled desc = grpc: the client connection is closing"
                 .to_owned()),
         };
@@ -71,11 +60,35 @@ impl Asking {
         });
         answer
     }
+
+    /// Waits for an answer. As in the kubelet, which holds no lock then, plugins register, list and go all
+    /// the while; so the state is handed to the loop, and taken back with what changed.
+    fn wait<T>(
+        &mut self,
+        state: &mut ManagerState,
+        call: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
+        let canceled = || Err("rpc error: code = Canceled desc = context canceled".to_owned());
+        let mut call = pin!(call);
+        std::mem::swap(state, &mut self.turning.manager.state);
+        let answer = loop {
+            if self.failure.is_some() || self.turning.is_stopping {
+                break canceled();
+            }
+            match self.turning.next_or(call.as_mut()) {
+                ControlFlow::Break(answer) => break answer,
+                ControlFlow::Continue(incoming) => self.failure = self.turning.take(incoming).err(),
+            }
+        };
+        std::mem::swap(state, &mut self.turning.manager.state);
+        answer
+    }
 }
 
-impl Plugins for Asking {
+impl Plugins for Asking<'_> {
     fn preferred_allocation(
         &mut self,
+        state: &mut ManagerState,
         resource: &str,
         available: &DeviceSet,
         must_include: &DeviceSet,
@@ -86,31 +99,26 @@ impl Plugins for Asking {
             shown(available),
             shown(must_include)
         );
-        let patience = self.patience;
         self.ask(
-            "GetPreferredAllocation",
-            resource,
-            request,
-            patience,
-            |plugin| async move {
-                let mut plugin = plugin;
+            state,
+            ("GetPreferredAllocation", resource, request),
+            |mut plugin| async move {
                 plugin.preferred_allocation(available, must_include, size).await
             },
             |answer| answer.as_ref().map_or_else(|| "for no container".to_owned(), shown),
         )
     }
 
-    fn allocate(&mut self, resource: &str, devices: &DeviceSet) -> Result<Allocated, String> {
-        let patience = self.patience;
+    fn allocate(
+        &mut self,
+        state: &mut ManagerState,
+        resource: &str,
+        devices: &DeviceSet,
+    ) -> Result<Allocated, String> {
         self.ask(
-            "Allocate",
-            resource,
-            shown(devices),
-            patience,
-            |plugin| async move {
-                let mut plugin = plugin;
-                plugin.allocate(devices).await
-            },
+            state,
+            ("Allocate", resource, shown(devices)),
+            |mut plugin| async move { plugin.allocate(devices).await },
             |answer| match answer {
                 Allocated::NoContainer => "for no container".to_owned(),
                 Allocated::Answer(bytes) => match ContainerAllocateResponse::decode(bytes) {
@@ -119,6 +127,26 @@ impl Plugins for Asking {
                 },
             },
         )
+    }
+
+    fn pre_start(
+        &mut self,
+        state: &mut ManagerState,
+        resource: &str,
+        devices: &DeviceSet,
+    ) -> Result<(), String> {
+        self.ask(
+            state,
+            ("PreStartContainer", resource, shown(devices)),
+            |mut plugin| async move { plugin.pre_start(devices).await },
+            |()| "done".to_owned(),
+        )
+    }
+
+    fn write_checkpoint(&mut self, state: &ManagerState) {
+        if let Err(failure) = self.turning.save(state) {
+            self.failure.get_or_insert(failure);
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! `kq devices serve`
 
 #[cfg(feature = "cri")]
-mod admission;
-#[cfg(feature = "cri")]
 mod asking;
 pub mod request;
 #[cfg(feature = "cri")]
@@ -22,15 +20,16 @@ use std::time::Duration;
 /// Serves the Registration service on DIR/kubelet.sock until it is interrupted. A plugin that
 /// registers is checked with the kubelet's rules and texts, connected to, asked for its options,
 /// and its ListAndWatch is kept open. What it lists is told as what changed, a line each; so are
-/// its end, and that its resource is forgotten five minutes later. kq devices allocate has it
-/// allocate.
+/// its end, and that its resource is forgotten five minutes later, or after --grace-period. kq
+/// devices allocate has it allocate.
 ///
 /// What it knows is written to DIR/kubelet_internal_checkpoint in the kubelet's format after each
 /// change, and taken over when it starts again; the pods in it count as active then. A checkpoint
-/// that is damaged is kept beside, and it starts with nothing. When it starts, it removes sockets
-/// in DIR on which nobody listens, and those of plugins that registered with it before, as the
-/// kubelet does: a plugin that sees its socket gone must register again. Nothing else is removed.
-/// It refuses a folder where a kubelet lives or may live, and one where anything else lives.
+/// that is damaged is kept beside, and it starts with nothing. When it starts, it removes its own
+/// sockets in DIR and those of plugins that registered with it before, as the kubelet does: a plugin
+/// that sees its socket gone must register again. Nothing else is removed: a plugin that was started
+/// first is left alone and told of, and registers when it notices that there is a new kubelet.sock.
+/// It refuses a folder where a kubelet lives or may live, and one with files that are not its own.
 ///
 /// DIR/kq.sock is kq's own: kq devices allocate and plugins ask there. When kubelet.sock is removed
 /// or replaced, nobody can reach it any more, and it ends.
@@ -54,6 +53,10 @@ pub struct Args {
     /// How long a plugin may take for a call; the kubelet waits for ever, but for PreStartContainer
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_timeout)]
     call_timeout: Duration,
+
+    /// How long a resource outlives its plugin; the kubelet's five minutes are long for a test
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_timeout)]
+    grace_period: Duration,
 
     /// The folder where the node's root is, whose kubelet is kept away from; else /host in a debugging
     /// container, else /
@@ -84,7 +87,7 @@ impl Args {
     /// Says that kq was built without.
     #[cfg(not(feature = "cri"))]
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { dir, call_timeout: _, host_root: _, output: _ } = self;
+        let Self { dir, .. } = self;
         Err(not_built(&dir))
     }
 }

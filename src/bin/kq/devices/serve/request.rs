@@ -1,6 +1,6 @@
 //! What a stand-in can be asked, and what it answers: one line of JSON each way.
 
-use kq::device::stand_in::{DeviceAllocation, PluginState};
+use kq::device::stand_in::{DeviceAllocation, PluginState, Terms};
 use serde::{Deserialize, Serialize};
 
 /// What a stand-in is asked.
@@ -13,8 +13,8 @@ pub enum Request {
         file: String,
         /// What it holds.
         text: String,
-        /// And start their containers.
-        start: bool,
+        /// How.
+        terms: Terms,
     },
     /// End a pod.
     End {

@@ -1,22 +1,27 @@
 //! The loop of a stand-in: what comes in is taken, written and told, one after the other.
 
 use super::Args;
-use super::admission::admit;
 use super::asking::Asking;
 use super::request::{Answer, Request};
 use super::restore::{Saver, restore};
 use super::teller::Teller;
 use crate::exit::{Code, Failure};
 use anyhow::{Context, anyhow};
-use kq::device::manager::DIAL_PATIENCE;
-use kq::device::stand_in::{Event, Manager};
+use kq::device::manager::{DIAL_PATIENCE, ManagerState};
+use kq::device::stand_in::{DeviceAllocation, Event, Manager, Terms, admit};
 use kq::edge::clock::moment;
-use kq::edge::device_plugin::folder::{FolderError, claim};
-use kq::edge::device_plugin::owned::{Registered, remove_stale};
-use kq::edge::device_plugin::{Incoming, KUBELET_SOCKET, Patience, PluginClient, StandIn};
+use kq::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
+use kq::edge::device_plugin::owned::{Registered, lock, remove_stale};
+use kq::edge::device_plugin::{Incoming, Patience, PluginClient, StandIn};
 use kq::edge::host::host_root;
+use kq::k8s::duration::GoDuration;
 use kq::k8s::manifest::load;
-use std::collections::BTreeMap;
+use kq::k8s::pod::Pod;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::{Future, pending};
+use std::ops::ControlFlow;
+use std::pin::{Pin, pin};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 /// How long to wait where nothing is due: a clock that was set, and a socket that is gone, is seen by then.
@@ -25,9 +30,12 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// How long until lines that were held back are counted.
 const SOON: Duration = Duration::from_millis(250);
 
+/// How many requests can wait while pods are admitted.
+const WAITING: usize = 64;
+
 /// What the loop goes on with.
-struct Turning {
-    manager: Manager,
+pub struct Turning {
+    pub manager: Manager,
     /// The plugins whose streams are open, by connection.
     clients: BTreeMap<u64, PluginClient>,
     saver: Saver,
@@ -35,9 +43,15 @@ struct Turning {
     registered: Registered,
     teller: Teller,
     stand_in: StandIn,
-    call_timeout: Duration,
+    pub call_timeout: Duration,
     /// The names of pods, by UID.
     names: BTreeMap<String, String>,
+    /// Pods are being admitted: one at a time, as in a kubelet.
+    is_admitting: bool,
+    /// What waits for that, and whom to answer.
+    waiting: VecDeque<(Request, Sender<Vec<u8>>)>,
+    /// It is to end.
+    pub is_stopping: bool,
 }
 
 /// Serves until it is interrupted.
@@ -45,7 +59,8 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
     let (root, _) = host_root(args.host_root.as_deref());
     let folder = claim(&args.dir, &root).map_err(refuse)?;
     let mut teller = Teller::new(args.output);
-    let removed = remove_stale(&folder)
+    let _lock = lock(&folder).map_err(refuse)?;
+    let cleared = remove_stale(&folder)
         .with_context(|| format!("cannot remove stale sockets in {}", folder.display()))
         .map_err(Failure::missing)?;
     let (state, events) = restore(&folder)?;
@@ -54,15 +69,17 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         dial: Duration::from_nanos(DIAL_PATIENCE.0.unsigned_abs()),
         call: args.call_timeout,
     };
+    let grace = GoDuration(i64::try_from(args.grace_period.as_nanos()).unwrap_or(i64::MAX));
     let stand_in = StandIn::start(&folder, patience, give_up)
         .context("cannot listen")
         .map_err(Failure::missing)?;
-    teller.tell(removed.into_iter().map(|name| Event::StaleRemoved { name }))?;
+    teller.tell(cleared.removed.into_iter().map(|name| Event::StaleRemoved { name }))?;
+    teller.tell(cleared.listening.into_iter().map(|name| Event::LeftAlone { name }))?;
     teller.tell(events)?;
     let socket = folder.join(KUBELET_SOCKET).display().to_string();
     teller.tell([Event::Listening { socket }])?;
     let mut turning = Turning {
-        manager: Manager::new(state),
+        manager: Manager::new(state, grace),
         clients: BTreeMap::new(),
         saver,
         registered: Registered::read(&folder),
@@ -70,8 +87,13 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         stand_in,
         call_timeout: args.call_timeout,
         names: BTreeMap::new(),
+        is_admitting: false,
+        waiting: VecDeque::new(),
+        is_stopping: false,
     };
-    while turning.turn()? {}
+    while !turning.is_stopping {
+        turning.turn()?;
+    }
     turning.teller.tell([Event::Stopping])?;
     Ok(Code::Answered)
 }
@@ -80,6 +102,12 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
 #[expect(clippy::disallowed_methods, reason = "there is nothing left to do in order")]
 fn give_up() {
     std::process::exit(130);
+}
+
+/// Answers; whoever asked may have gone.
+fn send(answer: &Answer, reply: &Sender<Vec<u8>>) -> Result<(), Failure> {
+    let _ = reply.send(serde_json::to_vec(answer).map_err(Failure::missing)?);
+    Ok(())
 }
 
 fn refuse(error: FolderError) -> Failure {
@@ -92,7 +120,7 @@ fn refuse(error: FolderError) -> Failure {
         }
         FolderError::Kubelet { .. } => Failure::refused(error)
             .hint("a kubelet that lives there would lose its plugins: name a folder of its own"),
-        FolderError::Taken { .. } => {
+        FolderError::Taken { .. } | FolderError::Locked { .. } => {
             Failure::refused(error).hint("end the other one first, or name another folder")
         }
         FolderError::TooLong { .. } => {
@@ -103,9 +131,28 @@ fn refuse(error: FolderError) -> Failure {
 }
 
 impl Turning {
-    /// Takes what comes next; `false`: it is to end.
-    fn turn(&mut self) -> Result<bool, Failure> {
-        let incoming = self.stand_in.next(self.wait());
+    /// Takes what waits, or what comes next.
+    fn turn(&mut self) -> Result<(), Failure> {
+        if let Some((request, reply)) = self.waiting.pop_front() {
+            return self.reply(request, &reply);
+        }
+        match self.next_or(pin!(pending::<()>())) {
+            ControlFlow::Break(()) => Ok(()),
+            ControlFlow::Continue(incoming) => self.take(incoming),
+        }
+    }
+
+    /// Waits for the end of a call, or for what comes before it; nothing is `None`.
+    pub fn next_or<T>(
+        &mut self,
+        call: Pin<&mut impl Future<Output = T>>,
+    ) -> ControlFlow<T, Option<Incoming>> {
+        let patience = self.wait();
+        self.stand_in.next_or(patience, call)
+    }
+
+    /// Takes what came in, and does what is due.
+    pub fn take(&mut self, incoming: Option<Incoming>) -> Result<(), Failure> {
         let now = moment();
         if self.manager.next_expiry().is_some_and(|expiry| expiry <= now) {
             let events = self.manager.expire(now);
@@ -120,7 +167,7 @@ impl Turning {
         }
         match incoming {
             None => self.teller.settle()?,
-            Some(Incoming::Stop) => return Ok(false),
+            Some(Incoming::Stop) => self.is_stopping = true,
             Some(Incoming::Refused { resource, endpoint, reason, detail }) => {
                 self.teller.tell([Event::Refused { resource, endpoint, reason, detail }])?;
             }
@@ -146,13 +193,24 @@ impl Turning {
                 self.settle(events)?;
             }
             Some(Incoming::Control { request, reply }) => {
-                let answer = self.answer(&request)?;
-                let answer = serde_json::to_vec(&answer).map_err(Failure::missing)?;
-                // Whoever asked may have gone.
-                let _ = reply.send(answer);
+                match serde_json::from_slice::<Request>(&request) {
+                    Err(error) => {
+                        send(&Answer::Refused(format!("not understood: {error}")), &reply)?
+                    }
+                    // Pods come and go one at a time; to look changes nothing.
+                    Ok(request) if self.is_admitting && !matches!(request, Request::Plugins) => {
+                        if self.waiting.len() < WAITING {
+                            self.waiting.push_back((request, reply));
+                        } else {
+                            let busy = "too many wait for a plugin that has not answered yet";
+                            send(&Answer::Refused(busy.to_owned()), &reply)?;
+                        }
+                    }
+                    Ok(request) => self.reply(request, &reply)?,
+                }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Returns how long nothing is due.
@@ -169,50 +227,61 @@ impl Turning {
         self.teller.tell(events.into_iter().chain(failed))
     }
 
-    fn answer(&mut self, request: &[u8]) -> Result<Answer, Failure> {
-        let request = match serde_json::from_slice::<Request>(request) {
-            Ok(request) => request,
-            Err(error) => return Ok(Answer::Refused(format!("not understood: {error}"))),
-        };
-        match request {
-            Request::Plugins => Ok(Answer::Plugins(self.manager.plugins())),
-            Request::End { pod } => self.end(&pod),
-            Request::Allocate { file, text, start } => self.allocate(&file, &text, start),
-        }
+    /// Writes a state that changed while pods are admitted.
+    pub fn save(&mut self, state: &ManagerState) -> Result<(), Failure> {
+        let failed = self.saver.save(state);
+        self.teller.tell(failed)
     }
 
-    fn allocate(&mut self, file: &str, text: &str, start: bool) -> Result<Answer, Failure> {
+    fn reply(&mut self, request: Request, reply: &Sender<Vec<u8>>) -> Result<(), Failure> {
+        let answer = match request {
+            Request::Plugins => Answer::Plugins(self.manager.plugins()),
+            Request::End { pod } => self.end(&pod)?,
+            Request::Allocate { file, text, terms } => self.allocate(&file, &text, &terms)?,
+        };
+        send(&answer, reply)
+    }
+
+    fn allocate(&mut self, file: &str, text: &str, terms: &Terms) -> Result<Answer, Failure> {
         let loaded = load(file, text.as_bytes());
         if let Some(problem) = loaded.problems.first() {
             return Ok(Answer::Refused(problem.to_string()));
         }
         let mut reports = Vec::new();
         for loaded in loaded.pods {
-            let mut pod = loaded.pod;
-            let mut asking = self.asking();
-            let manager = &mut self.manager;
-            let (report, events) = admit(manager, &mut self.saver, &mut asking, &mut pod, start);
-            let name = format!("{}/{}", report.namespace, report.name);
-            self.names.insert(report.uid.clone(), name);
-            self.teller.tell(events)?;
-            reports.push(report);
+            reports.push(self.admit(loaded.pod, terms)?);
         }
         Ok(Answer::Allocated(reports))
     }
 
-    /// Returns the plugins to ask: the endpoints that were not stopped.
-    fn asking(&self) -> Asking {
-        let resources = self.manager.state.endpoints.keys();
-        let clients = resources.filter_map(|resource| {
-            let plugin = self.clients.get(&self.manager.connection(resource)?)?;
-            Some((resource.clone(), plugin.clone()))
-        });
-        Asking {
-            caller: self.stand_in.caller(),
-            clients: clients.collect(),
-            patience: self.call_timeout,
-            calls: Vec::new(),
+    fn admit(&mut self, mut pod: Pod, terms: &Terms) -> Result<DeviceAllocation, Failure> {
+        self.is_admitting = true;
+        let mut state = std::mem::take(&mut self.manager.state);
+        let active = self.manager.active().clone();
+        let mut asking = Asking::new(self);
+        let mut report = admit(&mut state, &mut pod, terms, &active, &mut asking);
+        let Asking { calls, failure, .. } = asking;
+        (report.calls, self.manager.state) = (calls, state);
+        self.is_admitting = false;
+        if let Some(failure) = failure {
+            return Err(failure);
         }
+        let name = format!("{}/{}", report.namespace, report.name);
+        if report.admitted {
+            self.manager.begin(&report.uid);
+            self.names.insert(report.uid.clone(), name);
+        } else {
+            // A pod that was refused is not active, so what it got is free for the next.
+            self.manager.end(&report.uid);
+            self.names.remove(&report.uid);
+        }
+        self.teller.tell([report.event()])?;
+        Ok(report)
+    }
+
+    /// Returns the plugin of a resource's endpoint, unless that was stopped.
+    pub fn plugin(&self, resource: &str) -> Option<PluginClient> {
+        self.clients.get(&self.manager.connection(resource)?).cloned()
     }
 
     /// Shows a pod as it may be named to end it. A checkpoint has UIDs alone.
