@@ -184,7 +184,7 @@ async fn dial_once(socket: PathBuf) -> Result<PluginClient, String> {
             Greeting::Awaited => {}
         }
         if greeting.changed().await.is_err() && *greeting.borrow() == Greeting::Awaited {
-            return Err("it closed the connection without a word".to_owned());
+            return Err("it closed the connection before it said anything".to_owned());
         }
     }
     let client =
