@@ -65,14 +65,39 @@ pub fn holders(host_root: &Path, inodes: &[u64]) -> BTreeMap<u64, Process> {
     found
 }
 
-/// Asks the kernel who is at the other end of each connected socket: inodes by inode
-/// (`NETLINK_SOCK_DIAG`, `unix_diag.h`). It knows the sockets of kq's own network namespace; those of others
-/// are just not there.
+/// What the kernel tells of a socket beside the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// The inode of the socket at the other end.
+    pub peer: Option<u64>,
+    /// The file by which it was bound, or by which the one that listens was.
+    pub file: Option<FileId>,
+}
+
+/// A file, by whatever path: its device and the lower half of its inode, as the kernel tells them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId {
+    device: u32,
+    inode: u32,
+}
+
+impl FileId {
+    /// Returns which file a path leads to; `None` where it cannot be looked at.
+    pub fn of(path: &Path) -> Option<Self> {
+        let found = rustix::fs::stat(path).ok()?;
+        // The kernel packs numbers of devices otherwise than it shows them.
+        let device = (rustix::fs::major(found.st_dev) << 20) | rustix::fs::minor(found.st_dev);
+        Some(Self { device, inode: found.st_ino as u32 })
+    }
+}
+
+/// Asks the kernel about each unix socket, by its inode (`NETLINK_SOCK_DIAG`, `unix_diag.h`). It knows the
+/// sockets of kq's own network namespace; those of others are just not there.
 ///
 /// # Errors
 ///
 /// Fails where the kernel was built without it, or refuses.
-pub fn peers() -> Result<BTreeMap<u64, u64>, String> {
+pub fn diagnose() -> Result<BTreeMap<u64, Diagnosis>, String> {
     ask_kernel().map_err(|error| format!("sock_diag: {}", plain(&io::Error::from(error))))
 }
 
@@ -80,15 +105,17 @@ pub fn peers() -> Result<BTreeMap<u64, u64>, String> {
 const BY_FAMILY: u16 = 20;
 /// `NLM_F_REQUEST | NLM_F_DUMP`
 const DUMP: u16 = 0x301;
-/// `UDIAG_SHOW_PEER`
-const SHOW_PEER: u32 = 4;
+/// `UDIAG_SHOW_VFS | UDIAG_SHOW_PEER`
+const SHOW: u32 = 2 | 4;
+/// `UNIX_DIAG_VFS`
+const VFS: u16 = 1;
 /// `UNIX_DIAG_PEER`
 const PEER: u16 = 2;
 /// `NLMSG_ERROR`, `NLMSG_DONE`
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
-fn ask_kernel() -> rustix::io::Result<BTreeMap<u64, u64>> {
+fn ask_kernel() -> rustix::io::Result<BTreeMap<u64, Diagnosis>> {
     let socket = net::socket_with(
         AddressFamily::NETLINK,
         SocketType::DGRAM,
@@ -106,7 +133,7 @@ fn ask_kernel() -> rustix::io::Result<BTreeMap<u64, u64>> {
     request.extend([1, 0, 0, 0]);
     request.extend(u32::MAX.to_ne_bytes());
     request.extend([0; 4]);
-    request.extend(SHOW_PEER.to_ne_bytes());
+    request.extend(SHOW.to_ne_bytes());
     request.extend([0; 8]);
     net::sendto(&socket, &request, SendFlags::empty(), &netlink::SocketAddrNetlink::new(0, 0))?;
     let mut found = BTreeMap::new();
@@ -130,7 +157,7 @@ enum Next {
 }
 
 /// Takes the messages of a packet in; what is cut is left out.
-fn take_in(mut packet: &[u8], found: &mut BTreeMap<u64, u64>) -> Next {
+fn take_in(mut packet: &[u8], found: &mut BTreeMap<u64, Diagnosis>) -> Next {
     while let Some(length) = u32_at(packet, 0).and_then(|length| usize::try_from(length).ok()) {
         // One that claims to be shorter than its own header would never end.
         let (Some(message), Some(kind)) = (packet.get(16..length), u16_at(packet, 4)) else {
@@ -144,27 +171,37 @@ fn take_in(mut packet: &[u8], found: &mut BTreeMap<u64, u64>) -> Next {
             }
             _ => {}
         }
-        if let (Some(inode), Some(peer)) = (u32_at(message, 4), peer(message)) {
-            found.insert(inode.into(), peer.into());
+        if let Some(inode) = u32_at(message, 4) {
+            found.insert(inode.into(), diagnosis(message));
         }
         packet = packet.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Next::More
 }
 
-/// Returns the attribute with the other end.
-fn peer(message: &[u8]) -> Option<u32> {
-    let mut attributes = message.get(16..)?;
-    loop {
-        let length = usize::from(u16_at(attributes, 0)?);
+/// Reads the attributes of a message; what is cut is left out.
+fn diagnosis(message: &[u8]) -> Diagnosis {
+    let mut found = Diagnosis::default();
+    let mut attributes = message.get(16..).unwrap_or_default();
+    while let (Some(length), Some(kind)) = (u16_at(attributes, 0), u16_at(attributes, 2)) {
+        let length = usize::from(length);
+        // One that claims to be shorter than its own header would never end.
         if length < 4 {
-            return None;
+            break;
         }
-        if u16_at(attributes, 2)? == PEER {
-            return u32_at(attributes, 4);
+        match kind {
+            PEER => found.peer = u32_at(attributes, 4).map(u64::from),
+            VFS => {
+                let file = (u32_at(attributes, 4), u32_at(attributes, 8));
+                if let (Some(inode), Some(device)) = file {
+                    found.file = Some(FileId { device, inode });
+                }
+            }
+            _ => {}
         }
-        attributes = attributes.get(length.next_multiple_of(4)..)?;
+        attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
+    found
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -205,9 +242,13 @@ mod tests {
         let pid = std::process::id();
         assert_eq!(held[&inode(&client)].pid.unsigned_abs(), pid);
         // Some sandboxes have no sock_diag.
-        if let Ok(peers) = peers() {
-            assert_eq!(peers.get(&inode(&server)), Some(&inode(&client)));
-            assert_eq!(peers.get(&inode(&client)), Some(&inode(&server)));
+        if let Ok(told) = diagnose() {
+            assert_eq!(told[&inode(&server)].peer, Some(inode(&client)));
+            assert_eq!(told[&inode(&client)].peer, Some(inode(&server)));
+            let file = FileId::of(&path);
+            assert!(file.is_some());
+            assert_eq!((told[&inode(&listener)].file, told[&inode(&server)].file), (file, file));
+            assert_eq!(told[&inode(&client)].file, None);
         }
         assert!(fs::metadata(&path).is_ok_and(|it| it.ino() > 0));
     }
@@ -226,7 +267,7 @@ mod tests {
         packet.extend(9_u32.to_ne_bytes());
         let mut found = BTreeMap::new();
         assert_eq!(take_in(&packet, &mut found), Next::More);
-        assert_eq!(found, [(7, 9)].into());
+        assert_eq!(found, [(7, Diagnosis { peer: Some(9), file: None })].into());
         for end in 0..packet.len() {
             assert_eq!(take_in(&packet[..end], &mut BTreeMap::new()), Next::More, "{end}");
         }

@@ -461,7 +461,11 @@ fn plugins_are_looked_at_without_disturbing_them() {
     dead.die();
     drop(std::os::unix::net::UnixListener::bind(path.join("dead.sock")).expect("a socket"));
     let idle = Plugin::start(path, "idle.sock", four(), able());
-    let plugin = Plugin::start(path, "gpu.sock", four(), able());
+    // One that was bound by another path than the folder's own.
+    let elsewhere = tempfile::tempdir().expect("a temporary folder can be made");
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(path, &link).expect("a link can be made");
+    let plugin = Plugin::start(&link, "gpu.sock", four(), able());
     plugin.register(RESOURCE).expect("it is accepted");
     served.until("LISTED");
     let ran = look(&format!("--wait {RESOURCE} --timeout 20s -o json")).run();

@@ -11,7 +11,7 @@ use kq::edge::device_plugin::folder::{
     BELOW_ROOT, CHECKPOINT, CONTROL_SOCKET, Entry, KUBELET_ROOT, KUBELET_SOCKET, entries,
     read_checkpoint,
 };
-use kq::edge::device_plugin::unix_sockets::{holders, peers, table};
+use kq::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
 use kq::edge::device_plugin::{ask_info, ask_options};
 use kq::edge::host::{ReadError, host_root};
 use kq::edge::input::plain;
@@ -108,7 +108,7 @@ struct Seen {
     root: PathBuf,
     kubelet: Option<i32>,
     table: Result<Vec<UnixSocket>, String>,
-    peers: Result<BTreeMap<u64, u64>, String>,
+    told: Result<BTreeMap<u64, Diagnosis>, String>,
     /// Who holds the sockets that have a name, and their other ends.
     holders: BTreeMap<u64, Process>,
     /// The processes that listen on the folder's `kq.sock`: stand-ins for a kubelet.
@@ -117,23 +117,20 @@ struct Seen {
 
 impl Seen {
     fn look(root: &Path, folder: &Path, kubelet: Option<i32>, warnings: &mut Vec<String>) -> Self {
-        let peers = peers();
-        if let Err(reason) = &peers {
+        let told = diagnose();
+        if let Err(reason) = &told {
             warnings.push(format!("who is connected to whom cannot be seen: {reason}"));
         }
         let table = table(root);
         // The descriptors of all processes are walked once, not for each socket.
         let named = table.iter().flatten().filter(|it| it.path.is_some()).map(|it| it.inode);
         let mut inodes: Vec<u64> = named.collect();
-        let others = |it: &BTreeMap<u64, u64>| -> Vec<u64> {
-            inodes.iter().filter_map(|inode| it.get(inode).copied()).collect()
-        };
-        let others = peers.as_ref().map(others).unwrap_or_default();
+        let others = told.as_ref().map(|told| others(told, &inodes)).unwrap_or_default();
         inodes.extend(others);
         let holders = holders(root, &inodes);
         let mut seen =
-            Self { root: root.to_owned(), kubelet, table, peers, holders, stand_ins: Vec::new() };
-        let own = seen.connections(&folder.join(CONTROL_SOCKET)).map(|it| it.listeners);
+            Self { root: root.to_owned(), kubelet, table, told, holders, stand_ins: Vec::new() };
+        let own = seen.connections(&folder.join(CONTROL_SOCKET)).map(|it| it.connections.listeners);
         seen.stand_ins = own.unwrap_or_default().into_iter().map(|process| process.pid).collect();
         seen
     }
@@ -155,13 +152,17 @@ impl Seen {
             CONTROL_SOCKET => SocketKind::StandIn,
             _ => SocketKind::Plugin,
         };
-        let connections = match kind {
-            SocketKind::NoSocket => Err("it is no socket".to_owned()),
-            _ => self.connections(&path),
-        };
         let listening = match kind {
             SocketKind::NoSocket => Ok(false),
             _ => listens(&path),
+        };
+        let connections = match (kind, self.connections(&path)) {
+            (SocketKind::NoSocket, _) => Err("it is no socket".to_owned()),
+            // Somebody listens, and the kernel lists nobody of that path.
+            (_, Ok(seen)) if listening == Ok(true) && !seen.is_listed => {
+                Err("the kernel lists it under another path".to_owned())
+            }
+            (_, seen) => seen.map(|seen| seen.connections),
         };
         let asks = !args.no_ask && kind == SocketKind::Plugin && listening == Ok(true);
         let asked =
@@ -198,34 +199,35 @@ impl Seen {
         }
     }
 
-    /// Counts who is connected. The kernel knows a socket by the path by which it was bound, which in a
-    /// container may begin otherwise: the name and the folder's name must be the same then.
-    fn connections(&self, path: &Path) -> Result<Connections, String> {
+    /// Counts who is connected. The kernel knows a socket by its file; else by the path by which it was
+    /// bound, which in a container may begin otherwise: the name and the folder's name must be the same
+    /// then.
+    fn connections(&self, path: &Path) -> Result<Counted, String> {
         let table = self.table.as_ref().map_err(Clone::clone)?;
         let full = path.display().to_string();
         let on_node = path.strip_prefix(&self.root).map(|rest| format!("/{}", rest.display()));
         let on_node = on_node.unwrap_or_else(|_| full.clone());
-        let exact: Vec<&UnixSocket> = table
-            .iter()
-            .filter(|it| it.path.as_ref().is_some_and(|path| *path == full || *path == on_node))
-            .collect();
-        let tail = tail(path);
-        let sockets = match exact.is_empty() {
-            false => exact,
-            true => {
-                let ends =
-                    |it: &&UnixSocket| it.path.as_ref().is_some_and(|it| it.ends_with(&tail));
-                table.iter().filter(ends).collect()
-            }
+        let (tail, file) = (tail(path), FileId::of(path));
+        let told = self.told.as_ref().ok();
+        let of_file = |it: &UnixSocket| {
+            let told = told.and_then(|told| told.get(&it.inode)?.file);
+            told.is_some() && told == file
         };
+        let is_path = |it: &UnixSocket| {
+            it.path.as_ref().is_some_and(|path| *path == full || *path == on_node)
+        };
+        let ends = |it: &UnixSocket| it.path.as_ref().is_some_and(|it| it.ends_with(&tail));
+        let ways: [&dyn Fn(&UnixSocket) -> bool; 3] = [&of_file, &is_path, &ends];
+        let found = |way: &&dyn Fn(&UnixSocket) -> bool| {
+            let sockets: Vec<&UnixSocket> = table.iter().filter(|it| way(it)).collect();
+            (!sockets.is_empty()).then_some(sockets)
+        };
+        let sockets = ways.iter().find_map(found).unwrap_or_default();
         let inodes = |wanted: fn(&UnixSocket) -> bool| -> Vec<u64> {
             sockets.iter().filter(|it| wanted(it)).map(|it| it.inode).collect()
         };
         let accepted = inodes(|it| it.connected);
-        let others: Option<Vec<u64>> =
-            self.peers.as_ref().ok().map(|peers| {
-                accepted.iter().filter_map(|inode| peers.get(inode).copied()).collect()
-            });
+        let others: Option<Vec<u64>> = told.map(|told| others(told, &accepted));
         let held = self.held(others.as_deref().unwrap_or_default());
         let listeners = self.held(&inodes(|it| it.listens));
         let stands_in = held.iter().any(|process| self.stand_ins.contains(&process.pid));
@@ -241,8 +243,21 @@ impl Seen {
             }
             _ => None,
         };
-        Ok(Connections { count: accepted.len(), kubelet, peers: held, listeners })
+        let connections = Connections { count: accepted.len(), kubelet, peers: held, listeners };
+        Ok(Counted { connections, is_listed: !sockets.is_empty() })
     }
+}
+
+/// Who is connected to a socket.
+struct Counted {
+    connections: Connections,
+    /// The kernel lists the socket.
+    is_listed: bool,
+}
+
+/// Returns the other ends of sockets, as far as they are known.
+fn others(told: &BTreeMap<u64, Diagnosis>, inodes: &[u64]) -> Vec<u64> {
+    inodes.iter().filter_map(|inode| told.get(inode)?.peer).collect()
 }
 
 /// Returns the last two parts of a path: `/device-plugins/gpu.sock`.
