@@ -1,15 +1,19 @@
 //! A checkpoint of the kubelet that is read, kept beside and replaced.
 //!
 //! Everything happens in a folder that is opened once, beneath the node's root. The file itself is never
-//! followed as a link and never opened as a device. It is replaced as [`crate::edge::replace`] does it.
+//! followed as a link and never opened as a device. It is replaced as [`crate::edge::replace`] does it, by one
+//! kq at a time, and what comes out when the new file goes in is what was expected, or goes back.
 
 use crate::edge::host::{ReadError, folder_beneath, kind_name};
 use crate::edge::input::plain;
-use crate::edge::replace::{NotReplaced, Sibling};
+use crate::edge::replace::{NotReplaced, Sibling, is_left_behind};
 use crate::facts::checkpoint::LARGEST;
 use rustix::fd::OwnedFd;
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, unlinkat,
+};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -36,6 +40,9 @@ pub enum CheckpointFileError {
     /// Something else has written it.
     #[error("{0} is not any more what the plan was made from")]
     Changed(String),
+    /// Another kq writes in the same folder.
+    #[error("another kq writes beside {0} right now")]
+    Busy(String),
     /// There is a file already where a new one was to be.
     #[error("{0} is there already")]
     Exists(String),
@@ -85,8 +92,12 @@ impl CheckpointFile {
     ///
     /// Fails for what is no regular file of a size that is read, and for a link.
     pub fn read(&self) -> Result<Vec<u8>, CheckpointFileError> {
+        self.read_named(self.name.as_ref())
+    }
+
+    fn read_named(&self, name: &OsStr) -> Result<Vec<u8>, CheckpointFileError> {
         let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
-        let (file, _) = self.open_regular().map_err(fail)?;
+        let (file, _) = self.open_named(name).map_err(fail)?;
         let mut content = Vec::new();
         let read = File::from(file).take(LARGEST + 1).read_to_end(&mut content);
         read.map_err(|error| fail(ReadError::System(plain(&error))))?;
@@ -106,6 +117,7 @@ impl CheckpointFile {
         let (_, status) = other
             .open_regular()
             .map_err(|error| CheckpointFileError::Read { path: other.path.clone(), error })?;
+        let _alone = self.lock()?;
         let created = Sibling::write(&self.folder, self.name.as_ref(), content, Some(&status))
             .and_then(|sibling| sibling.create(self.name.as_ref()));
         created.map_err(|error| match error.kind() {
@@ -123,12 +135,23 @@ impl CheckpointFile {
     pub fn replace(&self, expected: &[u8], content: &[u8]) -> Result<(), CheckpointFileError> {
         let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
         let (_, status) = self.open_regular().map_err(fail)?;
-        let sibling = Sibling::write(&self.folder, self.name.as_ref(), content, Some(&status))
+        let _alone = self.lock()?;
+        let mut sibling = Sibling::write(&self.folder, self.name.as_ref(), content, Some(&status))
             .map_err(|error| self.cannot_write(&error))?;
         if self.read()? != expected {
             return Err(CheckpointFileError::Changed(self.path.clone()));
         }
-        sibling.replace(self.name.as_ref()).map_err(|not| match not {
+        let name = self.name.as_ref();
+        let replaced = match sibling.exchange(name).map_err(|error| self.cannot_write(&error))? {
+            // Whoever wrote meanwhile is not written over.
+            true if self.read_named(sibling.name())? != expected => {
+                sibling.exchange(name).map_err(|error| self.cannot_write(&error))?;
+                return Err(CheckpointFileError::Changed(self.path.clone()));
+            }
+            true => sibling.sync(),
+            false => sibling.replace(name),
+        };
+        replaced.map_err(|not| match not {
             NotReplaced::Before(error) => self.cannot_write(&error),
             NotReplaced::NotSynced(error) => {
                 CheckpointFileError::NotSynced { path: self.path.clone(), reason: plain(&error) }
@@ -136,15 +159,45 @@ impl CheckpointFile {
         })
     }
 
+    /// Removes the file, which must hold what is expected.
+    ///
+    /// # Errors
+    ///
+    /// Fails where it holds something else, and where the system refuses.
+    pub fn remove(&self, expected: &[u8]) -> Result<(), CheckpointFileError> {
+        let _alone = self.lock()?;
+        if self.read()? != expected {
+            return Err(CheckpointFileError::Changed(self.path.clone()));
+        }
+        unlinkat(&self.folder, &*self.name, AtFlags::empty())
+            .map_err(|error| self.cannot_write(&error.into()))
+    }
+
+    /// Keeps other runs of kq from writing in the folder, and removes what those left beside the file that
+    /// were killed.
+    fn lock(&self) -> Result<Alone<'_>, CheckpointFileError> {
+        match flock(&self.folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(CheckpointFileError::Busy(self.path.clone())),
+            Err(error) => return Err(self.cannot_write(&error.into())),
+        }
+        let alone = Alone(&self.folder);
+        for entry in Dir::read_from(&self.folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_ok_and(|found| is_left_behind(found, &self.name)) {
+                let _ = unlinkat(&self.folder, entry.file_name(), AtFlags::empty());
+            }
+        }
+        Ok(alone)
+    }
+
     /// Opens the file if it is a regular one; first without reading it, which could wait or act.
     fn open_regular(&self) -> Result<(OwnedFd, Stat), ReadError> {
+        self.open_named(self.name.as_ref())
+    }
+
+    fn open_named(&self, name: &OsStr) -> Result<(OwnedFd, Stat), ReadError> {
         let open = |flags| {
-            openat(
-                &self.folder,
-                &*self.name,
-                flags | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-                Mode::empty(),
-            )
+            openat(&self.folder, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
         };
         expect_regular(&open(OFlags::PATH).map_err(system)?)?;
         let file = open(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(system)?;
@@ -160,6 +213,15 @@ impl CheckpointFile {
 
     fn cannot_write(&self, error: &io::Error) -> CheckpointFileError {
         CheckpointFileError::Write { path: self.path.clone(), reason: plain(error) }
+    }
+}
+
+/// While it is there, no other kq writes in the folder.
+struct Alone<'f>(&'f OwnedFd);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        let _ = flock(self.0, FlockOperation::Unlock);
     }
 }
 
@@ -212,12 +274,50 @@ mod tests {
         }
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "no sibling is left");
 
-        // What another run left under the name of a sibling stays and blocks nothing.
+        // What a run that was killed left goes.
         let left = folder.path().join(format!(".state.kq-{}-0", std::process::id()));
         fs::write(&left, "left").expect("written");
         assert_eq!(state.replace(b"new", b"newer"), Ok(()));
-        assert_eq!(fs::read(&left).expect("there"), b"left");
+        assert!(!left.exists());
         assert_eq!(state.read(), Ok(b"newer".to_vec()));
+        assert_eq!(copy.remove(b"new"), Err(CheckpointFileError::Changed("/copy".to_owned())));
+        assert_eq!(copy.remove(b"old"), Ok(()));
+        assert!(!folder.path().join("copy").exists());
+    }
+
+    #[test]
+    fn one_writes_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("state"), "old").expect("written");
+        let (one, other) = (file(folder.path(), "state"), file(folder.path(), "state"));
+        let alone = one.lock().expect("nobody else is there");
+        let busy = Err(CheckpointFileError::Busy("/state".to_owned()));
+        assert_eq!(other.replace(b"old", b"new"), busy);
+        drop(alone);
+        assert_eq!(other.replace(b"old", b"new"), Ok(()));
+    }
+
+    #[test]
+    fn of_many_that_write_one_wins_each_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("state"), "0").expect("written");
+        // Each adds one to what it read; none is lost.
+        let add = || {
+            let state = file(folder.path(), "state");
+            let mut done = 0;
+            while done < 10 {
+                let Ok(before) = state.read() else { continue };
+                let number: u32 = String::from_utf8_lossy(&before).parse().expect("a number");
+                done +=
+                    u32::from(state.replace(&before, (number + 1).to_string().as_bytes()).is_ok());
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(add);
+            }
+        });
+        assert_eq!(fs::read(folder.path().join("state")).expect("there"), b"40");
     }
 
     #[test]

@@ -119,6 +119,28 @@ impl<'f> Sibling<'f> {
         Ok(sibling)
     }
 
+    /// Returns the name that it has for now.
+    pub(in crate::edge) fn name(&self) -> &OsStr {
+        &self.own
+    }
+
+    /// Changes places with a file, so that what was replaced can be looked at; `false` where the file
+    /// system cannot do that.
+    pub(in crate::edge) fn exchange(&mut self, name: &OsStr) -> io::Result<bool> {
+        match renameat_with(self.folder, &*self.own, self.folder, name, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes sure that the places which were changed stay so, and removes what was replaced.
+    pub(in crate::edge) fn sync(self) -> Result<(), NotReplaced> {
+        let folder = self.folder;
+        drop(self);
+        fsync(folder).map_err(|error| NotReplaced::NotSynced(error.into()))
+    }
+
     /// Takes the place of a file, or of none.
     pub(in crate::edge) fn replace(mut self, name: &OsStr) -> Result<(), NotReplaced> {
         renameat(self.folder, &*self.own, self.folder, name)

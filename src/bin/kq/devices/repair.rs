@@ -197,18 +197,25 @@ impl Args {
             // A person may take long.
             stopped()?;
         }
-        let backup = self.keep(target, bytes)?;
+        let (copy, backup) = self.keep(target, bytes)?;
         let content = plan.after.to_bytes();
+        let mut trouble = None;
         // Right before it is written.
-        stopped()?;
-        let mut trouble = match target.file.replace(bytes, &content) {
-            Ok(()) => None,
-            Err(error @ CheckpointFileError::NotSynced { .. }) => Some(error.to_string()),
-            Err(error) => {
-                return Err(Failure::refused(error)
-                    .hint(format!("nothing was changed; a copy is in {backup}")));
+        let failed = match stopped().map(|()| target.file.replace(bytes, &content)) {
+            Err(refused) => Some(refused),
+            Ok(Ok(())) => None,
+            Ok(Err(error @ CheckpointFileError::NotSynced { .. })) => {
+                trouble = Some(error.to_string());
+                None
             }
+            Ok(Err(error)) => Some(Failure::refused(error)),
         };
+        if let Some(failure) = failed {
+            // What plugins answered is not left about for nothing.
+            let left = copy.remove(bytes).err().map(|_| format!("; a copy is in {backup}"));
+            let hint = format!("nothing was changed{}", left.unwrap_or_default());
+            return Err(failure.hint(hint));
+        }
         // A unit that was not stopped is started again at any moment.
         if let Err(started) = stopped() {
             trouble = Some(format!(
@@ -241,8 +248,8 @@ impl Args {
         }
     }
 
-    /// Keeps the old file; returns where.
-    fn keep(&self, target: &Target, bytes: &[u8]) -> Result<String, Failure> {
+    /// Keeps the old file; returns the copy, and where it is.
+    fn keep(&self, target: &Target, bytes: &[u8]) -> Result<(CheckpointFile, String), Failure> {
         let (root, path) = match &self.backup {
             Some(path) => {
                 let path = std::path::absolute(path).map_err(Failure::usage)?;
@@ -256,7 +263,9 @@ impl Args {
         };
         // Two repairs can be within one second.
         let mut place = path.clone();
-        for attempt in 2.. {
+        let mut attempt = 1;
+        loop {
+            attempt += 1;
             let copy = CheckpointFile::open(&root, &place).map_err(refuse)?;
             match copy.create_like(&target.file, bytes) {
                 Err(CheckpointFileError::Exists(_)) if self.backup.is_none() && attempt < 100 => {
@@ -264,11 +273,10 @@ impl Args {
                 }
                 kept => {
                     kept.map_err(refuse)?;
-                    break;
+                    return Ok((copy, joined(&root, &place)));
                 }
             }
         }
-        Ok(joined(&root, &place))
     }
 
     /// Shows what would be done.
