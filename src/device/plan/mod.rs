@@ -9,7 +9,7 @@ pub use outlook::{Change, Fate, Held, Now, Outlook, Verdict, changes, foresee};
 pub use view::{table, wide};
 
 use crate::device::assemble::{Assembled, Basis, some};
-use crate::device::manager::allocate::{Circumstances, Outcome, in_order};
+use crate::device::manager::allocate::{Circumstances, EarlierChoices, Outcome, in_order};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::device::manager::{
     Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource,
@@ -264,6 +264,7 @@ pub fn plan(
     let asking = pods.iter().map(|to_plan| &to_plan.pod);
     basis.assumptions.extend(doubt::assume_listed(state, manager, asking));
     let mut before_it: Option<Failure> = None;
+    let mut earlier = EarlierChoices::none(state, turn.circumstances);
     let planned = pods
         .iter()
         .map(|PodToPlan { pod, source }| {
@@ -278,7 +279,11 @@ pub fn plan(
                     .admit(pod, &Affinities::Decided(manager), turn.circumstances, plugins)
                     .map_err(|error| turn.doubts.judge(&error)),
             };
-            let (admission, failure) = match admitted {
+            let widened = admitted.and_then(|mut admission| {
+                let done = earlier.widen(state, pod, &mut admission, manager);
+                done.map(|()| admission).map_err(|resource| depends(&resource, manager.policy))
+            });
+            let (admission, failure) = match widened {
                 Ok(admission) => (admission, None),
                 Err(failure) => (PodAdmission::default(), Some(failure)),
             };
@@ -314,6 +319,14 @@ pub fn plan(
         pods: planned,
         basis,
     }
+}
+
+/// Says that nothing is known of a pod as earlier choices decide.
+fn depends(resource: &str, policy: TopologyPolicy) -> Failure {
+    Failure::unknown(format!(
+        "not known: on which NUMA nodes {resource} is left depends on what is chosen before, and with \
+         the policy {policy} that decides whether the pod is admitted"
+    ))
 }
 
 fn before(state: &ManagerState) -> BTreeMap<String, ResourceBefore> {

@@ -57,6 +57,10 @@ fn files() -> tempfile::TempDir {
         ("one.yaml", pod(1, 1, gpu)),
         ("negative.yaml", pod(1, 1, gpu).replace("/gpu: 1", "/gpu: -1")),
         ("next.yaml", format!("{}---{}", pod(1, 1, gpu), pod(1, 1, gpu).replace("train", "next"))),
+        (
+            "spread.yaml",
+            format!("{}---{}", pod(0, 3, gpu), pod(0, 1, gpu).replace("train", "next")),
+        ),
         ("far.yaml", "- {resource: example.com/gpu, id: g, numaNodes: [64]}".to_owned()),
         ("sound", text("init-reuse", "kubelet_internal_checkpoint")),
         ("corrupt", text("init-reuse", "kubelet_internal_checkpoint").replace("w3", "w9")),
@@ -81,26 +85,23 @@ fn ask(folder: &Path, line: &str) -> Ran {
 #[test]
 fn containers_get_devices_in_their_order() {
     let folder = files();
-    kq("devices plan more.yaml --devices devices.yaml -o wide").within(folder.path()).shows(str![[
-        r#"
-CONTAINER     RESOURCE          NEED   DEVICES                              NUMA   REASON
-warm (init)   example.com/gpu   2      2 of (gpu-0, gpu-1, gpu-2, gpu-3)    0,1?   4 free; what the plugin prefers is not known
-app           example.com/gpu   3      gpu-0, gpu-1 + 1 of (gpu-2, gpu-3)   0,1    2 left by init containers; 2 free; what the plugin prefers is not known
+    kq("devices plan more.yaml --devices devices.yaml -o wide").within(folder.path()).shows(str![[r#"
+CONTAINER     RESOURCE          NEED   DEVICES                             NUMA   REASON
+warm (init)   example.com/gpu   2      2 of (gpu-0, gpu-1, gpu-2, gpu-3)   0,1?   4 free; what the plugin prefers is not known
+app           example.com/gpu   3      3 of (gpu-0, gpu-1, gpu-2, gpu-3)   0,1?   2 left by init containers; 2 free; what was chosen before decides which of them are left
 
 before
 RESOURCE          HEALTHY   UNHEALTHY   IN USE   FREE
 example.com/gpu   4         1           0        4
 
 topology manager: policy none, scope container, NUMA nodes 0,1
-shop/train warm: leaves gpu-0, gpu-1 of example.com/gpu to the next container
+shop/train warm: leaves 2 of example.com/gpu to the next container
 --- stderr
 assumed: no device is in use (--checkpoint)
 assumed: what the plugins of example.com/gpu prefer is not known, so it may be any device of the set (--ask-plugin)
-assumed: for what follows a choice, the first of its set by id are taken
 --- exit 0
 
-"#
-    ]]);
+"#]]);
 }
 
 #[test]
@@ -408,4 +409,24 @@ fn what_is_wrong_is_named() {
     }
     let ran = ask(folder.path(), "one.yaml --devices escape.yaml");
     assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
+}
+
+#[test]
+fn what_follows_a_choice_is_no_more_certain() {
+    let folder = files();
+    let ran = ask(folder.path(), "next.yaml --devices devices.yaml --unhealthy gpu-0 -o json");
+    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    for pod in [0, 1] {
+        let choice = &plan["pods"][pod]["containers"][1]["resources"][0];
+        assert_eq!(choice["certain"], json!([]), "{choice}");
+        assert_eq!(choice["anyOf"]["candidates"], json!(["gpu-1", "gpu-2", "gpu-3"]), "{choice}");
+        assert_eq!(choice["numaIsCertain"], false, "{choice}");
+    }
+
+    let line = "spread.yaml --devices devices.yaml --topology-manager-policy restricted";
+    let ran = ask(folder.path(), line);
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let expected = "on which NUMA nodes example.com/gpu is left depends on what is chosen before";
+    assert!(ran.stdout.contains(expected), "{}", ran.text());
 }

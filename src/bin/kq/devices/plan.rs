@@ -13,7 +13,7 @@ use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::device::assemble::{Assembled, Basis, GivenDevice, assemble, keeping, some};
 use kq::device::manager::ManagerState;
-use kq::device::manager::allocate::{Circumstances, Outcome, Preference, in_order};
+use kq::device::manager::allocate::{Choice, Circumstances, Outcome, Pool, Preference, in_order};
 use kq::device::plan::{
     DevicePlan, Doubts, Now, PodToPlan, Question, Turn, asked_resources, asks_for_devices, changes,
     foresee, plan, state_of, table, wide,
@@ -460,18 +460,20 @@ fn assume_preferences(planned: &mut DevicePlan) {
         ));
     }
     let steps = planned.pods.iter().flat_map(|pod| &pod.admission.containers);
-    let mut outcomes = steps
+    let depends = |choice: &Choice| match choice.any_of.as_ref().map(|any_of| any_of.pool) {
+        Some(Pool::AtMost) => true,
+        Some(Pool::Left) => matches!(choice.preference, Preference::Answered { .. }),
+        _ => false,
+    };
+    let depends = steps
         .flat_map(|step| &step.allocation.resources)
-        .map(|resource| &resource.outcome)
-        .skip_while(
-            |outcome| !matches!(outcome, Outcome::Allocated(choice) if choice.any_of.is_some()),
+        .any(|resource| matches!(&resource.outcome, Outcome::Allocated(choice) if depends(choice)));
+    if depends {
+        planned.basis.assumptions.push(
+            "NUMA hints and what plugins prefer are those with the first by id taken before, where \
+             there was a choice; which devices it can be does not rest on that"
+                .to_owned(),
         );
-    // The last choice decides nothing that is shown.
-    if outcomes.next().is_some() && outcomes.next().is_some() {
-        planned
-            .basis
-            .assumptions
-            .push("for what follows a choice, the first of its set by id are taken".to_owned());
     }
 }
 

@@ -222,8 +222,9 @@ impl ManagerState {
     }
 
     /// Adds the NUMA nodes of what was chosen, and what is not listed any more.
-    fn describe(&self, resource: &str, choice: &mut Choice) {
+    pub(super) fn describe(&self, resource: &str, choice: &mut Choice) {
         let devices = self.devices.get(resource);
+        choice.numa_nodes.clear();
         for id in &choice.devices {
             match devices.and_then(|devices| devices.get(id)) {
                 Some(device) => choice.numa_nodes.extend(device.numa_nodes.iter().flatten()),

@@ -3,10 +3,12 @@
 mod affinity;
 mod choose;
 mod container;
+mod earlier;
 mod report;
 
 pub use affinity::{NO_NUMA_NODE, has_topology};
 pub use container::{Circumstances, ContainerKind, in_order};
+pub use earlier::EarlierChoices;
 pub use report::{
     AllocateError, AnyOf, Choice, ContainerAllocation, Outcome, Pool, Preference,
     ResourceAllocation, Split,

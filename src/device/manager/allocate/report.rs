@@ -121,6 +121,10 @@ pub enum Pool {
     WithoutNuma,
     /// All that the plugin could prefer: nobody knows what it would say.
     Unknown,
+    /// All that may be left: earlier choices decide which of them are.
+    Left,
+    /// No others; on which NUMA nodes they are depends on earlier choices, so it may be fewer.
+    AtMost,
 }
 
 /// How the free devices lie to the NUMA nodes that were decided on.

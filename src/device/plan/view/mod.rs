@@ -6,12 +6,13 @@ use super::{DevicePlan, PlannedPod};
 use crate::device::assemble::some;
 use crate::device::manager::Step;
 use crate::device::manager::allocate::{
-    Choice, ContainerKind, Outcome, Pool, Preference, ResourceAllocation,
+    AnyOf, Choice, ContainerKind, Outcome, Pool, Preference, ResourceAllocation,
 };
 use crate::device::manager::hints::Hint;
 use crate::device::manager::topology::TopologyDecision;
 use crate::output::table::Table;
 use crate::output::terminal::plain;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Shows what each container gets.
@@ -44,6 +45,7 @@ pub fn wide(plan: &DevicePlan) -> String {
         if let Some(decision) = &pod.admission.topology {
             let _ = write!(shown, "{}", decided(&name(pod), decision));
         }
+        let mut open = BTreeSet::new();
         for step in &pod.admission.containers {
             let title = format!("{} {}", name(pod), step.allocation.container);
             if let Some(decision) = &step.topology {
@@ -55,10 +57,17 @@ pub fn wide(plan: &DevicePlan) -> String {
                 let _ = writeln!(shown, "{}", plain(line));
             }
             let hands_on = step.kind == ContainerKind::Init && step.allocation.checkpoint_written;
+            let chosen = step.allocation.resources.iter().filter(|resource| {
+                matches!(&resource.outcome, Outcome::Allocated(choice) if choice.any_of.is_some())
+            });
+            open.extend(chosen.map(|resource| resource.resource.as_str()));
             for (resource, left) in step.reusable_after.iter().filter(|_| hands_on) {
                 let ids: Vec<&String> = left.iter().collect();
-                let line =
-                    format!("{title}: leaves {} of {resource} to the next container", list(&ids));
+                let which = match open.contains(resource.as_str()) {
+                    true => ids.len().to_string(),
+                    false => list(&ids),
+                };
+                let line = format!("{title}: leaves {which} of {resource} to the next container");
                 let _ = writeln!(shown, "{}", plain(line));
             }
         }
@@ -265,6 +274,10 @@ fn reasons(choice: &Choice) -> Vec<String> {
                 Pool::Unaligned => "any of those that are not aligned",
                 Pool::WithoutNuma => "any of them",
                 Pool::Unknown => "what the plugin prefers is not known",
+                Pool::Left => "what was chosen before decides which of them are left",
+                Pool::AtMost => {
+                    "no others; the NUMA nodes depend on what was chosen before, so it may be fewer"
+                }
             }
             .to_owned(),
         );
@@ -272,7 +285,13 @@ fn reasons(choice: &Choice) -> Vec<String> {
     match &choice.preference {
         Preference::Answered { preferred } if !preferred.is_empty() => {
             let preferred: Vec<&String> = preferred.iter().collect();
-            reasons.push(format!("the plugin prefers {}", some(&preferred)));
+            let told = match &choice.any_of {
+                Some(AnyOf { pool: Pool::Left | Pool::AtMost, .. }) => {
+                    "with the first by id taken before, the plugin prefers"
+                }
+                _ => "the plugin prefers",
+            };
+            reasons.push(format!("{told} {}", some(&preferred)));
         }
         Preference::Answered { .. } => reasons.push("the plugin prefers none".to_owned()),
         Preference::NoNeed | Preference::NotOffered | Preference::Unknown => {}
