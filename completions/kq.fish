@@ -866,7 +866,7 @@ yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l no-start -d 'Stop before the containers would start: PreStartContainer is not called'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove -d 'Remove the entries of a pod, of a container of it, or one resource of that: UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]] (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove -d 'Remove the entries of a pod, of a container of it, or one resource of that: UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]], or NAME alone of the only pod that is called so (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l backup -d 'Where to keep the old file; else beside the folder of device plugins, with the time in its name' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
 wide\t'Everything that is known'
@@ -898,7 +898,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove-stale -d 'Remove the entries of pods that are gone or have ended'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l rebuild -d 'Make a sound file of a damaged one'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l force -d 'Remove also what is named and in use, or may be; with --rebuild, write also where entries are lost'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l force -d 'Remove also what is named and in use, or may be; with --rebuild, write also where entries are lost, or may be wrong'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l dry-run -d 'Show the plan and do nothing'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s y -l yes -d 'Do it without asking'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'

@@ -2,6 +2,7 @@
 //!
 //! * [`assemble`]: the manager of a node, put together from what is known of it from outside.
 //! * [`capacity`]: what the node offers.
+//! * [`flipped_bit`](mod@flipped_bit): the one bit that explains damage.
 //! * [`list`]: who has which device, from every source that tells.
 //! * [`manager`]: the kubelet's device manager: what it holds, allocates, offers.
 //! * [`plugins`]: the sockets of plugins, looked at from outside.
@@ -14,6 +15,7 @@
 
 pub mod assemble;
 pub mod capacity;
+pub mod flipped_bit;
 pub mod list;
 pub mod manager;
 pub mod plan;

@@ -12,4 +12,4 @@ mod view;
 
 pub use plan::{Action, Item, RepairPlan, Request, plan};
 pub use report::{DeviceRepair, Done};
-pub use view::{table, wide};
+pub use view::{entries, kept, table, wide};

@@ -1,11 +1,14 @@
 //! What a request makes of a checkpoint.
 
+use crate::device::assemble::some;
+use crate::device::flipped_bit::{FlippedBit, flipped_bit};
 use crate::device::pods::{NodePods, Standing};
 use crate::facts::checkpoint::device::{
     DeviceCheckpoint, DeviceSet, PodDevicesEntry, REPLACED, salvage,
 };
 use crate::facts::runtime::ContainerState;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +17,7 @@ pub struct Request {
     pub rebuild: bool,
     /// Entries of pods that are gone or have ended are to go.
     pub remove_stale: bool,
-    /// These are to go: `UID`, or `NAMESPACE/NAME`, then `/CONTAINER`, then `/RESOURCE`.
+    /// These are to go: `UID`, or `NAMESPACE/NAME`, then `/CONTAINER`, then `/RESOURCE`; or `NAME` alone.
     pub remove: Vec<String>,
     /// Also what is named and in use, or may be, and what a damaged file has lost.
     pub force: bool,
@@ -61,8 +64,12 @@ pub struct RepairPlan {
     pub items: Vec<Item>,
     /// At least so many entries were there and cannot be read at all; they go too.
     pub lost: usize,
+    /// The bit that is put back; `None`: none is.
+    pub restored: Option<FlippedBit>,
     /// What would be there afterwards.
     pub after: DeviceCheckpoint,
+    /// The same as the bytes of a file.
+    pub content: Vec<u8>,
     /// Why it must not be done.
     pub refusals: Vec<String>,
     /// What is odd about what was found.
@@ -73,18 +80,21 @@ pub struct RepairPlan {
 
 /// Plans a repair of the bytes of a file.
 pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan {
-    let found = salvage(bytes);
+    let mut found = salvage(bytes);
+    let error = found.error.clone();
     let mut refusals = Vec::new();
-    if let (Some(error), false) = (&found.error, request.rebuild) {
+    let restored = flipped_bit_of(bytes, &error).filter(|_| request.rebuild);
+    if let Some((bit, bytes)) = &restored {
+        found = salvage(bytes);
+        found.notes.push(format!("{bit}; it is put back"));
+    }
+    if let (Some(error), false) = (&error, request.rebuild) {
         refusals.push(format!(
             "the kubelet does not take this file ({error}); --rebuild makes a sound one of it"
         ));
     }
-    let wants_removal = request.remove_stale || !request.remove.is_empty();
-    if request.rebuild && !wants_removal && found.is_sound() {
-        refusals.push("nothing is wrong with this file".to_owned());
-    }
-    let targets: Vec<Target<'_>> = request.remove.iter().map(|text| Target { text }).collect();
+    let targets: Vec<Target<'_>> =
+        request.remove.iter().map(|text| Target::of(text, &found.entries, pods)).collect();
     let mut hits = vec![false; targets.len()];
     let mut items = Vec::new();
     let mut kept = Vec::new();
@@ -99,9 +109,12 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
         let (action, reason) = match damage {
             // What is skipped by the kubelet anyway does no harm where nobody wants it to go.
             Some(damage) if request.rebuild => {
-                let is_replaced = damage == REPLACED;
-                let holder = in_use(&standing, runs, pods)
-                    .filter(|_| !entry.pod_uid.is_empty() && !is_replaced);
+                let holder = match entry.pod_uid.is_empty() {
+                    _ if damage == REPLACED => None,
+                    // In a file that it takes, such an entry is nobody's.
+                    true => found.error.as_ref().map(|_| "whose it is is not known".to_owned()),
+                    false => in_use(&standing, runs, pods),
+                };
                 let Some(holder) = holder else {
                     items.push(item(Action::Drop, &entry, damage, pods));
                     continue;
@@ -124,29 +137,63 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
             }
             _ if request.remove_stale => stale(&standing, runs, pods),
             Some(damage) => (Action::Keep, damage),
-            None => (Action::Keep, "nothing is asked about it".to_owned()),
+            None if !request.rebuild => (Action::Keep, "not named".to_owned()),
+            None if found.is_changed => (Action::Keep, "as it stands".to_owned()),
+            None => (Action::Keep, "whole".to_owned()),
         };
         items.push(item(action, &entry, reason, pods));
         if action == Action::Keep {
             kept.push(entry);
         }
     }
-    if request.rebuild && found.error.is_some() && !request.force {
-        refusals.extend(refuse_loss(found.lost, &items));
+    if request.rebuild && found.error.is_some() {
+        match (refuse_loss(found.lost, &items), request.force) {
+            (Some(refusal), false) => refusals.push(refusal),
+            (None, false) if found.is_changed => refusals.push(format!(
+                "{CHANGED}, so nothing says which entries are sound: compare them with the pods that run; \
+                 --force keeps them as they stand"
+            )),
+            (None, true) if found.is_changed => found.notes.push(format!(
+                "{CHANGED}: where an entry names a wrong device or pod, the kubelet takes that for right, and \
+                 gives the real device to the next pod that asks"
+            )),
+            _ => {}
+        }
     }
     for (target, hit) in targets.iter().zip(hits) {
         if !hit {
-            refusals.push(format!("--remove {}: no entry is of that name", target.text));
+            refusals.push(target.unknown(&items));
         }
     }
+    let goes = items.iter().any(|item| item.action != Action::Keep);
     let after = DeviceCheckpoint {
         // A kubelet without entries writes none at all.
         entries: Some(kept).filter(|kept| !kept.is_empty()),
         registered: Some(found.registered),
     };
-    let is_change = found.error.is_some() || items.iter().any(|item| item.action != Action::Keep);
+    let (bit, as_it_was) = restored.unzip();
+    let as_it_was = as_it_was.filter(|_| !goes);
+    let (after, content) = match as_it_was.map(|it| (DeviceCheckpoint::parse(&it), it)) {
+        Some((Ok(loaded), content)) => (loaded.checkpoint, content),
+        _ => {
+            let content = after.to_bytes();
+            (after, content)
+        }
+    };
+    let is_change = error.is_some() || goes;
     let lost = if request.rebuild { found.lost } else { 0 };
-    RepairPlan { error: found.error, items, lost, after, refusals, notes: found.notes, is_change }
+    let restored = bit;
+    let notes = found.notes;
+    RepairPlan { error, items, lost, restored, after, content, refusals, notes, is_change }
+}
+
+const CHANGED: &str = "the checksum tells that something was changed, not what";
+
+/// Returns the one bit that makes a damaged file what the kubelet wrote, and the bytes with it.
+fn flipped_bit_of(bytes: &[u8], error: &Option<String>) -> Option<(FlippedBit, Vec<u8>)> {
+    error.as_ref()?;
+    let bit = flipped_bit(bytes, DeviceCheckpoint::is_taken)?;
+    Some((bit, bit.put_back(bytes)))
 }
 
 /// Refuses to write less than there was: nobody knows whose the lost entries were.
@@ -154,13 +201,15 @@ fn refuse_loss(lost: usize, items: &[Item]) -> Option<String> {
     if lost > 0 {
         let entries = if lost == 1 { "1 entry" } else { &format!("{lost} entries") };
         return Some(format!(
-            "at least {entries} cannot be read, and their containers may run; --force leaves them out"
+            "at least {entries} cannot be read, and {} may run; --force leaves {} out",
+            if lost == 1 { "its container" } else { "their containers" },
+            if lost == 1 { "it" } else { "them" },
         ));
     }
     let is_empty = items.iter().all(|item| item.action == Action::Drop);
     is_empty.then(|| {
-        "no entry of this file could be saved, and containers may run; --force writes a file without \
-         entries"
+        "nothing of this file can be saved: the kubelet starts with nothing, with it as without it; --force \
+         writes a file without entries"
             .to_owned()
     })
 }
@@ -181,9 +230,45 @@ fn item(action: Action, entry: &PodDevicesEntry, reason: String, pods: &NodePods
 /// Entries that are named.
 struct Target<'t> {
     text: &'t str,
+    /// The pods with entries that have the text for their name alone: shown, by UID.
+    of_name: BTreeMap<String, String>,
 }
 
-impl Target<'_> {
+impl<'t> Target<'t> {
+    fn of(
+        text: &'t str,
+        entries: &[(PodDevicesEntry, Option<String>)],
+        pods: &NodePods<'_>,
+    ) -> Self {
+        let uids = entries.iter().map(|(entry, _)| &entry.pod_uid);
+        let of_name = uids.filter_map(|uid| {
+            let (namespace, name) = pods.name(uid).filter(|(_, name)| *name == text)?;
+            Some((uid.clone(), format!("{namespace}/{name}")))
+        });
+        Self { text, of_name: of_name.collect() }
+    }
+
+    /// Says why no entry is meant, and what could have been.
+    fn unknown(&self, items: &[Item]) -> String {
+        let text = self.text;
+        if self.of_name.len() > 1 {
+            let named: Vec<String> =
+                self.of_name.iter().map(|(uid, name)| format!("{name} ({uid})")).collect();
+            let (count, named) = (named.len(), some(&named));
+            return format!("--remove {text}: {count} pods have that name: {named}; say which");
+        }
+        let names: BTreeSet<&str> =
+            items.iter().map(|item| item.pod.as_deref().unwrap_or(&item.pod_uid)).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        match names.is_empty() {
+            true => format!("--remove {text}: no entry is of that name, and there is no other"),
+            false => format!(
+                "--remove {text}: no entry is of that name; there are those of {}",
+                some(&names)
+            ),
+        }
+    }
+
     /// Tells whether an entry is meant. A resource has a slash itself.
     fn names(&self, entry: &PodDevicesEntry, pods: &NodePods<'_>) -> bool {
         let of_pod = |rest: &str| {
@@ -198,7 +283,10 @@ impl Target<'_> {
         };
         let name = pods.name(&entry.pod_uid).map(|(namespace, name)| format!("{namespace}/{name}"));
         let by_uid = after(&entry.pod_uid).filter(|_| !entry.pod_uid.is_empty());
-        by_uid.is_some_and(of_pod) || name.and_then(|name| after(&name)).is_some_and(of_pod)
+        let is_only = self.of_name.len() == 1 && self.of_name.contains_key(&entry.pod_uid);
+        is_only
+            || by_uid.is_some_and(of_pod)
+            || name.and_then(|name| after(&name)).is_some_and(of_pod)
     }
 }
 
@@ -213,10 +301,12 @@ fn in_use(
     }
     match standing {
         Standing::Active(why) => Some(format!("its pod is active: {why}")),
-        Standing::Unknown(why) => Some(format!("whether its pod is active is not known: {why}")),
+        Standing::Unknown(why) => {
+            Some(format!("whether its pod is active is not known: {why} (--pods)"))
+        }
         // A list of pods does not tell what still runs: a container outlives its pod's entry there.
         Standing::Ended(_) | Standing::Gone(_) if !pods.knows_what_runs() => Some(format!(
-            "whether its container runs is not known, since the runtime could not be asked ({})",
+            "{}; whether its container still runs, only the runtime knows (--runtime-endpoint)",
             words(standing)
         )),
         Standing::Ended(_) | Standing::Gone(_) => None,

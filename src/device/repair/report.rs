@@ -1,6 +1,7 @@
 //! A repair as a value.
 
 use super::plan::{Action, Item, RepairPlan};
+use crate::device::flipped_bit::FlippedBit;
 use crate::facts::snapshot::API_VERSION;
 use serde::Serialize;
 
@@ -26,6 +27,8 @@ pub struct DeviceRepair {
     pub items: Vec<Item>,
     /// At least so many entries of a damaged file cannot be read at all, and go.
     pub lost: usize,
+    /// The bit of a damaged file that is put back, which makes it what the kubelet wrote.
+    pub restored: Option<FlippedBit>,
     /// The checksum of what is written.
     pub checksum: u32,
     /// What was done; `None`: nothing was written.
@@ -57,6 +60,7 @@ impl DeviceRepair {
             notes: plan.notes.iter().chain(notes).cloned().collect(),
             items: plan.items.clone(),
             lost: plan.lost,
+            restored: plan.restored,
             checksum: plan.after.checksum(),
             done: None,
         }

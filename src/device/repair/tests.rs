@@ -1,4 +1,5 @@
 use super::*;
+use crate::device::flipped_bit::{FlippedBit, flipped_bit};
 use crate::device::pods::NodePods;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
 use crate::facts::runtime::RuntimeFacts;
@@ -163,7 +164,11 @@ fn what_may_run_is_not_stale() {
     let good = three().to_bytes();
     let stale = plan(&good, &Request { remove_stale: true, ..Request::default() }, &pods);
     assert!(stale.items.iter().all(|item| item.action == Action::Keep), "{:?}", stale.items);
-    assert!(stale.items[2].reason.contains("the runtime could not be asked"), "{:?}", stale.items);
+    assert!(
+        stale.items[2].reason.contains("only the runtime knows (--runtime-endpoint)"),
+        "{:?}",
+        stale.items
+    );
     let named = Request { remove: vec!["u3".to_owned()], ..Request::default() };
     assert!(plan(&good, &named, &pods).refusals[0].contains("--force removes it"));
     assert!(plan(&good, &Request { force: true, ..named }, &pods).refusals.is_empty());
@@ -258,9 +263,33 @@ fn a_request_removes_what_it_names_and_nothing_in_use() {
             &["u2", "u3"],
             Some("the kubelet does not take this file (checkpoint is corrupted)"),
         ),
-        ("both", &damaged, &known, Request { rebuild: true, ..stale }, &["u2", "u3"], None),
-        ("sound", &good, &known, rebuild.clone(), &[], Some("nothing is wrong")),
-        ("rebuilt", &damaged, &known, rebuild, &[], None),
+        (
+            "both",
+            &damaged,
+            &known,
+            Request { force: true, rebuild: true, ..stale },
+            &["u2", "u3"],
+            None,
+        ),
+        ("sound", &good, &known, rebuild.clone(), &[], None),
+        (
+            "changed",
+            &damaged,
+            &known,
+            rebuild.clone(),
+            &[],
+            Some("not what, so nothing says which"),
+        ),
+        ("rebuilt", &damaged, &known, Request { force: true, ..rebuild }, &[], None),
+        ("name alone", &good, &known, remove(&["job"]), &["u2"], None),
+        (
+            "no name",
+            &good,
+            &known,
+            remove(&["jo"]),
+            &[],
+            Some("there are those of default/job, default/web, u3"),
+        ),
     ];
     for (name, bytes, snapshot, request, gone, refusal) in cases {
         let pods = NodePods::of(snapshot);
@@ -278,6 +307,57 @@ fn a_request_removes_what_it_names_and_nothing_in_use() {
         assert_eq!(loaded.checkpoint, plan.after, "{name}");
         assert!(salvage(&bytes).is_sound(), "{name}");
     }
+}
+
+#[test]
+fn one_flipped_bit_is_put_back_and_no_other_is_blessed() {
+    // As no kubelet writes it, so that the very bytes are told from such as mean the same.
+    let sound = DeviceCheckpoint { entries: Some(vec![entry("u1", "a", "d1")]), ..three() };
+    let sound = String::from_utf8(sound.to_bytes()).expect("text").replace(":{", ": {");
+    let snapshot = node();
+    let pods = NodePods::of(&snapshot);
+    let rebuild = Request { rebuild: true, ..Request::default() };
+    let at = |text: &str| sound.find(text).expect("it is there") + text.len() - 1;
+    let places = ["d1", "u1", "PodUID\"", ": {", "AT", "Checksum\":1"].map(at);
+    for (offset, bit) in places.into_iter().flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+        let mut bytes = sound.clone().into_bytes();
+        let was = bytes[offset];
+        bytes[offset] ^= 1 << bit;
+        if DeviceCheckpoint::is_taken(&bytes) {
+            continue;
+        }
+        let found = plan(&bytes, &rebuild, &pods);
+        if found.refusals.is_empty() {
+            let restored = FlippedBit { offset, is: bytes[offset], was };
+            assert_eq!(found.restored, Some(restored), "{offset} {bit}: {found:?}");
+            assert_eq!(found.content, sound.as_bytes(), "{offset} {bit}");
+        }
+        assert_eq!(found.refusals, Vec::<String>::new(), "{offset} {bit}: {found:?}");
+    }
+}
+
+#[test]
+fn where_two_bits_explain_it_nobody_knows_which() {
+    let two = |bytes: &[u8]| bytes == b"[6]" || bytes == b"[3]";
+    assert_eq!(flipped_bit(b"[2]", two), None);
+    assert_eq!(
+        flipped_bit(b"[2]", |bytes| bytes == b"[3]"),
+        Some(FlippedBit { offset: 1, is: b'2', was: b'3' })
+    );
+}
+
+#[test]
+fn a_name_that_two_pods_have_is_none() {
+    let mut snapshot = node();
+    let mut recorded = snapshot.pods.value().expect("pods").clone();
+    recorded.pods[1].pod.metadata.name = "web".to_owned();
+    snapshot.pods = Sought::found("the API server", recorded);
+    let request = Request { remove: vec!["web".to_owned()], force: true, ..Request::default() };
+    let found = plan(&three().to_bytes(), &request, &NodePods::of(&snapshot));
+    let expected =
+        "--remove web: 2 pods have that name: default/web (u1), default/web (u2); say which";
+    assert_eq!(found.refusals, [expected]);
+    assert!(!found.is_change);
 }
 
 #[test]

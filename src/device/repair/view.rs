@@ -3,15 +3,35 @@
 use super::plan::{Action, Item};
 use super::report::DeviceRepair;
 use crate::output::table::Table;
+use std::collections::BTreeMap;
 
-/// Returns a line for each entry that goes.
+/// Returns a line for each entry that goes, and of a damaged file for those that are saved.
 pub fn table(report: &DeviceRepair) -> Table {
-    lines(report, |item| item.action != Action::Keep)
+    lines(report, |item| item.action != Action::Keep || report.error.is_some())
 }
 
 /// Returns a line for each entry.
 pub fn wide(report: &DeviceRepair) -> Table {
     lines(report, |_| true)
+}
+
+/// Says why entries stay, once for each reason.
+pub fn kept(report: &DeviceRepair) -> Vec<String> {
+    const SHOWN: usize = 8;
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for item in report.items.iter().filter(|item| item.action == Action::Keep) {
+        *reasons.entry(&item.reason).or_default() += 1;
+    }
+    let more = reasons.len().saturating_sub(SHOWN);
+    let said = reasons.into_iter().take(SHOWN);
+    let said = said.map(|(reason, count)| format!("{}: {reason}", entries(count)));
+    let more = (more > 0).then(|| format!("{more} more reasons: -o wide"));
+    said.chain(more).collect()
+}
+
+/// Counts entries in words.
+pub fn entries(count: usize) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
 fn lines(report: &DeviceRepair, is_shown: impl Fn(&Item) -> bool) -> Table {

@@ -1,6 +1,7 @@
 //! In which way bytes are not what the kubelet wrote.
 
 use super::recognise::{is_alike, recognise};
+use crate::device::flipped_bit::{FlippedBit, flipped_bit};
 use crate::facts::checkpoint::StateFile;
 use crate::k8s::go_json::check_syntax;
 use serde::Serialize;
@@ -24,15 +25,8 @@ pub enum Damage {
         /// How many bytes there are.
         offset: usize,
     },
-    /// One bit is not what it was: with it turned around, the checksum is right.
-    Bit {
-        /// The byte.
-        offset: usize,
-        /// What it is.
-        is: u8,
-        /// What it was.
-        was: u8,
-    },
+    /// One bit is not what it was.
+    Bit(FlippedBit),
     /// What another file holds.
     AnotherFile {
         /// Which.
@@ -62,15 +56,6 @@ pub enum Damage {
     Edited,
 }
 
-/// The largest file in which each bit is tried: the work grows with the square.
-const TRIED: usize = 2_048;
-
-/// How far before a mistake its cause is looked for.
-const NEAR: usize = 32;
-
-/// The largest file in which that is done: each of the bits takes a look at the whole file.
-const SEARCHED: usize = 1 << 20;
-
 impl Damage {
     /// Something else than belongs there.
     pub(super) fn of_type(problem: &str) -> Self {
@@ -96,10 +81,8 @@ impl Damage {
         let found = recognise(bytes);
         match check_syntax(bytes) {
             Err(error) => {
-                let near = error.offset.saturating_sub(NEAR)..bytes.len().min(error.offset + 1);
-                let is_searched = bytes.len() <= SEARCHED;
-                if let Some(bit) = is_searched.then(|| one_bit(bytes, near, &is_right)).flatten() {
-                    return bit;
+                if let Some(bit) = flipped_bit(bytes, is_right) {
+                    return Self::Bit(bit);
                 }
                 // A text that ends within a word is told as if a blank came next.
                 let is_end = error.offset >= bytes.len();
@@ -114,34 +97,12 @@ impl Damage {
             Ok(()) => match found {
                 Some(found) if !is_alike(file, found) => Self::AnotherFile { file: found.name() },
                 _ => {
-                    let all = 0..if bytes.len() <= TRIED { bytes.len() } else { 0 };
                     let otherwise = error.map_or(Self::Edited, |problem| Self::Type { problem });
-                    one_bit(bytes, all, &is_right).unwrap_or(otherwise)
+                    flipped_bit(bytes, is_right).map_or(otherwise, Self::Bit)
                 }
             },
         }
     }
-}
-
-/// Finds the bit that makes the bytes right when it is turned around.
-fn one_bit(
-    bytes: &[u8],
-    places: std::ops::Range<usize>,
-    is_right: impl Fn(&[u8]) -> bool,
-) -> Option<Damage> {
-    let mut tried = bytes.to_vec();
-    for offset in places {
-        let is = *bytes.get(offset)?;
-        for bit in 0..8 {
-            let was = is ^ (1 << bit);
-            tried[offset] = was;
-            if is_right(&tried) {
-                return Some(Damage::Bit { offset, is, was });
-            }
-        }
-        tried[offset] = is;
-    }
-    None
 }
 
 impl fmt::Display for Damage {
@@ -155,12 +116,7 @@ impl fmt::Display for Damage {
                 write!(f, "zero bytes from byte {offset} to {size}, as after a loss of power")
             }
             Self::Cut { offset } => write!(f, "cut short after byte {offset}"),
-            Self::Bit { offset, is, was } => write!(
-                f,
-                "a bit flipped in byte {offset}: it is {}, with {} the checksum is right",
-                shown(*is),
-                shown(*was)
-            ),
+            Self::Bit(bit) => write!(f, "{bit}"),
             Self::AnotherFile { file } => write!(f, "the content of {file}"),
             Self::OldLayout { written_by } => write!(f, "the layout of {written_by}"),
             Self::Binary { offset } => write!(f, "no text from byte {offset} on"),
@@ -173,12 +129,5 @@ impl fmt::Display for Damage {
                 "sound JSON with another checksum: edited by hand, or written by something else"
             ),
         }
-    }
-}
-
-fn shown(byte: u8) -> String {
-    match byte {
-        b' '..=b'~' => format!("'{}'", char::from(byte)),
-        _ => format!("0x{byte:02x}"),
     }
 }

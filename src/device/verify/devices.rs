@@ -23,10 +23,8 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
     let mut examined = examine_stored(file, &fact, known);
     let verdict = &mut examined.verdict;
     if verdict.verdict == Verdict::Discarded && !fact.is_old_layout {
-        let is_right =
-            |bytes: &[u8]| DeviceCheckpoint::parse(bytes).is_ok_and(|loaded| loaded.is_valid());
         let error = loaded.as_ref().err().map(|error| located(bytes, &error.to_string()));
-        verdict.damaged(Damage::of(StateFile::Devices, bytes, error, is_right));
+        verdict.damaged(Damage::of(StateFile::Devices, bytes, error, DeviceCheckpoint::is_taken));
     }
     match loaded {
         Ok(loaded) => {

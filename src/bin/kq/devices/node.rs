@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{DevicesWanted, Wants, of_named_file};
+use crate::live::{DevicesWanted, SourceArgs, Wants, of_named_file};
 use crate::node_args::of_file;
 use anyhow::anyhow;
 use kq::edge::cri::RuntimeWants;
@@ -50,19 +50,6 @@ impl DeviceNodeArgs {
         has_files && sources.snapshot.is_none() && sources.host_root.is_none()
     }
 
-    /// Tells whether all that is still wanted is in files, and nothing of a node is named: then this
-    /// machine need not be the node at all.
-    fn is_of_files(&self, wants: Wants) -> bool {
-        let sources = &self.kubelet.sources;
-        wants.devices == DevicesWanted::NONE
-            && !sources.pods.is_empty()
-            && sources.snapshot.is_none()
-            && sources.host_root.is_none()
-            && sources.runtime_endpoint.is_none()
-            && sources.kubeconfig.is_none()
-            && sources.node_name.is_none()
-    }
-
     /// Gathers what is wanted; a file that is named wins over what the node says, and that is not
     /// looked for.
     ///
@@ -88,11 +75,7 @@ impl DeviceNodeArgs {
             given.pod_resources = Sought::found(name, told);
             wants.devices.pod_resources = false;
         }
-        if self.is_of_files(wants) {
-            // A runtime or an API server that answers here knows nothing of them.
-            wants.runtime = RuntimeWants::default();
-            wants.node = false;
-        }
+        leave_machine(&mut wants, &self.kubelet.sources);
         let mut notes = Vec::new();
         let object = match &self.node_file {
             None => None,
@@ -119,5 +102,22 @@ impl DeviceNodeArgs {
         })?;
         node.notes.extend(notes);
         Ok(node)
+    }
+}
+
+/// Where all devices that are wanted are in files, as the pods are, and nothing of a node is named, asks
+/// nothing of this machine: it need not be the node at all, and a runtime or an API server that answers
+/// here knows nothing of them.
+pub fn leave_machine(wants: &mut Wants, sources: &SourceArgs) {
+    let is_of_files = wants.devices == DevicesWanted::NONE
+        && !sources.pods.is_empty()
+        && sources.snapshot.is_none()
+        && sources.host_root.is_none()
+        && sources.runtime_endpoint.is_none()
+        && sources.kubeconfig.is_none()
+        && sources.node_name.is_none();
+    if is_of_files {
+        wants.runtime = RuntimeWants::default();
+        wants.node = false;
     }
 }

@@ -1,5 +1,6 @@
 //! `kq devices repair`
 
+use super::node::leave_machine;
 use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
 use crate::ask::ask;
 use crate::exit::{Code, Failure, note, warn};
@@ -9,7 +10,9 @@ use crate::live::{DevicesWanted, Wants};
 use crate::write;
 use anyhow::anyhow;
 use kq::device::pods::NodePods;
-use kq::device::repair::{DeviceRepair, Done, RepairPlan, Request, plan, table, wide};
+use kq::device::repair::{
+    DeviceRepair, Done, RepairPlan, Request, entries, kept as why_kept, plan, table, wide,
+};
 use kq::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use kq::edge::clock::now;
 use kq::edge::host::ReadError;
@@ -19,23 +22,27 @@ use std::path::{Path, PathBuf};
 
 /// Mend the device checkpoint of a kubelet that is stopped
 ///
-/// Removes entries of pods that are gone, or makes a sound file from the parts of a damaged one
-/// that are whole; nothing is made up. Shows what goes and why, asks, keeps the old file, and
-/// replaces it at once: killed at any instant, there is the old file or the new one. The new file
-/// is read back.
+/// Removes entries of pods that are gone, or makes a sound file of a damaged one. Where one flipped bit
+/// is all that is wrong, it is put back, and the file is what the kubelet wrote. Of a file that is cut
+/// or broken the entries are kept that are whole. Where the checksum is wrong and nothing tells why,
+/// nothing tells which entries are sound, and only --force keeps them. Nothing is made up. Shows what
+/// goes and why, asks, keeps the old file, and replaces it at once: killed at any instant, there is the
+/// old file or the new one. The new file is read back.
 ///
 /// A kubelet that runs has all this in memory and would write over it, so it must be stopped, which
 /// can be told only on the node, with its processes in sight. Stop its unit (systemctl stop
 /// kubelet): one that crashes is started again at any moment. A kubelet that starts removes all
 /// else from its folder of device plugins, so the old file is kept one folder above. A kubelet that
 /// serves plugins in another folder, as in a container, is another node's and may run. A copy
-/// elsewhere (--checkpoint) can be mended while a kubelet runs, as a rehearsal.
+/// elsewhere (--checkpoint) can be mended while a kubelet runs, as a rehearsal; with --pods FILE this
+/// machine is not asked for anything.
 ///
 /// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the
 /// same device to the next one who asks. So what is in use, or may be since the runtime could not
 /// be asked, is not stale, and what is named or lost by --rebuild is only left out with --force.
 ///
-/// Exit code 0: done, or nothing to do. 4: refused, nothing was written. 5: the new file was
+/// Exit code 0: done, or nothing to do; with --dry-run: it would be done. 4: refused, or with --dry-run:
+/// it would be; nothing was written. 5: the new file was
 /// written, and is not what it should be, or is not sure on the disk, or a kubelet was started
 /// meanwhile.
 ///
@@ -49,7 +56,8 @@ use std::path::{Path, PathBuf};
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
 pub struct Args {
     /// Remove the entries of a pod, of a container of it, or one resource of that:
-    /// UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]] (can be repeated)
+    /// UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]], or NAME alone of the only
+    /// pod that is called so (can be repeated)
     #[arg(long, value_name = "POD", group = "what")]
     remove: Vec<String>,
 
@@ -62,7 +70,7 @@ pub struct Args {
     rebuild: bool,
 
     /// Remove also what is named and in use, or may be; with --rebuild, write also where entries
-    /// are lost
+    /// are lost, or may be wrong
     #[arg(long)]
     force: bool,
 
@@ -139,8 +147,12 @@ impl Args {
     }
 
     fn wants(&self) -> Wants {
-        let devices = DevicesWanted { checkpoint: self.checkpoint.is_none(), pod_resources: false };
-        Wants { node: false, state_files: false, devices, ..Wants::DEVICES }
+        let finds_file = self.checkpoint.is_none();
+        let devices = DevicesWanted { checkpoint: finds_file, pod_resources: false };
+        let mut wants =
+            Wants { node: false, kubelet_config: finds_file, devices, ..Wants::DEVICE_LIST };
+        leave_machine(&mut wants, &self.kubelet.sources);
+        wants
     }
 
     fn target(&self, snapshot: &Snapshot) -> Result<Target, Failure> {
@@ -193,15 +205,16 @@ impl Args {
         }
         let (kept, gone) = report.counts();
         if !self.yes {
-            ask(&format!("Replace {} ({kept} entries stay, {gone} go)?", target.file.path()))?;
+            let counts = format!("{} stay, {gone} go", entries(kept));
+            ask(&format!("Replace {} ({counts})?", target.file.path()))?;
             // A person may take long.
             stopped()?;
         }
         let (copy, backup) = self.keep(target, bytes)?;
-        let content = plan.after.to_bytes();
+        let content = &plan.content;
         let mut trouble = None;
         // Right before it is written.
-        let failed = match stopped().map(|()| target.file.replace(bytes, &content)) {
+        let failed = match stopped().map(|()| target.file.replace(bytes, content)) {
             Err(refused) => Some(refused),
             Ok(Ok(())) => None,
             Ok(Err(error @ CheckpointFileError::NotSynced { .. })) => {
@@ -223,8 +236,8 @@ impl Args {
                 started.reason()
             ));
         }
-        let verified = target.file.read().is_ok_and(|read| read == content)
-            && DeviceCheckpoint::parse(&content)
+        let verified = target.file.read().is_ok_and(|read| read == *content)
+            && DeviceCheckpoint::parse(content)
                 .is_ok_and(|loaded| loaded.is_valid() && loaded.checkpoint == plan.after);
         let undo = format!("mv {} {}", quoted(&backup), quoted(&target.shown()));
         report.done = Some(Done { backup, undo, verified });
@@ -284,19 +297,24 @@ impl Args {
         if let Some(error) = &report.error {
             warn(&format!("the kubelet does not take {}: {error}", report.checkpoint));
         }
+        let (kept, gone) = report.counts();
+        match (kept + gone, gone) {
+            (0, _) if report.error.is_some() => write::lines(["no entry can be saved".to_owned()])?,
+            (_, 0) if report.error.is_none() && self.output == Form::Table => {
+                let is_asked = self.remove_stale || !self.remove.is_empty();
+                let what = if is_asked { "nothing to remove" } else { "nothing to mend" };
+                write::lines([format!("{}: {what}", entries(kept))])?;
+            }
+            _ => self.write(report)?,
+        }
+        if self.remove_stale && self.output == Form::Table {
+            why_kept(report).iter().for_each(|text| note("kept", text));
+        }
         report.notes.iter().for_each(|text| warn(text));
         for refusal in &report.refusals {
             note("refused", refusal);
         }
-        let (kept, gone) = report.counts();
-        match gone {
-            0 if self.output == Form::Table => {
-                let entries = if kept == 1 { "1 entry" } else { &format!("{kept} entries") };
-                let what = if report.error.is_some() { "all stay" } else { "nothing to remove" };
-                write::lines([format!("{entries}: {what}")])
-            }
-            _ => self.write(report),
-        }
+        Ok(())
     }
 
     fn write(&self, report: &DeviceRepair) -> Result<(), Failure> {

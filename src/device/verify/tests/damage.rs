@@ -1,5 +1,6 @@
 //! In which way bytes are damaged.
 
+use crate::device::flipped_bit::FlippedBit;
 use crate::device::verify::damage::Damage;
 use crate::facts::checkpoint::StateFile;
 
@@ -31,8 +32,8 @@ fn each_kind_is_told_from_the_others() {
         (&SOUND[..1], Damage::Cut { offset: 1 }),
         (&SOUND[..size - 1], Damage::Cut { offset: size - 1 }),
         // A bit in a text, and one in what makes it JSON.
-        (&with(15, b'o'), Damage::Bit { offset: 15, is: b'o', was: b'n' }),
-        (&with(1, b'#'), Damage::Bit { offset: 1, is: b'#', was: b'"' }),
+        (&with(15, b'o'), Damage::Bit(FlippedBit { offset: 15, is: b'o', was: b'n' })),
+        (&with(1, b'#'), Damage::Bit(FlippedBit { offset: 1, is: b'#', was: b'"' })),
         (&with(15, 0xff), Damage::Edited),
         (memory, Damage::AnotherFile { file: "memory_manager_state" }),
         (b"{\xff}", Damage::Binary { offset: 1 }),

@@ -98,6 +98,11 @@ impl DeviceCheckpoint {
         let checksum_computed = checkpoint.checksum();
         Ok(Loaded { checkpoint, checksum_in_file: file.checksum, checksum_computed })
     }
+
+    /// Tells whether the kubelet takes the bytes of a file.
+    pub fn is_taken(bytes: &[u8]) -> bool {
+        Self::parse(bytes).is_ok_and(|loaded| loaded.is_valid())
+    }
 }
 
 impl PodDevicesEntry {

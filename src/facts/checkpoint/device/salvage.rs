@@ -16,6 +16,8 @@ pub struct Salvage {
     pub registered: BTreeMap<String, Option<Vec<String>>>,
     /// At least so many entries were there and cannot be read at all.
     pub lost: usize,
+    /// All can be read, and the checksum is another: something was changed, and nothing tells what.
+    pub is_changed: bool,
     /// What is odd about what was found.
     pub notes: Vec<String>,
 }
@@ -34,19 +36,18 @@ pub fn salvage(bytes: &[u8]) -> Salvage {
             let error = loaded.error().map(str::to_owned);
             let old = error.as_ref().and_then(|_| DeviceCheckpoint::parse_old_layout(bytes));
             let mut salvage = of_content(old.as_ref().unwrap_or(&loaded.checkpoint));
-            if error.is_some() {
-                salvage.notes.push(match old {
-                    Some(_) => OLD.to_owned(),
-                    None => "the checksum tells that something was changed, not what: compare the \
-                         entries with the pods that run"
-                        .to_owned(),
-                });
+            salvage.is_changed = error.is_some() && old.is_none();
+            if old.is_some() {
+                salvage.notes.push(OLD.to_owned());
             }
             salvage.error = error;
             salvage
         }
         Err(error) => {
             let mut salvage = of_pieces(&pieces(bytes));
+            if !salvage.entries.is_empty() {
+                salvage.notes.push(UNPROVEN.to_owned());
+            }
             salvage.error = Some(error.to_string());
             salvage
         }
@@ -63,6 +64,9 @@ pub fn salvage(bytes: &[u8]) -> Salvage {
 
 /// Why an entry goes that has no effect.
 pub const REPLACED: &str = "a later entry about the same replaces it";
+
+const UNPROVEN: &str = "what is whole is taken as it stands: without the rest, the checksum cannot tell whether \
+                        anything in it was changed";
 
 const OLD: &str = "the layout of a kubelet of 1.19 or older, which knew no NUMA nodes: its devices are \
                    taken as without one";
