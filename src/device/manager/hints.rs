@@ -51,7 +51,7 @@ pub enum HintError {
         id: String,
     },
     /// Kubelets crash: they have no bit for a NUMA node.
-    #[error("the kubelet crashes: NUMA node {_0} is above 63")]
+    #[error("the kubelet crashes: NUMA node {_0} is {} 63", if *_0 < 0 { "not 0 to" } else { "above" })]
     NodeOutOfRange(i64),
     /// There are too many sets.
     #[error(

@@ -68,5 +68,11 @@ pub trait Plugins {
     }
 
     /// Writes the checkpoint: a container got devices.
-    fn write_checkpoint(&mut self, _state: &ManagerState) {}
+    ///
+    /// # Errors
+    ///
+    /// Fails when it is not written; the pod is refused then.
+    fn write_checkpoint(&mut self, _state: &ManagerState) -> Result<(), String> {
+        Ok(())
+    }
 }

@@ -96,8 +96,9 @@ mod tests {
             if resource == "x/b" { Err("busy".to_owned()) } else { Ok(()) }
         }
 
-        fn write_checkpoint(&mut self, state: &ManagerState) {
+        fn write_checkpoint(&mut self, state: &ManagerState) -> Result<(), String> {
             self.0.push(format!("write {}", state.pod_devices.entries.len()));
+            Ok(())
         }
     }
 

@@ -34,21 +34,21 @@ pub struct Terms {
     pub start: bool,
 }
 
-/// Gives a pod its devices, and lets plugins prepare its containers where they are to be started.
+/// Gives a pod its devices, and lets plugins prepare its containers where they are to be started. It is one
+/// of the active pods meanwhile.
 pub fn admit(
     state: &mut ManagerState,
     pod: &mut Pod,
     terms: &Terms,
-    active: &BTreeSet<String>,
+    active: &mut BTreeSet<String>,
     plugins: &mut dyn Plugins,
 ) -> DeviceAllocation {
     let mut report = begin(pod);
     let topology = topology(state, terms, &mut report.assumptions);
-    let mut active_pods = active.clone();
-    active_pods.insert(report.uid.clone());
+    let was_active = !active.insert(report.uid.clone());
     let circumstances = Circumstances {
         sources_ready: true,
-        active_pods,
+        active_pods: std::mem::take(active),
         dra_extended_resource: true,
         ..Circumstances::default()
     };
@@ -58,6 +58,10 @@ pub fn admit(
             let (kubelet_crashes, message) = (error.is_crash(), error.to_string());
             report.failure = Some(Unanswered { kubelet_crashes, message });
         }
+    }
+    *active = circumstances.active_pods;
+    if !was_active {
+        active.remove(&report.uid);
     }
     if report.admitted && terms.start {
         start(state, &mut report, plugins);

@@ -172,11 +172,13 @@ pub enum Event {
         /// Its UID.
         uid: String,
     },
-    /// The checkpoint could not be written; the kubelet goes on as well.
+    /// The checkpoint could not be written; that is tried again, and no pod gets devices meanwhile.
     CheckpointFailed {
         /// Why.
         error: String,
     },
+    /// The checkpoint could be written again.
+    CheckpointWritten,
     /// Lines came too fast.
     HeldBack {
         /// How many are not shown.
@@ -206,6 +208,8 @@ impl Event {
                 | Self::Damaged { .. }
                 | Self::Allocated { .. }
                 | Self::PodEnded { .. }
+                | Self::CheckpointFailed { .. }
+                | Self::CheckpointWritten
                 | Self::Stopping
                 | Self::HeldBack { .. }
         )
@@ -334,6 +338,7 @@ impl fmt::Display for Event {
             }
             Self::PodEnded { uid } => write!(f, "ENDED {uid}"),
             Self::CheckpointFailed { error } => write!(f, "CHECKPOINT-FAILED {error}"),
+            Self::CheckpointWritten => write!(f, "CHECKPOINT-WRITTEN again"),
             Self::HeldBack { lines } => {
                 write!(f, "HELD-BACK {} that came too fast", count(*lines, "line"))
             }

@@ -25,8 +25,8 @@ pub struct Manager {
     connections: BTreeMap<u64, Connection>,
     /// The connection of each resource that registered last: its endpoint.
     newest: BTreeMap<String, u64>,
-    /// The pods that have not ended.
-    active: BTreeSet<String>,
+    /// The UIDs of the pods that have not ended.
+    pub active: BTreeSet<String>,
     /// How long a resource outlives its plugin.
     grace: GoDuration,
 }
@@ -39,19 +39,20 @@ impl Manager {
         Self { state, connections, newest, active, grace }
     }
 
-    /// Returns the UIDs of the pods that have not ended.
-    pub fn active(&self) -> &BTreeSet<String> {
-        &self.active
-    }
-
-    /// Takes a pod for active while it is admitted.
+    /// Takes a pod that was admitted for active, until it ends.
     pub fn begin(&mut self, uid: &str) {
         self.active.insert(uid.to_owned());
     }
 
-    /// Ends a pod: its devices are free when the next pod is admitted, as in a kubelet. `None`: there is
-    /// no such pod.
+    /// Ends a pod, and forgets its devices: a kubelet does that when the next pod asks. A stand-in that
+    /// starts again has nobody to tell it that the pod has ended. `None`: there is no such pod.
     pub fn end(&mut self, uid: &str) -> Option<Event> {
+        let entries = &mut self.state.pod_devices.entries;
+        let before = entries.len();
+        entries.retain(|key, _| key.pod_uid != uid);
+        if entries.len() != before {
+            self.state.allocated = self.state.pod_devices.allocated();
+        }
         self.active.remove(uid).then(|| Event::PodEnded { uid: uid.to_owned() })
     }
 

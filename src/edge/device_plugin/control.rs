@@ -4,14 +4,16 @@ use super::folder::CONTROL_SOCKET;
 use super::stand_in::Incoming;
 use crate::edge::input::plain;
 use crate::edge::listener::connect_within;
+use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
+use rustix::net::{SendFlags, send};
 use rustix::process::geteuid;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc as plain_mpsc;
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -22,7 +24,7 @@ pub const MAX_CONTROL_BYTES: u64 = 16 << 20;
 /// How long somebody may take to say all that they want.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many callers are listened to at once; the next wait.
+/// How many callers are listened to at once; the next wait. Those that wait for an answer do not count.
 pub(super) const CALLERS: usize = 16;
 
 /// How long to wait for a place, or for a descriptor.
@@ -74,15 +76,20 @@ pub fn ask_stand_in(
     };
     let end = limit.map(|limit| Instant::now() + limit);
     let connected = connect_within(&folder.join(CONTROL_SOCKET), silence);
-    let mut stream = connected.map_err(|error| match error.kind() {
+    let stream = connected.map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => late(silence),
         _ => ControlError::Absent { folder: shown(), error },
     })?;
-    let mut exchange = || -> io::Result<Vec<u8>> {
+    let exchange = || -> io::Result<Vec<u8>> {
         stream.set_write_timeout(Some(silence))?;
-        stream.write_all(request)?;
+        stream.set_read_timeout(Some(silence))?;
+        // What is said before it listens, it would do after its caller has given up.
+        if (&stream).read(&mut [0])? == 0 {
+            return Ok(Vec::new());
+        }
+        (&stream).write_all(request)?;
         stream.shutdown(Shutdown::Write)?;
-        read_until(&mut stream, || match end {
+        read_until(&stream, || match end {
             Some(end) => SILENCE.min(end.saturating_duration_since(Instant::now())),
             None => SILENCE,
         })
@@ -99,7 +106,7 @@ pub fn ask_stand_in(
 
 /// Reads until the other side has said all. Each piece may take as long as is left; no time left is
 /// `WouldBlock`.
-fn read_until(stream: &mut UnixStream, left: impl Fn() -> Duration) -> io::Result<Vec<u8>> {
+fn read_until(mut stream: &UnixStream, left: impl Fn() -> Duration) -> io::Result<Vec<u8>> {
     let mut said = Vec::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -120,23 +127,52 @@ fn read_until(stream: &mut UnixStream, left: impl Fn() -> Duration) -> io::Resul
     }
 }
 
-/// Serves the socket, a thread for each caller and a bounded number of them, until nobody takes what comes
-/// in any more.
-pub(super) fn serve_control(listener: &UnixListener, sender: &mpsc::Sender<Incoming>) {
+/// Whoever asked for something, and waits for the answer.
+#[derive(Debug)]
+pub struct Caller {
+    stream: Arc<UnixStream>,
+    reply: plain_mpsc::Sender<Vec<u8>>,
+}
+
+impl Caller {
+    /// Tells whether it has hung up: nothing is to be done for it then.
+    pub fn has_gone(&self) -> bool {
+        // A blank before a value of JSON is nothing.
+        let sent = send(&*self.stream, b" ", SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        sent.is_err_and(|error| error != Errno::AGAIN)
+    }
+
+    /// Answers, where it is still there.
+    pub fn answer(self, answer: Vec<u8>) {
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// Serves the socket, a thread for each caller, until nobody takes what comes in any more. So many are
+/// listened to at once; whoever takes what they say bounds those that wait for an answer. `answering` is held
+/// for each of these.
+pub(super) fn serve_control(
+    listener: &UnixListener,
+    sender: &mpsc::Sender<Incoming>,
+    answering: &Weak<()>,
+) {
     let places = Arc::new(());
     for stream in listener.incoming() {
-        let Ok(mut stream) = stream else {
+        let Ok(stream) = stream else {
             thread::sleep(PAUSE);
             continue;
         };
         if sender.is_closed() {
             return;
         }
-        let (place, sender) = (places.clone(), sender.clone());
+        let (place, sender, answering) = (places.clone(), sender.clone(), answering.clone());
         let serving = thread::Builder::new().spawn(move || {
-            // A caller that breaks off has no answer to be given to.
-            let _ = serve_one(&mut stream, &sender);
+            let stream = Arc::new(stream);
+            let request = listen(&stream);
             drop(place);
+            let _held = answering.upgrade();
+            // A caller that breaks off has no answer to be given to.
+            let _ = request.and_then(|request| serve_one(&stream, request, &sender));
         });
         // Without a thread the caller is let go, and the next may fare better.
         drop(serving);
@@ -146,21 +182,31 @@ pub(super) fn serve_control(listener: &UnixListener, sender: &mpsc::Sender<Incom
     }
 }
 
-fn serve_one(stream: &mut UnixStream, sender: &mpsc::Sender<Incoming>) -> io::Result<()> {
-    let caller = socket_peercred(&*stream)?.uid;
+/// Greets a caller, and returns all that it says; one that only looks says nothing.
+fn listen(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
+    let caller = socket_peercred(stream)?.uid;
     if caller != geteuid() && !caller.is_root() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(b" ")?;
     let end = Instant::now() + PATIENCE;
-    let request = read_until(stream, || end.saturating_duration_since(Instant::now()))?;
-    if request.is_empty() {
-        // Somebody only looked whether it is there.
+    read_until(stream, || end.saturating_duration_since(Instant::now()))
+}
+
+fn serve_one(
+    stream: &Arc<UnixStream>,
+    request: Vec<u8>,
+    sender: &mpsc::Sender<Incoming>,
+) -> io::Result<()> {
+    let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+    let (reply, answer) = plain_mpsc::channel();
+    let caller = Caller { stream: stream.clone(), reply };
+    if request.is_empty() || caller.has_gone() {
         return Ok(());
     }
-    let (reply, answer) = plain_mpsc::channel();
-    let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-    sender.try_send(Incoming::Control { request, reply }).map_err(|_| gone())?;
+    sender.try_send(Incoming::Control { request, caller }).map_err(|_| gone())?;
+    let mut stream = &**stream;
     loop {
         match answer.recv_timeout(BEAT) {
             Ok(answer) => return stream.write_all(&answer),

@@ -190,7 +190,11 @@ fn beside(folder: &Path) -> Option<&Path> {
 }
 
 /// Returns the path without links; what does not exist of it has none.
-fn resolve(folder: &Path) -> io::Result<PathBuf> {
+///
+/// # Errors
+///
+/// Fails where the folder that kq runs in is gone.
+pub fn resolve(folder: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(folder)?;
     let found = absolute.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
     let Some((above, mut real)) = found else { return Ok(absolute) };

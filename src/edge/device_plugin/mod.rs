@@ -37,7 +37,7 @@ pub use ask::{ask_info, ask_options, ask_preferred};
 #[cfg(feature = "cri")]
 pub use client::{PluginClient, wire_devices};
 #[cfg(feature = "cri")]
-pub use control::{ControlError, MAX_CONTROL_BYTES, ask_stand_in};
+pub use control::{Caller, ControlError, MAX_CONTROL_BYTES, ask_stand_in};
 #[cfg(feature = "cri")]
 pub use stand_in::{Incoming, Patience, StandIn, in_time};
 

@@ -2,10 +2,11 @@
 //! another. What comes in is told one thing after the other to whoever holds the state.
 
 use super::client::PluginClient;
-use super::control::{CALLERS, serve_control};
+use super::control::{CALLERS, Caller, serve_control};
 use super::folder::{CONTROL_SOCKET, KUBELET_SOCKET};
 use super::registration::{Registrar, serve};
 use crate::device::manager::{Device, PluginOptions};
+use crate::edge::clock::steady;
 use crate::edge::input::plain;
 use crate::edge::probe::open_files::connections_at_once;
 use std::future::{Future, poll_fn};
@@ -26,6 +27,10 @@ use tokio::time::timeout;
 
 /// Connections at once: each plugin needs one each way.
 const CONNECTIONS: usize = 2_048;
+
+/// How long an answer may take to arrive when it ends, and how often that is looked at.
+const ARRIVAL: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_millis(5);
 
 /// How long plugins are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +93,8 @@ pub enum Incoming {
     Control {
         /// One line of JSON.
         request: Vec<u8>,
-        /// Takes one line of JSON.
-        reply: std::sync::mpsc::Sender<Vec<u8>>,
+        /// Waits for one line of JSON.
+        caller: Caller,
     },
     /// It is to end.
     Stop,
@@ -103,6 +108,8 @@ pub struct StandIn {
     receiver: mpsc::Receiver<Incoming>,
     /// What is asked for on the other socket, and the end.
     asked: mpsc::Receiver<Incoming>,
+    /// Held for each caller that is served.
+    answering: Arc<()>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -143,8 +150,9 @@ impl StandIn {
             sender: sender.clone(),
             connections: AtomicU64::new(1),
         });
-        let to_control = ask.clone();
-        thread::spawn(move || serve_control(&control, &to_control));
+        let answering = Arc::new(());
+        let (to_control, serving) = (ask.clone(), Arc::downgrade(&answering));
+        thread::spawn(move || serve_control(&control, &to_control, &serving));
         let thread = thread::spawn(move || {
             runtime.block_on(async move {
                 tokio::spawn(serve(listener, registrar, at_once));
@@ -163,7 +171,8 @@ impl StandIn {
                 let _ = stopped.await;
             });
         });
-        Ok(Self { sockets, handle, receiver, asked, stop: Some(stop), thread: Some(thread) })
+        let (stop, thread) = (Some(stop), Some(thread));
+        Ok(Self { sockets, handle, receiver, asked, answering, stop, thread })
     }
 
     /// Waits for the end of a call, or for what comes in before it: then the call is to be waited for again.
@@ -218,6 +227,12 @@ impl Drop for StandIn {
         // What waits to be taken is let go, so that nothing waits for ever.
         self.receiver.close();
         self.asked.close();
+        while self.asked.try_recv().is_ok() {}
+        // What was answered is to arrive.
+        let end = steady() + ARRIVAL;
+        while Arc::strong_count(&self.answering) > 1 && steady() < end {
+            thread::sleep(SOON);
+        }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

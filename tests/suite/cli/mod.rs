@@ -40,6 +40,9 @@ mod devices_repair;
 /// `kq devices serve`, `allocate` and `plugins`
 #[cfg(feature = "cri")]
 mod devices_serve;
+/// What a stand-in keeps, and does not do, when something goes wrong
+#[cfg(feature = "cri")]
+mod devices_stand_in;
 /// `kq devices verify`
 mod devices_verify;
 /// `kq doctor`

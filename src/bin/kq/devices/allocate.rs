@@ -15,8 +15,8 @@ use std::path::PathBuf;
 /// with -o wide also each call. No container is started. The pods of a file are admitted one after
 /// the other.
 ///
-/// A pod keeps its devices until it is ended with --remove; they are free when the next pod asks,
-/// as in a kubelet. To allocate to a pod again is what a kubelet does when it was restarted.
+/// A pod keeps its devices until it is ended with --remove, or refused. To allocate to a pod again is
+/// what a kubelet does when it was restarted.
 ///
 /// The stand-in goes on while a plugin is asked: health changes and plugins register, as with a
 /// kubelet; the next pod waits. With --topology-manager-policy containers are held to NUMA nodes, as
@@ -26,7 +26,8 @@ use std::path::PathBuf;
 /// kubelet starts the container without it.
 ///
 /// Exit code 0: each container may start. 1: a pod is refused, a container does not start, or no
-/// plugin has registered what one asks for. 3: nobody stands in, or there are too many NUMA nodes.
+/// plugin has registered what one asks for. 3: nobody stands in, or there are too many NUMA nodes. 5:
+/// the stand-in ended before it came to all pods.
 ///
 /// Examples:
 ///
@@ -57,7 +58,14 @@ pub struct Args {
     topology_manager_scope: TopologyScope,
 
     /// The NUMA nodes of the machine, such as 0,1; else those of the devices
-    #[arg(long, value_name = "NODES", value_delimiter = ',', conflicts_with = "remove")]
+    #[arg(
+        long,
+        value_name = "NODES",
+        value_delimiter = ',',
+        value_parser = super::topology::parse_node,
+        allow_hyphen_values = true,
+        conflicts_with = "remove"
+    )]
     numa_nodes: Vec<i64>,
 
     /// Stop before the containers would start: PreStartContainer is not called
@@ -85,14 +93,15 @@ pub use asked::ask;
 #[cfg(feature = "cri")]
 mod asked {
     use super::{Answer, Args, Code, Failure, Request};
+    use crate::devices::topology::refuse_twice;
     use crate::exit::{note, warn};
     use crate::form::Form;
     use anyhow::anyhow;
     use kq::device::stand_in::{
         DeviceAllocation, DeviceAllocationList, DevicePodEnded, Terms, table, wide,
     };
-    use kq::edge::device_plugin::folder::check_length;
-    use kq::edge::device_plugin::{ControlError, ask_stand_in};
+    use kq::edge::device_plugin::folder::{check_length, resolve};
+    use kq::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, ask_stand_in};
     use kq::edge::input::{read_input, shown};
     use kq::k8s::manifest::load;
     use std::path::Path;
@@ -125,6 +134,7 @@ mod asked {
         }
 
         fn allocate(&self, file: &str) -> Result<Code, Failure> {
+            refuse_twice(&self.numa_nodes)?;
             let content = read_input(file).map_err(Failure::missing)?;
             let loaded = load(shown(file), &content);
             if let Some(problem) = loaded.problems.first() {
@@ -134,17 +144,27 @@ mod asked {
                 return Err(Failure::usage(anyhow!("{}: no pods", shown(file)))
                     .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
             }
+            let count = loaded.pods.len();
             loaded.notes.iter().for_each(|it| warn(&it.to_string()));
             let text = String::from_utf8(content)
                 .map_err(|error| Failure::usage(anyhow!("{}: not UTF-8: {error}", shown(file))))?;
-            let file = shown(file).to_owned();
             let terms = Terms {
                 policy: self.topology_manager_policy,
                 scope: self.topology_manager_scope,
                 numa_nodes: self.numa_nodes.clone(),
                 start: !self.no_start,
             };
-            match ask(&self.dir, &Request::Allocate { file, text, terms }, None)? {
+            let request = Request::Allocate { file: shown(file).to_owned(), text, terms };
+            match ask(&self.dir, &request, None)? {
+                Answer::Allocated(reports) if reports.len() < count => {
+                    self.show(&reports)?;
+                    let (done, file) = (reports.len(), shown(file));
+                    note(
+                        "stopped",
+                        &format!("the stand-in ended after {done} of {count} pods of {file}"),
+                    );
+                    Ok(Code::Stopped)
+                }
                 Answer::Allocated(reports) => self.show(&reports),
                 Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
                 other => Err(unexpected(&other)),
@@ -188,8 +208,17 @@ mod asked {
         request: &Request,
         limit: Option<Duration>,
     ) -> Result<Answer, Failure> {
+        // As the stand-in, which has it without links.
+        let folder = &resolve(folder).unwrap_or_else(|_| folder.to_owned());
         check_length(folder).map_err(Failure::usage)?;
         let request = serde_json::to_vec(request).map_err(Failure::missing)?;
+        if request.len() as u64 > MAX_CONTROL_BYTES {
+            let length = request.len();
+            return Err(Failure::usage(anyhow!(
+                "the request is {length} bytes long, and may have {MAX_CONTROL_BYTES}"
+            ))
+            .hint("split the file, and allocate to fewer pods at once"));
+        }
         let answer = ask_stand_in(folder, &request, limit).map_err(|error| {
             let hint = match &error {
                 ControlError::Absent { .. } => format!(

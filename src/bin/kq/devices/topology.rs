@@ -35,7 +35,8 @@ pub struct TopologyArgs {
     topology_manager_scope: Option<String>,
 }
 
-fn parse_node(text: &str) -> Result<i64, String> {
+/// Reads the number of a NUMA node.
+pub fn parse_node(text: &str) -> Result<i64, String> {
     let number = text.parse::<u32>().map_err(
         |_| "a NUMA node is a whole number from 0 on; nodes are separated by commas, such as 0,1",
     )?;
@@ -51,10 +52,7 @@ impl TopologyArgs {
         mixes_machines: bool,
         basis: &mut Basis,
     ) -> Result<(TopologyManager, Doubts), Failure> {
-        if let Some(twice) = twice(&self.numa_nodes) {
-            return Err(Failure::usage(anyhow!("--numa-nodes: {twice} is named twice"))
-                .hint("name each NUMA node of the machine once"));
-        }
+        refuse_twice(&self.numa_nodes)?;
         let config = &node.kubelet.config;
         let said = |flag: &Option<String>, field: &str, name: &str| {
             let origin = if flag.is_some() { format!("--{name}") } else { name.to_owned() };
@@ -158,8 +156,12 @@ fn list(nodes: &BTreeSet<i64>) -> String {
     nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Returns the first that stands twice in a list.
-fn twice(nodes: &[i64]) -> Option<i64> {
+/// Refuses a list in which a node stands twice.
+pub fn refuse_twice(nodes: &[i64]) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
-    nodes.iter().copied().find(|node| !seen.insert(*node))
+    match nodes.iter().find(|node| !seen.insert(**node)) {
+        Some(twice) => Err(Failure::usage(anyhow!("--numa-nodes: {twice} is named twice"))
+            .hint("name each NUMA node of the machine once")),
+        None => Ok(()),
+    }
 }

@@ -67,12 +67,16 @@ impl ManagerState {
         let mut admission =
             Admission { state: self, pod, container, affinity, circumstances, plugins };
         let done = admission.resources(&reusable, &mut report);
+        // The last thing that can fail (`writeCheckpoint`).
+        let done = done.and_then(|allocated| match allocated {
+            true => {
+                plugins.write_checkpoint(self).map(|()| true).map_err(AllocateError::Checkpoint)
+            }
+            false => Ok(false),
+        });
         match done {
             Ok(written) => {
                 report.checkpoint_written = written;
-                if written {
-                    plugins.write_checkpoint(self);
-                }
                 self.hand_on(uid, (kind, container), &mut reusable);
             }
             Err(error) => report.error = Some(error),

@@ -231,6 +231,9 @@ pub enum AllocateError {
     /// The plugin failed: its words.
     #[error("{_0}")]
     Allocate(String),
+    /// What was given away could not be written down.
+    #[error("failed to write checkpoint file \"kubelet_internal_checkpoint\": {_0}")]
+    Checkpoint(String),
     /// The plugin answered for no container.
     #[error("no containers return in allocation response ")]
     NoContainerResponse,

@@ -10,5 +10,5 @@ mod pod_resources;
 /// A device plugin; `cargo run --example device_plugin` runs it as well.
 #[path = "../../../support/sample_plugin.rs"]
 pub mod sample_plugin;
-/// The sockets of a stand-in: a caller that goes before it is answered.
+/// The sockets of a stand-in: callers that go before they are answered, and those that wait.
 mod stand_in;

@@ -1,10 +1,14 @@
-//! The sockets of a stand-in: a caller that goes before it is answered.
+//! The sockets of a stand-in: callers that go before they are answered, and those that wait.
 
 use super::sample_plugin::{Behaviour, Plugin, device, registration};
 use kq::edge::device_plugin::v1beta1::RegisterRequest;
-use kq::edge::device_plugin::{Incoming, Patience, StandIn};
+use kq::edge::device_plugin::{Incoming, Patience, StandIn, ask_stand_in};
 use std::future::pending;
+use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::ops::ControlFlow;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::runtime::Builder;
@@ -52,4 +56,62 @@ fn a_plugin_that_goes_before_it_is_answered_is_watched() {
     let _ = taken.send(());
     let listed = next(&mut stand_in);
     assert!(matches!(&listed, Some(Incoming::Listed { id: of, .. }) if *of == id), "{listed:?}");
+}
+
+/// What a caller says, and waits for.
+fn call(folder: &Path) -> UnixStream {
+    let mut caller = UnixStream::connect(folder.join("kq.sock")).expect("it listens");
+    caller.write_all(b"{}").expect("it takes it");
+    caller
+}
+
+#[test]
+fn nothing_is_done_for_a_caller_that_has_gone() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let patience = Patience { dial: TIME, call: TIME };
+    let mut stand_in =
+        StandIn::start(folder.path(), patience, || {}).expect("nobody else is there");
+    // One that goes before it was listened to, and one that waits.
+    drop(call(folder.path()));
+    let waits = call(folder.path());
+    waits.shutdown(Shutdown::Write).expect("it is connected");
+    let Some(Incoming::Control { caller, .. }) = next(&mut stand_in) else {
+        panic!("somebody waits");
+    };
+    assert!(!caller.has_gone());
+    let quiet = Duration::from_millis(300);
+    let ControlFlow::Continue(other) = stand_in.next_or(quiet, pin!(pending::<()>())) else {
+        panic!("this call never ends");
+    };
+    assert!(other.is_none(), "{other:?}");
+    drop(waits);
+    assert!(caller.has_gone());
+}
+
+#[test]
+fn nobody_speaks_before_it_is_listened_to() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let listener = UnixListener::bind(folder.path().join("kq.sock")).expect("a socket can be made");
+    let short = Duration::from_millis(300);
+    ask_stand_in(folder.path(), b"{}", Some(short)).expect_err("it does not answer");
+    let (mut stream, _) = listener.accept().expect("somebody connected");
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).expect("it has gone");
+    assert_eq!(said, b"", "it would be done after its caller has given up");
+}
+
+#[test]
+fn those_who_wait_keep_nobody_from_asking() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let patience = Patience { dial: TIME, call: TIME };
+    let mut stand_in =
+        StandIn::start(folder.path(), patience, || {}).expect("nobody else is there");
+    let mut kept = Vec::new();
+    for number in 0..20 {
+        let caller = call(folder.path());
+        caller.shutdown(Shutdown::Write).expect("it is connected");
+        let incoming = next(&mut stand_in);
+        assert!(matches!(incoming, Some(Incoming::Control { .. })), "{number}: {incoming:?}");
+        kept.push((caller, incoming));
+    }
 }

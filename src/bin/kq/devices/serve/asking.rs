@@ -143,10 +143,12 @@ impl Plugins for Asking<'_> {
         )
     }
 
-    fn write_checkpoint(&mut self, state: &ManagerState) {
-        if let Err(failure) = self.turning.save(state) {
+    fn write_checkpoint(&mut self, state: &ManagerState) -> Result<(), String> {
+        self.turning.save(state).unwrap_or_else(|failure| {
+            let reason = failure.reason();
             self.failure.get_or_insert(failure);
-        }
+            Err(reason)
+        })
     }
 }
 

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cri")]
 mod asking;
+#[cfg(feature = "cri")]
+mod pods;
 pub mod request;
 #[cfg(feature = "cri")]
 mod restore;
@@ -35,7 +37,7 @@ use std::time::Duration;
 /// or replaced, nobody can reach it any more, and it ends.
 ///
 /// Exit code 0: it was interrupted. 2: the path of DIR is too long for sockets. 3: DIR cannot be
-/// used, or a socket was removed. 4: a kubelet or something else lives there, another one serves
+/// used, a socket was removed, or the checkpoint could not be written by the end. 4: a kubelet or something else lives there, another one serves
 /// there already, or that cannot be told; nothing was made or removed. Interrupted twice, it ends
 /// at once, with 130.
 ///

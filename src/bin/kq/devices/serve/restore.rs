@@ -65,26 +65,32 @@ pub struct Saver {
     path: PathBuf,
     /// What it wrote last; `None`: nothing yet.
     last: Option<Vec<u8>>,
+    /// Why what changed is not in the file yet.
+    pub failed: Option<String>,
 }
 
 impl Saver {
     /// Begins with nothing written: what was taken over may have been written otherwise.
     pub fn new(folder: &Path) -> Self {
-        Self { path: folder.join(CHECKPOINT), last: None }
+        Self { path: folder.join(CHECKPOINT), last: None, failed: None }
     }
 
-    /// Writes what changed; the kubelet goes on as well when it cannot.
+    /// Writes what changed, and tells where that fails for a new reason, or does not fail any more.
     pub fn save(&mut self, state: &ManagerState) -> Option<Event> {
         let bytes = state.checkpoint().to_bytes();
-        if self.last.as_ref() == Some(&bytes) {
+        if self.last.as_ref() == Some(&bytes) && self.failed.is_none() {
             return None;
         }
         match replace(&self.path, &bytes) {
             Ok(()) => {
                 self.last = Some(bytes);
-                None
+                self.failed.take().map(|_| Event::CheckpointWritten)
             }
-            Err(error) => Some(Event::CheckpointFailed { error: error.to_string() }),
+            Err(error) => {
+                let error = error.to_string();
+                let before = self.failed.replace(error.clone());
+                (before.as_ref() != Some(&error)).then_some(Event::CheckpointFailed { error })
+            }
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use super::Args;
 use super::asking::Asking;
+use super::pods::pods;
 use super::request::{Answer, Request};
 use super::restore::{Saver, restore};
 use super::teller::Teller;
+use crate::devices::topology::{parse_node, refuse_twice};
 use crate::exit::{Code, Failure};
 use anyhow::{Context, anyhow};
 use kq::device::manager::{DIAL_PATIENCE, ManagerState};
@@ -12,16 +14,16 @@ use kq::device::stand_in::{DeviceAllocation, Event, Manager, Terms, admit};
 use kq::edge::clock::moment;
 use kq::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
 use kq::edge::device_plugin::owned::{Registered, lock, remove_stale};
-use kq::edge::device_plugin::{Incoming, Patience, PluginClient, StandIn};
+use kq::edge::device_plugin::{
+    Caller, Incoming, MAX_CONTROL_BYTES, Patience, PluginClient, StandIn,
+};
 use kq::edge::host::host_root;
 use kq::k8s::duration::GoDuration;
-use kq::k8s::manifest::load;
 use kq::k8s::pod::Pod;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, pending};
 use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 /// How long to wait where nothing is due: a clock that was set, and a socket that is gone, is seen by then.
@@ -42,14 +44,14 @@ pub struct Turning {
     /// The sockets of plugins that registered.
     registered: Registered,
     teller: Teller,
+    /// What waits until pods are admitted, and whom to answer. Those are let go before the sockets are.
+    waiting: VecDeque<(Request, Caller)>,
     stand_in: StandIn,
     pub call_timeout: Duration,
     /// The names of pods, by UID.
     names: BTreeMap<String, String>,
     /// Pods are being admitted: one at a time, as in a kubelet.
     is_admitting: bool,
-    /// What waits for that, and whom to answer.
-    waiting: VecDeque<(Request, Sender<Vec<u8>>)>,
     /// It is to end.
     pub is_stopping: bool,
 }
@@ -84,18 +86,23 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         saver,
         registered: Registered::read(&folder),
         teller,
+        waiting: VecDeque::new(),
         stand_in,
         call_timeout: args.call_timeout,
         names: BTreeMap::new(),
         is_admitting: false,
-        waiting: VecDeque::new(),
         is_stopping: false,
     };
     while !turning.is_stopping {
         turning.turn()?;
     }
+    turning.settle(Vec::new())?;
     turning.teller.tell([Event::Stopping])?;
-    Ok(Code::Answered)
+    match &turning.saver.failed {
+        None => Ok(Code::Answered),
+        Some(error) => Err(Failure::missing(anyhow!("{error}"))
+            .hint("what changed since it was written last is lost: the next one will not know it")),
+    }
 }
 
 /// Ends at once: whoever asks a second time does not want to wait.
@@ -105,8 +112,13 @@ fn give_up() {
 }
 
 /// Answers; whoever asked may have gone.
-fn send(answer: &Answer, reply: &Sender<Vec<u8>>) -> Result<(), Failure> {
-    let _ = reply.send(serde_json::to_vec(answer).map_err(Failure::missing)?);
+fn send(answer: &Answer, caller: Caller) -> Result<(), Failure> {
+    let mut bytes = serde_json::to_vec(answer).map_err(Failure::missing)?;
+    if bytes.len() as u64 > MAX_CONTROL_BYTES {
+        let long = "it was done, and the answer is too long: ask for fewer pods at once".to_owned();
+        bytes = serde_json::to_vec(&Answer::Refused(long)).map_err(Failure::missing)?;
+    }
+    caller.answer(bytes);
     Ok(())
 }
 
@@ -133,8 +145,8 @@ fn refuse(error: FolderError) -> Failure {
 impl Turning {
     /// Takes what waits, or what comes next.
     fn turn(&mut self) -> Result<(), Failure> {
-        if let Some((request, reply)) = self.waiting.pop_front() {
-            return self.reply(request, &reply);
+        if let Some((request, caller)) = self.waiting.pop_front() {
+            return self.reply(request, caller);
         }
         match self.next_or(pin!(pending::<()>())) {
             ControlFlow::Break(()) => Ok(()),
@@ -158,12 +170,19 @@ impl Turning {
             let events = self.manager.expire(now);
             self.settle(events)?;
         }
+        if self.saver.failed.is_some() {
+            self.settle(Vec::new())?;
+        }
         let is_over = matches!(incoming, Some(Incoming::Stop));
         if let Some(name) = self.stand_in.lost().filter(|_| !is_over) {
+            let known = match &self.saver.failed {
+                None => "what it knew is in the checkpoint".to_owned(),
+                Some(error) => format!("what changed last is not in the checkpoint: {error}"),
+            };
             return Err(Failure::missing(anyhow!(
                 "{name} was removed or replaced: nobody can reach this stand-in any more"
             ))
-            .hint("start it again; what it knew is in the checkpoint"));
+            .hint(format!("start it again; {known}")));
         }
         match incoming {
             None => self.teller.settle()?,
@@ -192,21 +211,21 @@ impl Turning {
                 let events = self.manager.ended(id, reason, now);
                 self.settle(events)?;
             }
-            Some(Incoming::Control { request, reply }) => {
+            Some(Incoming::Control { request, caller }) => {
                 match serde_json::from_slice::<Request>(&request) {
                     Err(error) => {
-                        send(&Answer::Refused(format!("not understood: {error}")), &reply)?
+                        send(&Answer::Refused(format!("not understood: {error}")), caller)?
                     }
                     // Pods come and go one at a time; to look changes nothing.
                     Ok(request) if self.is_admitting && !matches!(request, Request::Plugins) => {
                         if self.waiting.len() < WAITING {
-                            self.waiting.push_back((request, reply));
+                            self.waiting.push_back((request, caller));
                         } else {
                             let busy = "too many wait for a plugin that has not answered yet";
-                            send(&Answer::Refused(busy.to_owned()), &reply)?;
+                            send(&Answer::Refused(busy.to_owned()), caller)?;
                         }
                     }
-                    Ok(request) => self.reply(request, &reply)?,
+                    Ok(request) => self.reply(request, caller)?,
                 }
             }
         }
@@ -227,55 +246,86 @@ impl Turning {
         self.teller.tell(events.into_iter().chain(failed))
     }
 
-    /// Writes a state that changed while pods are admitted.
-    pub fn save(&mut self, state: &ManagerState) -> Result<(), Failure> {
-        let failed = self.saver.save(state);
-        self.teller.tell(failed)
+    /// Writes a state that changed while pods are admitted, and returns whether that succeeded.
+    pub fn save(&mut self, state: &ManagerState) -> Result<Result<(), String>, Failure> {
+        let told = self.saver.save(state);
+        self.teller.tell(told)?;
+        Ok(self.saver.failed.clone().map_or(Ok(()), Err))
     }
 
-    fn reply(&mut self, request: Request, reply: &Sender<Vec<u8>>) -> Result<(), Failure> {
+    /// Does what is asked for, unless whoever asked has gone: that one was told that nobody answers.
+    fn reply(&mut self, request: Request, caller: Caller) -> Result<(), Failure> {
+        if caller.has_gone() {
+            return Ok(());
+        }
         let answer = match request {
             Request::Plugins => Answer::Plugins(self.manager.plugins()),
             Request::End { pod } => self.end(&pod)?,
-            Request::Allocate { file, text, terms } => self.allocate(&file, &text, &terms)?,
+            Request::Allocate { file, text, terms } => {
+                self.is_admitting = true;
+                let answer = self.allocate(&file, &text, &terms, &caller);
+                self.is_admitting = false;
+                answer?
+            }
         };
-        send(&answer, reply)
+        send(&answer, caller)
     }
 
-    fn allocate(&mut self, file: &str, text: &str, terms: &Terms) -> Result<Answer, Failure> {
-        let loaded = load(file, text.as_bytes());
-        if let Some(problem) = loaded.problems.first() {
-            return Ok(Answer::Refused(problem.to_string()));
-        }
+    fn allocate(
+        &mut self,
+        file: &str,
+        text: &str,
+        terms: &Terms,
+        caller: &Caller,
+    ) -> Result<Answer, Failure> {
+        // Whoever speaks on the socket need not have been kq.
+        let nodes =
+            terms.numa_nodes.iter().try_for_each(|node| parse_node(&node.to_string()).map(drop));
+        let nodes = nodes.and_then(|()| refuse_twice(&terms.numa_nodes).map_err(|it| it.reason()));
+        let pods = match nodes.and_then(|()| pods(file, text)) {
+            Ok(pods) => pods,
+            Err(reason) => return Ok(Answer::Refused(reason)),
+        };
         let mut reports = Vec::new();
-        for loaded in loaded.pods {
-            reports.push(self.admit(loaded.pod, terms)?);
+        for (pod, assumption) in pods {
+            let mut report = self.admit(pod, terms)?;
+            report.assumptions.extend(assumption);
+            reports.push(report);
+            // A file can be long: nobody else waits for its end.
+            if let ControlFlow::Continue(Some(incoming)) =
+                self.stand_in.next_or(Duration::ZERO, pin!(pending::<()>()))
+            {
+                self.take(Some(incoming))?;
+            }
+            if self.is_stopping || caller.has_gone() {
+                break;
+            }
         }
         Ok(Answer::Allocated(reports))
     }
 
     fn admit(&mut self, mut pod: Pod, terms: &Terms) -> Result<DeviceAllocation, Failure> {
-        self.is_admitting = true;
         let mut state = std::mem::take(&mut self.manager.state);
-        let active = self.manager.active().clone();
+        let mut active = std::mem::take(&mut self.manager.active);
         let mut asking = Asking::new(self);
-        let mut report = admit(&mut state, &mut pod, terms, &active, &mut asking);
+        let mut report = admit(&mut state, &mut pod, terms, &mut active, &mut asking);
         let Asking { calls, failure, .. } = asking;
-        (report.calls, self.manager.state) = (calls, state);
-        self.is_admitting = false;
+        (report.calls, self.manager.state, self.manager.active) = (calls, state, active);
         if let Some(failure) = failure {
             return Err(failure);
         }
-        let name = format!("{}/{}", report.namespace, report.name);
+        let mut events = vec![report.event()];
         if report.admitted {
+            let name = format!("{}/{}", report.namespace, report.name);
             self.manager.begin(&report.uid);
             self.names.insert(report.uid.clone(), name);
-        } else {
-            // A pod that was refused is not active, so what it got is free for the next.
-            self.manager.end(&report.uid);
+        } else if report.failure.is_none() {
+            // A pod that was refused is not active any more. One that the kubelet crashes at, or of which
+            // nothing can be said, is as it was.
+            events.extend(self.manager.end(&report.uid));
             self.names.remove(&report.uid);
         }
-        self.teller.tell([report.event()])?;
+        self.settle(events)?;
         Ok(report)
     }
 
@@ -293,7 +343,7 @@ impl Turning {
     }
 
     fn end(&mut self, pod: &str) -> Result<Answer, Failure> {
-        let active = self.manager.active();
+        let active = &self.manager.active;
         let is_meant = |uid: &&String| {
             let name = self.names.get(*uid).map(String::as_str).unwrap_or_default();
             let alone = name.split_once('/').map(|(_, name)| name);
@@ -321,7 +371,7 @@ impl Turning {
         };
         let ended = self.manager.end(uid);
         self.names.remove(uid);
-        self.teller.tell(ended)?;
+        self.settle(ended.into_iter().collect())?;
         Ok(Answer::Ended(uid.clone()))
     }
 }
