@@ -32,10 +32,18 @@ const PAUSE: Duration = Duration::from_millis(200);
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (folder, resource) = match arguments.as_slice() {
+        [help] if help.starts_with('-') => {
+            return Err("usage: device_plugin FOLDER [RESOURCE]; see the top of its source".into());
+        }
         [folder] => (Path::new(folder), "example.com/widget"),
         [folder, resource] => (Path::new(folder), resource.as_str()),
         _ => return Err("expected a folder, and the name of a resource where it is another".into()),
     };
+    if !folder.is_dir() {
+        return Err(
+            format!("{} is no folder: start kq devices serve first", folder.display()).into()
+        );
+    }
     let mut devices: Vec<Device> = [("w0", 0), ("w1", 0), ("w2", 1), ("w3", 1)]
         .map(|(id, node)| device(id, "Healthy", Some(node)))
         .to_vec();
@@ -64,6 +72,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         for line in lines.try_iter() {
             match line.split_once(' ') {
+                Some((_, id)) if !devices.iter().any(|device| device.id == id) => {
+                    let ids: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();
+                    println!("no device {id}; there are: {}", ids.join(" "));
+                }
                 Some(("gone", id)) => devices.retain(|device| device.id != id),
                 Some((word @ ("bad" | "good"), id)) => {
                     let health = if word == "bad" { "Unhealthy" } else { "Healthy" };

@@ -67,11 +67,16 @@ impl Failure {
         format!("{:#}", self.error)
     }
 
+    /// Tells whether nobody reads the answer any more.
+    pub fn is_closed_pipe(&self) -> bool {
+        let closed = self.error.downcast_ref::<std::io::Error>();
+        closed.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+
     /// Writes the error, its causes and the hints, and returns the exit code.
     pub fn report(self) -> ExitCode {
         // A reader that has seen enough, such as `head`, is no error.
-        let closed = self.error.downcast_ref::<std::io::Error>();
-        if closed.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {
+        if self.is_closed_pipe() {
             return Code::Answered.into();
         }
         to_stderr("kq", &brief(&self.reason()));

@@ -30,6 +30,13 @@ pub enum Event {
         /// Where it is now; a kubelet leaves it where it is and writes over it.
         kept: Option<String>,
     },
+    /// A file that no stand-in wrote is kept, because it is written anew.
+    Kept {
+        /// Its name.
+        name: String,
+        /// The name of what is kept.
+        kept: String,
+    },
     /// Something that an earlier one left was removed.
     StaleRemoved {
         /// The name of the socket, or of a file half-written.
@@ -206,6 +213,7 @@ impl Event {
             Self::Listening { .. }
                 | Self::Restored { .. }
                 | Self::Damaged { .. }
+                | Self::Kept { .. }
                 | Self::Allocated { .. }
                 | Self::PodEnded { .. }
                 | Self::CheckpointFailed { .. }
@@ -239,12 +247,13 @@ impl fmt::Display for Event {
             Self::Listening { socket } => write!(f, "LISTENING {socket}"),
             Self::Restored { pods, resources } => write!(
                 f,
-                "RESTORED {} that have devices ({}), {} without a plugin yet ({})",
-                count(pods.len(), "pod"),
-                listed(pods),
-                count(resources.len(), "resource"),
-                listed(resources),
+                "RESTORED devices of {}, {} without a plugin yet",
+                listed(pods, "pod"),
+                listed(resources, "resource"),
             ),
+            Self::Kept { name, kept } => {
+                write!(f, "KEPT {name}, which no stand-in wrote, as {kept}: it is written anew")
+            }
             Self::Damaged { error, kept: Some(kept) } => write!(
                 f,
                 "DAMAGED checkpoint: {error}; starting with nothing, as the kubelet does; kept as {kept}"
@@ -351,8 +360,11 @@ fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-fn listed(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+fn listed(names: &[String], what: &str) -> String {
+    match names {
+        [] => format!("no {what}"),
+        names => format!("{} ({})", count(names.len(), what), names.join(", ")),
+    }
 }
 
 /// Shows an id; one that would not be seen is quoted.

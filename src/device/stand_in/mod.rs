@@ -20,4 +20,4 @@ pub use report::{
     GivenDevice, GivenResource, PluginState, PreStart, Unanswered, Unregistered,
 };
 pub use throttle::Throttle;
-pub use view::{table, wide};
+pub use view::{gets, table, wide};

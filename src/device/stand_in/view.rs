@@ -4,6 +4,7 @@ use super::report::{Affinity, ContainerAllocation, DeviceAllocation, GivenDevice
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use crate::output::table::Table;
 use crate::output::terminal::plain;
+use std::collections::BTreeSet;
 
 /// The columns of a resource and its devices.
 const RESOURCE: usize = 2;
@@ -94,7 +95,7 @@ fn rows(container: &ContainerAllocation) -> Vec<Vec<String>> {
             container.kind.clone(),
             given.map_or_else(|| "-".to_owned(), |given| given.resource.clone()),
             join(devices.iter().map(|device| device.id.clone())),
-            join(devices.iter().map(nodes)),
+            nodes(devices),
             match pre_start {
                 None => "-".to_owned(),
                 Some(call) if call.error.is_some() => "failed".to_owned(),
@@ -116,9 +117,11 @@ fn rows(container: &ContainerAllocation) -> Vec<Vec<String>> {
     rows
 }
 
-fn nodes(device: &GivenDevice) -> String {
-    let nodes: Vec<String> = device.numa_nodes.iter().map(ToString::to_string).collect();
-    if nodes.is_empty() { "none".to_owned() } else { nodes.join("+") }
+/// Returns the NUMA nodes of all devices, as in a plan.
+fn nodes(devices: &[GivenDevice]) -> String {
+    let nodes: BTreeSet<i64> =
+        devices.iter().flat_map(|it| it.numa_nodes.iter().copied()).collect();
+    join(nodes.iter().map(ToString::to_string))
 }
 
 fn join(texts: impl Iterator<Item = String>) -> String {
@@ -126,7 +129,8 @@ fn join(texts: impl Iterator<Item = String>) -> String {
     if texts.is_empty() { "-".to_owned() } else { texts.join(",") }
 }
 
-fn gets(gets: &ContainerAllocateResponse) -> Vec<String> {
+/// Returns what a plugin gives a container, in words.
+pub fn gets(gets: &ContainerAllocateResponse) -> Vec<String> {
     let envs = gets.envs.iter().map(|(name, value)| format!("variable {name}={value}"));
     let mounts = gets.mounts.iter().map(|mount| {
         let mode = if mount.read_only { "ro" } else { "rw" };

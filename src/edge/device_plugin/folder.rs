@@ -4,7 +4,7 @@ use super::owned::refuse_foreign;
 use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use crate::edge::host::ReadError;
 use crate::edge::input::plain;
-use crate::edge::kubelet_process::{FindKubeletError, find_kubelets};
+use crate::edge::kubelet_process::{FindKubeletError, find_kubelets, suspects};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
 use std::ffi::OsString;
 use std::fs;
@@ -226,7 +226,7 @@ fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result
     let refuse =
         |reason: String| Err(FolderError::Kubelet { folder: folder.display().to_string(), reason });
     // Not to know is not to be alone.
-    let running = find_kubelets(host_root).map_err(|error| {
+    let running = suspects(host_root).and_then(|_| find_kubelets(host_root)).map_err(|error| {
         let reason = match &error {
             FindKubeletError::Processes { error: why, .. } => format!("{error}: {why}"),
             FindKubeletError::NoProcesses { .. } => error.to_string(),
@@ -283,26 +283,28 @@ pub(super) fn read_in(folder: &Path, name: &str) -> Result<Vec<u8>, ReadError> {
     file.read().map_err(why)
 }
 
-/// Puts a checkpoint that cannot be read aside, and returns its new name: whoever writes a plugin wants to
-/// see it, and the next one is written in its place.
+/// Keeps the checkpoint under another name, which is returned: the next one is written in its place, and
+/// somebody may want to see it. One that is damaged has that name alone.
 ///
 /// # Errors
 ///
 /// Fails where the system refuses.
-pub fn keep_damaged(folder: &Path) -> io::Result<String> {
+pub fn keep_beside(folder: &Path, mark: &str) -> io::Result<String> {
     for number in 1..1_000 {
-        let name = format!("{CHECKPOINT}.damaged-{number}");
+        let name = format!("{CHECKPOINT}.{mark}-{number}");
         // A link refuses a name that is taken, as a rename does not.
         match fs::hard_link(folder.join(CHECKPOINT), folder.join(&name)) {
             Ok(()) => {
-                fs::remove_file(folder.join(CHECKPOINT))?;
+                if mark == "damaged" {
+                    fs::remove_file(folder.join(CHECKPOINT))?;
+                }
                 return Ok(name);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("a thousand damaged checkpoints are kept already"))
+    Err(io::Error::other("a thousand checkpoints are kept already"))
 }
 
 #[cfg(test)]
@@ -315,7 +317,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         for (number, text) in [(1, "first"), (2, "second")] {
             fs::write(folder.path().join(CHECKPOINT), text).expect("a file can be written");
-            let name = keep_damaged(folder.path()).expect("it can be renamed");
+            let name = keep_beside(folder.path(), "damaged").expect("it can be renamed");
             assert_eq!(name, format!("{CHECKPOINT}.damaged-{number}"));
             let kept = fs::read_to_string(folder.path().join(name)).expect("it is there");
             assert_eq!(kept, text);
@@ -323,11 +325,29 @@ mod tests {
         }
     }
 
+    /// Makes a root folder with nothing but a process 1.
+    fn host() -> tempfile::TempDir {
+        let host = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::create_dir_all(host.path().join("proc/1")).expect("a folder can be made");
+        let stat = format!("1 (init) S{}", " 0".repeat(40));
+        fs::write(host.path().join("proc/1/stat"), stat).expect("a file can be written");
+        host
+    }
+
+    #[test]
+    fn where_no_processes_are_seen_nobody_can_tell() {
+        let host = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::create_dir(host.path().join("proc")).expect("a folder can be made");
+        let claimed = claim(&host.path().join("own"), host.path());
+        assert!(matches!(claimed, Err(FolderError::Unknown { .. })), "{claimed:?}");
+        assert!(!host.path().join("own").exists());
+    }
+
     #[test]
     fn folders_of_kubelets_are_refused() {
-        let host = tempfile::tempdir().expect("a temporary folder can be made");
+        let host = host();
         let root = host.path();
-        for folder in ["proc", "var/lib/kubelet/device-plugins/mine", "own", "old/device-plugins"] {
+        for folder in ["var/lib/kubelet/device-plugins/mine", "own", "old/device-plugins"] {
             fs::create_dir_all(root.join(folder)).expect("a folder can be made");
         }
         fs::write(root.join("old/cpu_manager_state"), "").expect("a file can be written");
@@ -355,9 +375,8 @@ mod tests {
     }
     #[test]
     fn nothing_is_made_where_it_refuses() {
-        let host = tempfile::tempdir().expect("a temporary folder can be made");
+        let host = host();
         let root = fs::canonicalize(host.path()).expect("it is there");
-        fs::create_dir(root.join("proc")).expect("a folder can be made");
         let long = "x".repeat(LONGEST_FOLDER);
         let rows = [
             ("var/lib/kubelet/device-plugins", "would be in"),
@@ -377,9 +396,8 @@ mod tests {
 
     #[test]
     fn the_longest_folder_has_room_for_a_socket() {
-        let host = tempfile::tempdir().expect("a temporary folder can be made");
+        let host = host();
         let root = fs::canonicalize(host.path()).expect("it is there");
-        fs::create_dir(root.join("proc")).expect("a folder can be made");
         let left = LONGEST_FOLDER - root.as_os_str().len() - 1;
         let folder = claim(&root.join("x".repeat(left)), &root).expect("it is short enough");
         UnixListener::bind(folder.join("kubelet.sock")).expect("its name fits");

@@ -20,7 +20,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// The list of sockets of plugins that registered, beside the checkpoint.
-const REGISTERED: &str = "kubelet_internal_checkpoint.plugins";
+pub const REGISTERED: &str = "kubelet_internal_checkpoint.plugins";
 
 /// How many names are told.
 const SHOWN: usize = 5;
@@ -30,15 +30,38 @@ const SHOWN: usize = 5;
 pub struct Registered {
     path: PathBuf,
     names: BTreeSet<String>,
+    /// A stand-in before this one wrote it.
+    pub is_there: bool,
+    /// Why the sockets in it are not known; it is written anew.
+    pub unreadable: Option<String>,
 }
 
 impl Registered {
     /// Reads the list of a stand-in before this one; where there is none, or none that can be read, it is
     /// empty.
     pub fn read(folder: &Path) -> Self {
-        let bytes = read_in(folder, REGISTERED).unwrap_or_default();
-        let names = serde_json::from_slice(&bytes).unwrap_or_default();
-        Self { path: folder.join(REGISTERED), names }
+        let (is_there, names) = match read_in(folder, REGISTERED) {
+            Err(ReadError::Absent) => (false, Ok(BTreeSet::new())),
+            Err(error) => (true, Err(format!("cannot be read: {error}"))),
+            Ok(bytes) => {
+                let names = serde_json::from_slice(&bytes);
+                (true, names.map_err(|error| format!("is no list of names: {error}")))
+            }
+        };
+        let (names, unreadable) = match names {
+            Ok(names) => (names, None),
+            Err(reason) => (BTreeSet::new(), Some(reason)),
+        };
+        Self { path: folder.join(REGISTERED), names, is_there, unreadable }
+    }
+
+    /// Writes the list where there is none: from then on the folder is a stand-in's.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses.
+    pub fn begin(&mut self) -> Result<(), ReplaceError> {
+        if self.is_there { Ok(()) } else { self.write(BTreeSet::new()) }
     }
 
     /// Adds the socket of a plugin, and writes the list where it is new.
@@ -47,13 +70,19 @@ impl Registered {
     ///
     /// Fails where the system refuses.
     pub fn add(&mut self, endpoint: &str) -> Result<(), ReplaceError> {
-        if !self.names.insert(endpoint.to_owned()) {
+        if self.names.contains(endpoint) {
             return Ok(());
         }
         // A plugin may take another name each time that it starts.
-        self.names.retain(|name| name == endpoint || self.path.with_file_name(name).exists());
-        let bytes = serde_json::to_vec(&self.names).unwrap_or_default();
-        replace(&self.path, &bytes)
+        let still = self.names.iter().filter(|name| self.path.with_file_name(name).exists());
+        self.write(still.cloned().chain([endpoint.to_owned()]).collect())
+    }
+
+    /// What could not be written is not known, and the next time it is tried again.
+    fn write(&mut self, names: BTreeSet<String>) -> Result<(), ReplaceError> {
+        replace(&self.path, &serde_json::to_vec(&names).unwrap_or_default())?;
+        (self.names, self.is_there) = (names, true);
+        Ok(())
     }
 
     fn has(&self, entry: &Entry) -> bool {
@@ -68,7 +97,9 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
     let shown = || folder.display().to_string();
     let listed = entries(folder).map_err(|error| FolderError::System { folder: shown(), error })?;
     let registered = Registered::read(folder);
-    let mut foreign = Vec::new();
+    let taken = listed.iter().filter(|entry| is_stand_ins(entry) && !entry.is_socket);
+    let taken = taken.map(|entry| format!("{} is there, and is no socket", entry.shown()));
+    let mut foreign: Vec<String> = taken.collect();
     for entry in listed.iter().filter(|entry| entry.is_socket && !registered.has(entry)) {
         let socket = folder.join(&entry.name);
         match listens(&socket) {
@@ -84,7 +115,8 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
     }
     let is_file = |name| !matches!(read_in(folder, name), Err(ReadError::Absent));
     if !is_file(CHECKPOINT) && !is_file(REGISTERED) {
-        let others = listed.iter().filter(|entry| !entry.is_socket && !is_own(entry));
+        let is_other = |entry: &&Entry| !(entry.is_socket || is_own(entry) || is_stand_ins(entry));
+        let others = listed.iter().filter(is_other);
         foreign.extend(others.map(|entry| format!("there is {}", entry.shown())));
     }
     if foreign.is_empty() {
@@ -123,7 +155,13 @@ fn is_stand_ins(entry: &Entry) -> bool {
 
 /// Tells whether a stand-in wrote it, by its name.
 fn is_own(entry: &Entry) -> bool {
-    let is_own = |name: &str| name.starts_with(CHECKPOINT) || is_half_written(entry);
+    let is_own = |name: &str| {
+        let numbered = ["damaged", "before"].into_iter().any(|mark| {
+            let number = name.strip_prefix(&format!("{CHECKPOINT}.{mark}-"));
+            number.is_some_and(|number| number.parse::<u16>().is_ok())
+        });
+        [CHECKPOINT, REGISTERED].contains(&name) || numbered || is_half_written(entry)
+    };
     entry.name.to_str().is_some_and(is_own) && !entry.is_folder
 }
 
@@ -234,10 +272,42 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_cannot_be_read_or_written_is_told_each_time() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let path = folder.path().join(REGISTERED);
+        fs::write(&path, "gpu.sock").expect("a file can be written");
+        let unreadable = Registered::read(folder.path()).unreadable.unwrap_or_default();
+        assert!(unreadable.starts_with("is no list of names"), "{unreadable}");
+        fs::remove_file(&path).expect("it is there");
+        fs::create_dir(&path).expect("a folder can be made");
+        let mut registered = Registered::read(folder.path());
+        let unreadable = registered.unreadable.clone().unwrap_or_default();
+        assert!(unreadable.starts_with("cannot be read"), "{unreadable}");
+        for _ in 0..2 {
+            registered.add("gpu.sock").expect_err("it is a folder");
+        }
+        fs::remove_dir(&path).expect("it is empty");
+        registered.add("gpu.sock").expect("nothing is in the way");
+        assert!(Registered::read(folder.path()).names.contains("gpu.sock"));
+    }
+
+    #[test]
     fn a_folder_of_others_is_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         drop(UnixListener::bind(folder.path().join("dead.sock")).expect("a socket can be made"));
         assert!(refuse_foreign(folder.path()).is_ok(), "a dead socket is nobody's");
+        for own in [".damaged-1", ".before-12"] {
+            let own = folder.path().join(format!("{CHECKPOINT}{own}"));
+            fs::write(&own, "x").expect("a file can be written");
+            assert!(refuse_foreign(folder.path()).is_ok(), "{}", own.display());
+            fs::remove_file(own).expect("it is there");
+        }
+        for other in ["kubelet_internal_checkpoint.bak", "kubelet.sock", "kq.sock"] {
+            fs::write(folder.path().join(other), "x").expect("a file can be written");
+            let error = refuse_foreign(folder.path()).expect_err("a file is there").to_string();
+            assert!(error.contains(other), "{error}");
+            fs::remove_file(folder.path().join(other)).expect("it is there");
+        }
         fs::write(folder.path().join("crond.pid"), "1").expect("a file can be written");
         let error = refuse_foreign(folder.path()).expect_err("a file is there").to_string();
         assert!(error.ends_with(": there is crond.pid"), "{error}");

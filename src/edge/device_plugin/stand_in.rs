@@ -128,7 +128,10 @@ impl StandIn {
         // Before there is anything that a signal could leave behind.
         let signals = {
             let _inside = runtime.enter();
-            [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]
+            let mut kinds = vec![SignalKind::interrupt(), SignalKind::terminate()];
+            // A terminal that is closed; under nohup it is to go on.
+            kinds.extend((!ignores_hangup()).then_some(SignalKind::hangup()));
+            kinds.into_iter().map(signal).collect::<io::Result<Vec<_>>>()?
         };
         let mut sockets = Sockets { folder: folder.to_owned(), made: Vec::new() };
         let control = sockets.bind(CONTROL_SOCKET)?;
@@ -237,6 +240,15 @@ impl Drop for StandIn {
             let _ = thread.join();
         }
     }
+}
+
+/// Tells whether whoever started this had it ignore SIGHUP.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The first signal is the lowest bit.
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// Returns the device and the inode of a file; `None`: there is none.

@@ -138,7 +138,9 @@ fn rubbish_and_a_lost_socket_are_told() {
 fn folders_that_will_not_do_are_left_as_they_are() {
     let host = tempfile::tempdir().expect("a temporary folder can be made");
     let root = host.path();
-    std::fs::create_dir(root.join("proc")).expect("a folder can be made");
+    std::fs::create_dir_all(root.join("proc/1")).expect("a folder can be made");
+    let stat = format!("1 (init) S{}", " 0".repeat(40));
+    std::fs::write(root.join("proc/1/stat"), stat).expect("a file can be written");
     let long = "x".repeat(120);
     for (dir, code, expected) in [
         ("var/lib/kubelet/device-plugins", 4, "the usual root folder of kubelets"),

@@ -5,7 +5,9 @@ use super::{folder_with, kq};
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin};
 use kq::edge::device_plugin::ask_stand_in;
 use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 
 /// Serves a plugin of four devices.
@@ -191,4 +193,99 @@ fn one_that_ends_says_how_far_it_came() {
         ran.text()
     );
     assert!(served.child.wait().expect("it ends").success());
+}
+
+#[test]
+fn a_checkpoint_of_somebody_else_is_kept() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let path = |name: &str| folder.path().join(format!("kubelet_internal_checkpoint{name}"));
+    let text =
+        r#"{"Data":{"PodDeviceEntries":null,"RegisteredDevices":{"a.b/c":["x"]}},"Checksum":0}"#;
+    let sound = kq::facts::checkpoint::device::DeviceCheckpoint::parse(text.as_bytes());
+    let bytes = sound.expect("it is JSON").checkpoint.to_bytes();
+    std::fs::write(path(""), &bytes).expect("a file can be written");
+    let (served, _plugin) = serve(folder.path(), able());
+    assert_ne!(std::fs::read(path("")).expect("it is there"), bytes, "it is written anew");
+    assert_eq!(std::fs::read(path(".before-1")).expect("it is kept"), bytes);
+    served.interrupt();
+    let served = Served::start(folder.path(), &[]);
+    assert!(!path(".before-2").exists(), "this one is its own");
+    served.interrupt();
+}
+
+#[test]
+fn nothing_is_changed_where_it_cannot_listen() {
+    let folder = folder_with(&[("kubelet_internal_checkpoint", ""), ("kubelet.sock", "")]);
+    let ran = kq(&format!("devices serve --dir {}", folder.path().display())).run();
+    assert_eq!(ran.code, 4, "{}", ran.text());
+    assert!(ran.stderr.contains("kubelet.sock is there, and is no socket"), "{}", ran.text());
+    let left = std::fs::read_dir(folder.path()).expect("it can be read").count();
+    assert_eq!(left, 2, "{}", ran.text());
+}
+
+#[test]
+fn what_was_done_is_told_where_it_cannot_be_shown() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let (served, _plugin) = serve(folder.path(), able());
+    let web = pod("web", &[("app", 2)]);
+    let to_full = |more: &[&std::ffi::OsStr]| {
+        let full = File::options().write(true).open("/dev/full").expect("Linux has one");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kq"));
+        command.args(["devices", "allocate", "--dir"]).arg(folder.path()).args(more).env_clear();
+        let ran = command.stdout(Stdio::from(full)).output().expect("kq starts");
+        (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
+    };
+    let (code, stderr) = to_full(&[web.path().join("pod.yaml").as_os_str()]);
+    assert_eq!(code, Some(0), "it has its devices: {stderr}");
+    assert!(
+        stderr.contains("the answer could not be written")
+            && stderr.contains("default/web is admitted"),
+        "{stderr}"
+    );
+    let (code, stderr) = to_full(&["--remove".as_ref(), "web".as_ref()]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("web_default has ended"), "{stderr}");
+    served.interrupt();
+}
+
+#[test]
+fn calls_are_in_words_and_nodes_are_named_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let (served, _plugin) = serve(folder.path(), able());
+    let ran = allocate(folder.path(), &pod("web", &[("app", 2)]), "-o wide");
+    let call = "call Allocate example.com/gpu [c d] -> variable SAMPLE_DEVICES=c,d, mount /opt/sample from ";
+    assert!(ran.stdout.contains(call), "{}", ran.text());
+    let row = ran.stdout.lines().find(|line| line.starts_with("app ")).unwrap_or_default();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells, ["app", "app", RESOURCE, "c,d", "1", "called"], "{}", ran.text());
+    served.interrupt();
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut served = Served::start(folder.path(), &[]);
+    kill_process(Pid::from_child(&served.child), Signal::HUP).expect("it runs");
+    served.until("STOPPING");
+    assert!(served.child.wait().expect("it ends").success());
+    assert!(!folder.path().join("kubelet.sock").exists());
+}
+
+#[test]
+fn a_path_counts_as_the_stand_in_has_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let (served, _plugin) = serve(folder.path(), able());
+    let long = folder.path().join("x".repeat(100));
+    std::os::unix::fs::symlink(folder.path(), &long).expect("a link can be made");
+    let web = pod("web", &[("app", 1)]);
+    let ran = allocate(&long, &web, "");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+
+    // What is too long to be taken is not sent.
+    let mut text = std::fs::read_to_string(web.path().join("pod.yaml")).expect("it is there");
+    text.push_str(&format!("# {}\n", "\"".repeat(9 << 20)));
+    let ran = allocate(folder.path(), &folder_with(&[("pod.yaml", text)]), "");
+    assert_eq!(ran.code, 2, "{}", ran.text());
+    assert!(ran.stderr.contains("and may have 16777216"), "{}", ran.text());
+    served.interrupt();
 }

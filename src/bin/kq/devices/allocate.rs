@@ -104,6 +104,7 @@ mod asked {
     use kq::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, ask_stand_in};
     use kq::edge::input::{read_input, shown};
     use kq::k8s::manifest::load;
+    use std::io::ErrorKind::PermissionDenied;
     use std::path::Path;
     use std::time::Duration;
 
@@ -121,11 +122,12 @@ mod asked {
             match ask(&self.dir, &Request::End { pod: pod.to_owned() }, None)? {
                 Answer::Ended(uid) => {
                     let ended = format!("{uid} has ended; its devices are free for the next pod\n");
-                    self.output.write(
-                        &DevicePodEnded::new(uid),
+                    let written = self.output.write(
+                        &DevicePodEnded::new(uid.clone()),
                         |_| ended.clone(),
                         |_| ended.clone(),
-                    )?;
+                    );
+                    unseen(written, || format!("{uid} has ended"));
                     Ok(Code::Answered)
                 }
                 Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
@@ -157,7 +159,7 @@ mod asked {
             let request = Request::Allocate { file: shown(file).to_owned(), text, terms };
             match ask(&self.dir, &request, None)? {
                 Answer::Allocated(reports) if reports.len() < count => {
-                    self.show(&reports)?;
+                    self.show(&reports);
                     let (done, file) = (reports.len(), shown(file));
                     note(
                         "stopped",
@@ -165,13 +167,32 @@ mod asked {
                     );
                     Ok(Code::Stopped)
                 }
-                Answer::Allocated(reports) => self.show(&reports),
+                Answer::Allocated(reports) => Ok(self.show(&reports)),
                 Answer::Refused(reason) => Err(Failure::usage(anyhow!("{reason}"))),
                 other => Err(unexpected(&other)),
             }
         }
 
-        fn show(&self, reports: &[DeviceAllocation]) -> Result<Code, Failure> {
+        /// Shows what came of the pods. They have their devices, whether or not anybody reads it.
+        fn show(&self, reports: &[DeviceAllocation]) -> Code {
+            unseen(self.write(reports), || {
+                let of_one = |report: &DeviceAllocation| {
+                    let what = if report.admitted { "is admitted" } else { "is not admitted" };
+                    format!("{}/{} {what}", report.namespace, report.name)
+                };
+                reports.iter().map(of_one).collect::<Vec<_>>().join(", ")
+            });
+            let is_unknown = |report: &DeviceAllocation| {
+                report.failure.as_ref().is_some_and(|failure| !failure.kubelet_crashes)
+            };
+            match () {
+                () if reports.iter().any(is_unknown) => Code::Missing,
+                () if reports.iter().all(DeviceAllocation::is_good) => Code::Answered,
+                () => Code::No,
+            }
+        }
+
+        fn write(&self, reports: &[DeviceAllocation]) -> Result<(), Failure> {
             // One value, whatever the number of pods.
             match (self.output, reports) {
                 (Form::Table | Form::Wide, _) => {}
@@ -190,14 +211,14 @@ mod asked {
                     report.warnings.iter().for_each(|text| warn(text));
                 }
             }
-            let is_unknown = |report: &DeviceAllocation| {
-                report.failure.as_ref().is_some_and(|failure| !failure.kubelet_crashes)
-            };
-            Ok(match () {
-                () if reports.iter().any(is_unknown) => Code::Missing,
-                () if reports.iter().all(DeviceAllocation::is_good) => Code::Answered,
-                () => Code::No,
-            })
+            Ok(())
+        }
+    }
+
+    /// Says what was done where it could not be shown.
+    fn unseen(written: Result<(), Failure>, done: impl FnOnce() -> String) {
+        if let Some(failure) = written.err().filter(|failure| !failure.is_closed_pipe()) {
+            warn(&format!("the answer could not be written: {}; {}", failure.reason(), done()));
         }
     }
 
@@ -221,6 +242,9 @@ mod asked {
         }
         let answer = ask_stand_in(folder, &request, limit).map_err(|error| {
             let hint = match &error {
+                ControlError::Absent { error, .. } if error.kind() == PermissionDenied => {
+                    "run kq as the user who runs kq devices serve, or as root".to_owned()
+                }
                 ControlError::Absent { .. } => format!(
                     "start one with kq devices serve --dir {}, and keep it running",
                     folder.display()

@@ -3,7 +3,7 @@
 use super::turn::Turning;
 use crate::exit::Failure;
 use kq::device::manager::{Allocated, ManagerState, Plugins};
-use kq::device::stand_in::Call;
+use kq::device::stand_in::{Call, gets};
 use kq::edge::clock::steady;
 use kq::edge::device_plugin::{PluginClient, in_time};
 use kq::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSet};
@@ -122,7 +122,10 @@ impl Plugins for Asking<'_> {
             |answer| match answer {
                 Allocated::NoContainer => "for no container".to_owned(),
                 Allocated::Answer(bytes) => match ContainerAllocateResponse::decode(bytes) {
-                    Ok(gets) => format!("{gets:?}"),
+                    Ok(answer) => match gets(&answer) {
+                        gets if gets.is_empty() => "nothing".to_owned(),
+                        gets => gets.join(", "),
+                    },
                     Err(error) => format!("undecodable: {error}"),
                 },
             },

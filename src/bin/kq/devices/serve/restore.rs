@@ -5,19 +5,20 @@ use anyhow::Context;
 use kq::device::manager::ManagerState;
 use kq::device::stand_in::Event;
 use kq::edge::clock::moment;
-use kq::edge::device_plugin::folder::{CHECKPOINT, keep_damaged, read_checkpoint};
+use kq::edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
 use kq::edge::host::ReadError;
 use kq::edge::replace::replace;
 use kq::facts::checkpoint::device::{DeviceCheckpoint, Loaded, PodDevices};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Takes over what the file says, as a kubelet that starts does. One that is damaged is put aside.
+/// Takes over what the file says, as a kubelet that starts does. One that is damaged is put aside, and one
+/// that no stand-in wrote is kept as well.
 ///
 /// # Errors
 ///
 /// Fails for a file that cannot be read at all.
-pub fn restore(folder: &Path) -> Result<(ManagerState, Vec<Event>), Failure> {
+pub fn restore(folder: &Path, is_own: bool) -> Result<(ManagerState, Vec<Event>), Failure> {
     let path = folder.join(CHECKPOINT);
     let bytes = match read_checkpoint(folder) {
         Ok(bytes) => bytes,
@@ -34,13 +35,15 @@ pub fn restore(folder: &Path) -> Result<(ManagerState, Vec<Event>), Failure> {
         Some(error) => Err(error.to_owned()),
         None => Ok(loaded.checkpoint),
     });
+    let keep = |mark: &str| {
+        keep_beside(folder, mark)
+            .with_context(|| format!("cannot keep {} beside", path.display()))
+            .map_err(Failure::missing)
+    };
     let checkpoint = match sound {
         Ok(checkpoint) => checkpoint,
         Err(error) => {
-            let kept = keep_damaged(folder)
-                .with_context(|| format!("cannot put {} aside", path.display()))
-                .map_err(Failure::missing)?;
-            let damaged = Event::Damaged { error, kept: Some(kept) };
+            let damaged = Event::Damaged { error, kept: Some(keep("damaged")?) };
             return Ok((ManagerState::default(), vec![damaged]));
         }
     };
@@ -48,10 +51,14 @@ pub fn restore(folder: &Path) -> Result<(ManagerState, Vec<Event>), Failure> {
     let registered = checkpoint.registered.unwrap_or_default();
     let pods: BTreeSet<&String> =
         restored.pod_devices.entries.keys().map(|key| &key.pod_uid).collect();
-    let mut events = vec![Event::Restored {
+    let mut events = Vec::new();
+    if !is_own {
+        events.push(Event::Kept { name: CHECKPOINT.to_owned(), kept: keep("before")? });
+    }
+    events.push(Event::Restored {
         pods: pods.into_iter().cloned().collect(),
         resources: registered.keys().cloned().collect(),
-    }];
+    });
     events.extend(restored.skipped.iter().map(|(place, reason)| Event::Odd {
         resource: CHECKPOINT.to_owned(),
         text: format!("entry {place} is skipped, as the kubelet does: {reason}"),

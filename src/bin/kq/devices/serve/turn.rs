@@ -13,7 +13,7 @@ use kq::device::manager::{DIAL_PATIENCE, ManagerState};
 use kq::device::stand_in::{DeviceAllocation, Event, Manager, Terms, admit};
 use kq::edge::clock::moment;
 use kq::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
-use kq::edge::device_plugin::owned::{Registered, lock, remove_stale};
+use kq::edge::device_plugin::owned::{REGISTERED, Registered, lock, remove_stale};
 use kq::edge::device_plugin::{
     Caller, Incoming, MAX_CONTROL_BYTES, Patience, PluginClient, StandIn,
 };
@@ -65,7 +65,8 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
     let cleared = remove_stale(&folder)
         .with_context(|| format!("cannot remove stale sockets in {}", folder.display()))
         .map_err(Failure::missing)?;
-    let (state, events) = restore(&folder)?;
+    teller.tell(cleared.removed.into_iter().map(|name| Event::StaleRemoved { name }))?;
+    teller.tell(cleared.listening.into_iter().map(|name| Event::LeftAlone { name }))?;
     let saver = Saver::new(&folder);
     let patience = Patience {
         dial: Duration::from_nanos(DIAL_PATIENCE.0.unsigned_abs()),
@@ -75,16 +76,19 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
     let stand_in = StandIn::start(&folder, patience, give_up)
         .context("cannot listen")
         .map_err(Failure::missing)?;
-    teller.tell(cleared.removed.into_iter().map(|name| Event::StaleRemoved { name }))?;
-    teller.tell(cleared.listening.into_iter().map(|name| Event::LeftAlone { name }))?;
+    // Only once it can serve is anything put aside.
+    let mut registered = Registered::read(&folder);
+    let (state, events) = restore(&folder, registered.is_there)?;
     teller.tell(events)?;
+    teller.tell(registered.unreadable.take().map(odd_list))?;
+    teller.tell(registered.begin().err().map(|it| odd_list(it.to_string())))?;
     let socket = folder.join(KUBELET_SOCKET).display().to_string();
     teller.tell([Event::Listening { socket }])?;
     let mut turning = Turning {
         manager: Manager::new(state, grace),
         clients: BTreeMap::new(),
         saver,
-        registered: Registered::read(&folder),
+        registered,
         teller,
         waiting: VecDeque::new(),
         stand_in,
@@ -103,6 +107,11 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         Some(error) => Err(Failure::missing(anyhow!("{error}"))
             .hint("what changed since it was written last is lost: the next one will not know it")),
     }
+}
+
+/// Tells of a list of the sockets of plugins that cannot be read or written: the next stand-in leaves them.
+fn odd_list(text: String) -> Event {
+    Event::Odd { resource: REGISTERED.to_owned(), text }
 }
 
 /// Ends at once: whoever asks a second time does not want to wait.
@@ -196,7 +205,7 @@ impl Turning {
             Some(Incoming::Connected { id, resource, endpoint, options, plugin, taken }) => {
                 let mut events = self.manager.connected(id, &resource, &endpoint, options);
                 let unknown = self.registered.add(&endpoint).err();
-                events.extend(unknown.map(|it| Event::CheckpointFailed { error: it.to_string() }));
+                events.extend(unknown.map(|it| odd_list(it.to_string())));
                 self.clients.insert(id, plugin);
                 self.settle(events)?;
                 // The plugin is answered now; one that did not wait for it is watched all the same.
