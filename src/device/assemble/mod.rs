@@ -10,7 +10,7 @@ use crate::facts::pod_resources::AllocatableResources;
 use crate::facts::sought::Sought;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use told::{add_told, without_checkpoint};
+use told::{add_told, told_alone, without_checkpoint};
 
 /// A device that is given by hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,19 +103,13 @@ pub fn assemble(
     }
     let mut assembled = Assembled::default();
     if let Some(fact) = checkpoint {
-        restore(fact, &mut assembled, basis);
+        restore(fact, told.is_none(), &mut assembled, basis);
         match (told, &fact.error) {
-            (Some(told), error) => {
-                if error.is_some() {
-                    basis.assumptions.push(
-                        "the devices in use are those of the pod-resources API, and those that could \
-                         be read of the checkpoint: what ended init containers hold may be other \
-                         (--checkpoint)"
-                            .to_owned(),
-                    );
-                }
-                add_told(told, pods, &mut assembled, basis);
+            // What it does not take decides nothing where the kubelet tells.
+            (Some(told), Some(error)) => {
+                told_alone(told, pods, &unsound(error), &mut assembled, basis);
             }
+            (Some(told), None) => add_told(told, pods, &mut assembled, basis),
             (None, Some(error)) => {
                 assembled.unknown_use = true;
                 let reason = facts.pod_resources.reason();
@@ -164,8 +158,17 @@ fn unsound(error: &str) -> String {
     format!("it is not sound ({error})")
 }
 
-/// Takes the records of the checkpoint.
-fn restore(fact: &CheckpointFact, assembled: &mut Assembled, basis: &mut Basis) {
+/// Takes the records of the checkpoint; those of one that the kubelet does not take only where nobody else
+/// tells.
+fn restore(fact: &CheckpointFact, is_alone: bool, assembled: &mut Assembled, basis: &mut Basis) {
+    if let Some(error) = &fact.error {
+        basis.warnings.push(format!(
+            "a kubelet that starts does not take the checkpoint, and starts with nothing: {error}"
+        ));
+        if !is_alone {
+            return;
+        }
+    }
     let mut records = PodDevices::default();
     for entry in &fact.entries {
         if let PluginAnswer::Undecodable(why) = &entry.answer {
@@ -184,14 +187,9 @@ fn restore(fact: &CheckpointFact, assembled: &mut Assembled, basis: &mut Basis) 
             },
         );
     }
-    match &fact.error {
-        Some(error) => basis.warnings.push(format!(
-            "a kubelet that starts does not take the checkpoint, and starts with nothing: {error}"
-        )),
-        None => {
-            assembled.restored = records.clone();
-            assembled.registered = fact.registered.keys().cloned().collect();
-        }
+    if fact.error.is_none() {
+        assembled.restored = records.clone();
+        assembled.registered = fact.registered.keys().cloned().collect();
     }
     assembled.state.allocated = records.allocated();
     assembled.state.pod_devices = records;

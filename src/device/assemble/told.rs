@@ -25,15 +25,23 @@ pub(super) fn without_checkpoint(
         basis.assumptions.push("no device is in use (--checkpoint)".to_owned());
         return;
     };
+    let why = format!("it could not be had ({})", checkpoint.reason());
+    told_alone(told, pods, &why, assembled, basis);
+}
+
+/// Takes the records that the kubelet tells of, and those alone: why the checkpoint is none.
+pub(super) fn told_alone(
+    told: &PodResources,
+    pods: &NodePods<'_>,
+    why: &str,
+    assembled: &mut Assembled,
+    basis: &mut Basis,
+) {
     basis.assumptions.push(format!(
         "the devices in use are those of the pod-resources API, without those that ended init \
-         containers hold: the checkpoint could not be had ({}) (--checkpoint)",
-        checkpoint.reason()
+         containers hold: the checkpoint: {why} (--checkpoint)"
     ));
-    let entries = &mut assembled.state.pod_devices.entries;
-    for (key, record) in records(told, pods) {
-        entries.insert(key, record);
-    }
+    assembled.state.pod_devices.entries = records(told, pods).into_iter().collect();
     assembled.state.allocated = assembled.state.pod_devices.allocated();
 }
 

@@ -45,6 +45,17 @@ pub(super) struct Key {
     pub device: String,
 }
 
+impl Key {
+    fn of(entry: &CheckpointEntry, id: &str) -> Self {
+        Self {
+            pod: PodKey::Uid(entry.pod_uid.clone()),
+            container: entry.container_name.clone(),
+            resource: entry.resource_name.clone(),
+            device: id.to_owned(),
+        }
+    }
+}
+
 /// What the sources say of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Holding {
@@ -72,6 +83,8 @@ pub(super) struct Holder<'a> {
 pub(super) struct Holdings<'a> {
     pub devices: BTreeMap<Key, Holding>,
     pub holders: BTreeMap<PodKey, Holder<'a>>,
+    /// What only a checkpoint says that the kubelet does not take, where the kubelet itself tells.
+    pub only_in_damaged: BTreeSet<Key>,
 }
 
 impl<'a> Holdings<'a> {
@@ -82,18 +95,17 @@ impl<'a> Holdings<'a> {
         pods: &NodePods<'a>,
     ) -> Self {
         let mut all = Self::default();
-        for entry in checkpoint.into_iter().flat_map(in_effect) {
+        // What the kubelet does not take decides nothing where it tells itself.
+        let (decides, damaged) = match checkpoint.filter(|read| read.error.is_some()) {
+            Some(damaged) if told.is_some() => (None, Some(damaged)),
+            _ => (checkpoint, None),
+        };
+        for entry in decides.into_iter().flat_map(in_effect) {
             let pod = PodKey::Uid(entry.pod_uid.clone());
             all.holders.entry(pod.clone()).or_insert_with(|| holder(&entry.pod_uid, pods));
             for (node, ids) in &entry.device_ids {
                 for id in ids {
-                    let key = Key {
-                        pod: pod.clone(),
-                        container: entry.container_name.clone(),
-                        resource: entry.resource_name.clone(),
-                        device: id.clone(),
-                    };
-                    let holding = all.devices.entry(key).or_default();
+                    let holding = all.devices.entry(Key::of(entry, id)).or_default();
                     holding.in_checkpoint = true;
                     if let PluginAnswer::Undecodable(error) = &entry.answer {
                         holding.skipped = Some(error.clone());
@@ -141,6 +153,17 @@ impl<'a> Holdings<'a> {
                         Some(_) => "the kubelet lists it".to_owned(),
                         None => "the kubelet lists a pod with just these devices".to_owned(),
                     });
+                }
+            }
+        }
+        for entry in damaged.into_iter().flat_map(in_effect) {
+            for id in entry.device_ids.values().flatten() {
+                let key = Key::of(entry, id);
+                match all.devices.get_mut(&key) {
+                    Some(holding) => holding.in_checkpoint = true,
+                    None => {
+                        all.only_in_damaged.insert(key);
+                    }
                 }
             }
         }

@@ -35,7 +35,9 @@ impl<'a> Known<'a> {
         let allocatable = told.and_then(|told| told.allocatable.value());
         let healthy = allocatable.map(healthy);
         let checkpoint = asked.checkpoint().then(|| facts.checkpoint.value()).flatten();
-        let registered = checkpoint.map(registered);
+        // What the kubelet does not take decides nothing where it tells itself.
+        let decides = checkpoint.filter(|read| read.error.is_none() || told.is_none());
+        let registered = decides.map(registered);
         Self { asked, facts, pods, healthy, registered, kubelet_start: None, now: None }
     }
 
@@ -216,7 +218,7 @@ fn in_one_source(
             }
             // Ordinary init containers are never listed.
             Some(_) => match role {
-                Role::Init => damage.map(|_| Reason::Damaged),
+                Role::Init => None,
                 Role::Sidecar | Role::App if !holder.is_told => Some(Reason::PodNotTold),
                 Role::Sidecar | Role::App => Some(Reason::NotTold),
                 // The pod has no such container to list, and that is said.

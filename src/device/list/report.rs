@@ -5,6 +5,7 @@ use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
 use super::judge::{Known, judge, not_had};
 use super::reason::{Reason, State};
 use super::resources::{ResourceSummary, summaries};
+use crate::device::assemble::some;
 use crate::device::pods::NodePods;
 use crate::device::run_options::{Dropped, run_options};
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
@@ -183,11 +184,20 @@ impl DeviceList {
         let items: Vec<DeviceRow> = rows.into_iter().map(|(_, row)| row).collect();
         let mut assumptions = Vec::new();
         let resources = summaries(snapshot, &known, &items, &mut assumptions);
+        let damage = known.checkpoint().and_then(|read| damage(read, told.is_some()));
+        if damage.is_some() && told.is_some() {
+            assumptions.push(
+                "no init container that ended holds a device that is free: the kubelet does not tell \
+                 those, and the checkpoint is damaged"
+                    .to_owned(),
+            );
+        }
         let mut given = given(&holdings, &known);
         given.sort_by_cached_key(|given| {
             (given.pod.shown(), given.container.clone(), given.resource.clone())
         });
         let mut warnings = Vec::from_iter(without_runtime(snapshot, &holdings, &pods));
+        warnings.extend(only_in_damaged(&holdings, &pods));
         warnings.extend(odd_nodes(&items));
         Self {
             api_version: API_VERSION,
@@ -197,7 +207,7 @@ impl DeviceList {
             items,
             given,
             resources,
-            damage: known.checkpoint().and_then(damage),
+            damage,
             assumptions,
             warnings,
             missing: missing(snapshot, asked),
@@ -309,10 +319,11 @@ fn given(holdings: &Holdings<'_>, known: &Known<'_>) -> Vec<Given> {
 }
 
 /// Says what is wrong with a checkpoint that the kubelet does not take.
-fn damage(read: &CheckpointFact) -> Option<String> {
+fn damage(read: &CheckpointFact, is_told: bool) -> Option<String> {
     let error = read.error.as_ref()?;
     let entries = read.entries.len();
     let shown = match (read.is_partial, entries) {
+        _ if is_told => "what is shown is what the kubelet tells".to_owned(),
         (true, 0) => "no entry in it is whole".to_owned(),
         (true, 1) => "the one entry that is whole is shown".to_owned(),
         (true, _) => format!("the {entries} entries that are whole are shown"),
@@ -322,6 +333,31 @@ fn damage(read: &CheckpointFact) -> Option<String> {
         "the checkpoint is damaged (the kubelet says: {error}), and a kubelet that starts takes nothing of \
          it and hands the devices out again: do not restart it before kq devices verify; {shown}"
     ))
+}
+
+/// Says what stands in a checkpoint that the kubelet does not take, and the kubelet does not tell.
+fn only_in_damaged(holdings: &Holdings<'_>, pods: &NodePods<'_>) -> Option<String> {
+    let said: Vec<String> = holdings
+        .only_in_damaged
+        .iter()
+        .map(|key| {
+            let PodKey::Uid(uid) = &key.pod else { unreachable!("an entry has a UID") };
+            let pod = match pods.name(uid) {
+                Some((namespace, name)) => format!("{namespace}/{name}"),
+                None => uid.clone(),
+            };
+            // In one line, whatever stands in it.
+            let plain = |text: &str| text.escape_debug().to_string();
+            format!("{} of {} {}", plain(&key.device), plain(&pod), plain(&key.container))
+        })
+        .collect();
+    (!said.is_empty()).then(|| {
+        format!(
+            "the damaged checkpoint also has {}, which decides nothing here: it may follow from the damage, \
+             or be what an init container that ended still holds, of which the kubelet does not tell",
+            some(&said)
+        )
+    })
 }
 
 /// Says that the runtime could not be asked, where it would have decided something.

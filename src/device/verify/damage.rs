@@ -42,6 +42,13 @@ pub enum Damage {
         /// The first byte that does not belong there.
         offset: usize,
     },
+    /// A mark of the order of bytes stands before the JSON.
+    ByteOrderMark,
+    /// There is more behind the JSON.
+    Trailing {
+        /// Where it begins.
+        offset: usize,
+    },
     /// No JSON.
     Syntax {
         /// Where it stops being JSON.
@@ -52,6 +59,10 @@ pub enum Damage {
         /// What, and where.
         problem: String,
     },
+    /// JSON, and nothing in it that belongs there.
+    NoData,
+    /// JSON as it should be, without a checksum.
+    NoChecksum,
     /// JSON as it should be, with another checksum: somebody changed it, or something else wrote it.
     Edited,
 }
@@ -89,6 +100,12 @@ impl Damage {
                 if is_end || error.to_string() == "unexpected end of JSON input" {
                     return Self::Cut { offset: bytes.len() };
                 }
+                if bytes.starts_with(b"\xef\xbb\xbf") {
+                    return Self::ByteOrderMark;
+                }
+                if error.to_string().ends_with("after top-level value") {
+                    return Self::Trailing { offset: error.offset };
+                }
                 match std::str::from_utf8(bytes) {
                     Err(text) => Self::Binary { offset: text.valid_up_to() },
                     Ok(_) => Self::Syntax { offset: error.offset },
@@ -97,7 +114,11 @@ impl Damage {
             Ok(()) => match found {
                 Some(found) if !is_alike(file, found) => Self::AnotherFile { file: found.name() },
                 _ => {
-                    let otherwise = error.map_or(Self::Edited, |problem| Self::Type { problem });
+                    let otherwise = match error {
+                        Some(problem) => Self::Type { problem },
+                        None if found.is_none() && file == StateFile::Devices => Self::NoData,
+                        None => Self::Edited,
+                    };
                     flipped_bit(bytes, is_right).map_or(otherwise, Self::Bit)
                 }
             },
@@ -113,17 +134,23 @@ impl fmt::Display for Damage {
                 write!(f, "{size} zero bytes and nothing else, as after a loss of power")
             }
             Self::Zeros { offset, size } => {
-                write!(f, "zero bytes from byte {offset} to {size}, as after a loss of power")
+                write!(f, "zero bytes from offset {offset} to {size}, as after a loss of power")
             }
-            Self::Cut { offset } => write!(f, "cut short after byte {offset}"),
+            Self::Cut { offset } => write!(f, "cut short after {offset} bytes"),
             Self::Bit(bit) => write!(f, "{bit}"),
             Self::AnotherFile { file } => write!(f, "the content of {file}"),
             Self::OldLayout { written_by } => write!(f, "the layout of {written_by}"),
-            Self::Binary { offset } => write!(f, "no text from byte {offset} on"),
-            Self::Syntax { offset } => write!(f, "no JSON from byte {offset} on"),
+            Self::Binary { offset } => write!(f, "no text from offset {offset} on"),
+            Self::ByteOrderMark => write!(f, "a byte order mark before the JSON"),
+            Self::Trailing { offset } => {
+                write!(f, "something behind the end of the JSON, from offset {offset} on")
+            }
+            Self::Syntax { offset } => write!(f, "no JSON from offset {offset} on"),
             Self::Type { problem } => {
                 write!(f, "JSON with something else in it than belongs there: {problem}")
             }
+            Self::NoData => write!(f, "JSON with nothing in it that the kubelet writes there"),
+            Self::NoChecksum => write!(f, "sound JSON without a checksum, or with 0 for it"),
             Self::Edited => write!(
                 f,
                 "sound JSON with another checksum: edited by hand, or written by something else"

@@ -13,6 +13,15 @@ use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What to do with a file that the kubelet does not take, and that has entries.
+const DISCARDED: &str = "a kubelet that runs has it all in memory, and nothing is lost as long as it is not restarted: \
+                         the next pod that gets a device makes it write a sound file; for one that is stopped: \
+                         kq devices repair --rebuild";
+
+/// The same where nothing of it can be saved.
+const LOST: &str = "nothing in it can be saved: a kubelet that starts begins with nothing; one that runs has it all in \
+                    memory, and the next pod that gets a device makes it write a sound file";
+
 /// How many names are told of a long list.
 const TOLD: usize = 8;
 
@@ -24,7 +33,11 @@ pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'
     let verdict = &mut examined.verdict;
     if verdict.verdict == Verdict::Discarded && !fact.is_old_layout {
         let error = loaded.as_ref().err().map(|error| located(bytes, &error.to_string()));
-        verdict.damaged(Damage::of(StateFile::Devices, bytes, error, DeviceCheckpoint::is_taken));
+        let damage = Damage::of(StateFile::Devices, bytes, error, DeviceCheckpoint::is_taken);
+        verdict.damaged(match (damage, fact.checksum_in_file) {
+            (Damage::Edited, Some(0)) => Damage::NoChecksum,
+            (damage, _) => damage,
+        });
     }
     match loaded {
         Ok(loaded) => {
@@ -90,9 +103,14 @@ pub(super) fn examine_stored(
     }
     verdict.checksum_in_file = fact.checksum_in_file;
     verdict.checksum_computed = fact.checksum_computed;
-    verdict.layout =
-        Some(if fact.is_old_layout { "up to 1.19" } else { "1.20 and later" }.to_owned());
+    // What is nobody's content has no layout.
+    let has_any = !fact.entries.is_empty() || !fact.registered.is_empty();
+    verdict.layout = match fact.is_old_layout {
+        true => Some("up to 1.19".to_owned()),
+        false => (has_any || fact.error.is_none()).then(|| "1.20 and later".to_owned()),
+    };
     if let Some(error) = &fact.error {
+        verdict.advice = Some(if fact.entries.is_empty() { LOST } else { DISCARDED }.to_owned());
         verdict.verdict = Verdict::Discarded;
         verdict.kubelet_error = Some(error.clone());
         verdict.at_next_start =

@@ -118,8 +118,8 @@ pub(super) const DELETE: &str =
 pub(super) fn mend(file: StateFile) -> &'static str {
     match file {
         StateFile::Devices => {
-            "stop the kubelet and look at what kq devices repair can save, before pods that start \
-             are given devices that others have"
+            "nothing while the kubelet runs, which goes by what it has in memory; for one that is stopped: \
+             kq devices repair"
         }
         _ => DELETE,
     }

@@ -3,7 +3,7 @@
 use super::between::between;
 use super::damage::Damage;
 use super::file::{Content, Known, StateFileContent};
-use super::finding::{Finding, Findings, Severity};
+use super::finding::{DELETE, Finding, Findings, Severity};
 use super::{claims, cpu, devices, memory, pods};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::snapshot::API_VERSION;
@@ -32,6 +32,8 @@ pub enum Verdict {
     Unknown,
     /// It could not be read.
     Unreadable,
+    /// Nothing tells which file it is.
+    Unrecognised,
     /// It is not among the facts that were stored.
     Unrecorded,
 }
@@ -63,6 +65,8 @@ pub struct FileVerdict {
     pub damage_text: Option<String>,
     /// What the kubelet does at its next start.
     pub at_next_start: String,
+    /// What to do about a file that the kubelet does not take.
+    pub advice: Option<String>,
     /// What it says then.
     pub kubelet_error: Option<String>,
     /// How the verdict came about.
@@ -106,6 +110,7 @@ impl FileVerdict {
             damage: None,
             damage_text: None,
             at_next_start: "takes it".to_owned(),
+            advice: None,
             kubelet_error: None,
             derivation: Vec::new(),
         }
@@ -184,7 +189,11 @@ impl Verification {
         let mut verdicts = Vec::new();
         for one in examined {
             findings.extend(one.findings);
-            verdicts.push(one.verdict);
+            let mut verdict = one.verdict;
+            if verdict.is_bad() {
+                verdict.advice.get_or_insert_with(|| DELETE.to_owned());
+            }
+            verdicts.push(verdict);
         }
         // Stable: within a severity they stay in the order of the files.
         findings.sort_by_key(|finding| finding.severity);
@@ -202,11 +211,20 @@ impl Verification {
         }
     }
 
-    /// Tells whether something is wrong: a file that the kubelet does not take, or an error in one.
-    /// Warnings are not.
+    /// Returns a file that nobody recognises, where no other could be judged.
+    pub fn none_judged(&self) -> Option<&FileVerdict> {
+        let judged = |file: &FileVerdict| {
+            !matches!(file.verdict, Verdict::Unrecognised | Verdict::Unreadable)
+        };
+        let mut unrecognised = self.files.iter().filter(|it| it.verdict == Verdict::Unrecognised);
+        unrecognised.next().filter(|_| !self.files.iter().any(judged))
+    }
+
+    /// Tells whether something is wrong: a file that the kubelet does not take, an error in one, or a file
+    /// that nobody recognises. Warnings are not.
     pub fn is_wrong(&self) -> bool {
         let has_error = self.findings.iter().any(|finding| finding.severity == Severity::Error);
-        has_error || self.files.iter().any(FileVerdict::is_bad)
+        has_error || self.files.iter().any(|it| it.is_bad() || it.verdict == Verdict::Unrecognised)
     }
 
     /// Tells whether every file could be read. Facts that were stored need not have all of them, as long as
@@ -257,10 +275,10 @@ fn examine(
                 kind @ (StateFile::AllocatedPods | StateFile::ActuatedPods | StateFile::PodStatus),
             ) => pods::examine(file, kind, bytes, known),
             None => {
-                verdict.verdict = Verdict::Unknown;
+                verdict.verdict = Verdict::Unrecognised;
                 verdict.at_next_start = NOT_KNOWN.to_owned();
-                let why =
-                    "neither its name nor its content tells which of the kubelet's files it is";
+                let why = "neither its name nor its content tells which of the kubelet's files it is: say it \
+                           with --kind";
                 verdict.derivation.push(why.to_owned());
                 of(verdict)
             }
@@ -310,6 +328,7 @@ impl fmt::Display for Verdict {
             Self::Refused => "REFUSED",
             Self::Unknown => "UNKNOWN",
             Self::Unreadable => "UNREADABLE",
+            Self::Unrecognised => "UNRECOGNISED",
             Self::Unrecorded => "UNRECORDED",
         })
     }

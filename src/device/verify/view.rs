@@ -1,6 +1,6 @@
 //! The answer for people.
 
-use super::finding::{Finding, Severity, mend};
+use super::finding::{Finding, Severity};
 use super::report::{FileVerdict, NOT_KNOWN, Verdict, Verification};
 use crate::facts::checkpoint::StateFile;
 use crate::output::table::Table;
@@ -61,10 +61,10 @@ pub fn wide(answer: &Verification) -> String {
 
 /// Returns what to do, once for each advice.
 pub fn advice(answer: &Verification) -> Vec<String> {
-    let bad = answer.files.iter().filter(|file| file.is_bad()).map(|file| {
-        let kind = file.file.and_then(StateFile::named).unwrap_or(StateFile::Cpu);
-        format!("{}: {}", file.path, mend(kind))
-    });
+    let bad = answer
+        .files
+        .iter()
+        .filter_map(|file| file.advice.as_ref().map(|advice| format!("{}: {advice}", file.path)));
     let mut advice: Vec<String> = bad.collect();
     for finding in answer.findings.iter().filter(|it| it.severity != Severity::Note) {
         let line = format!("{}: {}", finding.path, finding.advice);

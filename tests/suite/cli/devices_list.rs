@@ -25,6 +25,7 @@ fn files() -> tempfile::TempDir {
         ("told.json", text("init-reuse", "pod-resources.json")),
         ("pods.json", text("init-reuse", "pods.json")),
         ("damaged", checkpoint().replace("\"w2\"", "\"w9\"")),
+        ("double", checkpoint().replace("\"w0\"", "\"w1\"")),
         ("cut", checkpoint()[..200].to_owned()),
         ("half", half()),
         ("empty", String::new()),
@@ -99,7 +100,7 @@ fn damage_is_told_with_what_could_be_read() {
         ("half", "unexpected end of JSON input", "the 2 entries that are whole are shown"),
         ("empty", "unexpected end of JSON input", "no entry in it is whole"),
     ] {
-        let ran = ask(folder.path(), &format!("--checkpoint {file}"));
+        let ran = ask(folder.path(), &format!("--checkpoint {file} --source checkpoint"));
         assert_eq!(ran.code, 3, "{file}: {}", ran.text());
         let expected = format!("warning: the checkpoint is damaged (the kubelet says: {says})");
         assert!(ran.stderr.starts_with(&expected), "{file}: {}", ran.text());
@@ -108,13 +109,36 @@ fn damage_is_told_with_what_could_be_read() {
             "{file}: {}",
             ran.text()
         );
-        assert!(ran.stdout.contains("default/one"), "{file}: {}", ran.text());
     }
-    // What the kubelet holds stays as it is; the damage is said once.
-    let line = "--checkpoint half --pod-resources told.json --pods pods.json";
-    let ran = ask(folder.path(), line);
-    assert!(ran.stdout.contains("INIT-HELD") && !ran.stdout.contains("MISSING"), "{}", ran.text());
-    assert_eq!(ran.text().matches("is damaged (").count(), 1, "{}", ran.text());
+}
+
+#[test]
+fn a_damaged_file_decides_nothing_where_the_kubelet_tells() {
+    let folder = files();
+    let ask = |file: &str| {
+        ask(
+            folder.path(),
+            &format!("--checkpoint {file} --pod-resources told.json --pods pods.json"),
+        )
+    };
+    let empty = ask("empty");
+    assert!(empty.stdout.contains("default/init-reuse"), "{}", empty.text());
+    for file in ["damaged", "half", "double"] {
+        let ran = ask(file);
+        assert_eq!(ran.code, 3, "{file}: {}", ran.text());
+        // Whatever stands in it.
+        assert_eq!(ran.stdout, empty.stdout, "{file}: {}", ran.text());
+        assert!(!ran.stdout.contains("DOUBLE"), "{file}: {}", ran.text());
+        let notes = "warning: the damaged checkpoint also has";
+        assert!(ran.stderr.contains(notes), "{file}: {}", ran.text());
+        assert!(ran.stderr.contains("what is shown is what the kubelet tells"), "{}", ran.text());
+        assert!(
+            ran.stderr.contains("assumed: no init container that ended holds"),
+            "{}",
+            ran.text()
+        );
+        assert_eq!(ran.text().matches("is damaged (").count(), 1, "{}", ran.text());
+    }
 }
 
 #[test]
@@ -222,6 +246,9 @@ fn names_cannot_play_with_the_terminal() {
     let folder = folder_with(&[("node.json", stored("one")), ("odd", odd)]);
     for format in ["table", "wide"] {
         let ran = ask(folder.path(), &format!("--checkpoint odd -o {format}"));
+        assert!(ran.stderr.contains("w\\u{1b}[31m\\n2 of"), "{}", ran.text());
+        let line = format!("--checkpoint odd --source checkpoint -o {format}");
+        let ran = ask(folder.path(), &line);
         assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.text());
         assert!(ran.stdout.contains("\\u{1b}[31m"), "{}", ran.text());
     }

@@ -261,6 +261,10 @@ fn a_damaged_checkpoint_is_no_source() {
         let more = "--pod-resources pod-resources.json --pods pods.json";
         let ran = ask(folder.path(), &format!("widget.yaml --checkpoint {file} {more}"));
         assert_eq!(ran.code, 0, "{}", ran.text());
+        // What the file says is in use is not.
+        let ran = ask(folder.path(), &format!("widget.yaml --checkpoint {file} {more} -o json"));
+        let with = serde_json::from_str::<Value>(&ran.stdout).expect("JSON")["resources"].take();
+        assert_eq!(with["example.com/widget"]["allocated"], 3, "{with}");
 
         let ran =
             ask(folder.path(), &format!("--unhealthy w1 --checkpoint {file} --pods pods.json"));

@@ -33,13 +33,14 @@ use std::path::Path;
 /// held against are those of the kubelet's configuration; where that is not known, they are taken to be
 /// those of the files.
 ///
-/// Where the bytes of a file are damaged, what contradicts something in it may follow from the damage:
+/// Offsets count bytes, the first of which is 0. Where the bytes of a file are damaged, what contradicts something in it may follow from the damage:
 /// it is a note, and no reason to delete a pod.
 ///
 /// Files are as kubelets 1.33 to 1.36 read them; pod_status_manager_state as 1.32 does.
 ///
 /// Exit code 0: nothing is wrong; warnings and notes may be there. 1: the kubelet does not take a
-/// file, or there is an error in one. 3: a file could not be read, or what the kubelet makes of it
+/// file, there is an error in one, or nobody recognises one of several. 2: none could be judged, as
+/// nobody recognises it. 3: a file could not be read, or what the kubelet makes of it
 /// is not known, or a snapshot has none of them.
 ///
 /// Examples:
@@ -96,6 +97,9 @@ impl Args {
         let pods = NodePods::of(&node.snapshot);
         let known = known(&node, &pods, is_of_node);
         let answer = Verification::of(&files, &known);
+        if let Some(file) = answer.none_judged() {
+            return Err(Failure::usage(anyhow!("{}: {}", file.path, file.derivation.join("; "))));
+        }
         self.output.write(&answer, view::table, view::wide)?;
         if self.output.is_for_people() {
             answer.assumptions.iter().for_each(|text| note("assumed", text));
@@ -174,12 +178,6 @@ fn read_named(name: &str, kind: Option<StateFile>) -> Result<StateFileContent<'s
     };
     let file = kind.or(by_name).or_else(of_content);
     let path = shown(name).to_owned();
-    if file.is_none() && matches!(content, Content::Bytes(_)) {
-        let failure = anyhow!(
-            "{path}: neither its name nor its content tells which of the kubelet's files it is"
-        );
-        return Err(Failure::usage(failure).hint("say it with --kind"));
-    }
     Ok(StateFileContent { file, path, folder, content })
 }
 

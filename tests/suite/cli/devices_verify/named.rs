@@ -30,7 +30,7 @@ fn what_follows_from_damage_is_no_reason_to_delete_a_pod() {
     bytes[at] ^= 1;
     let (code, file, findings) = verify(name, &bytes, "");
     assert_eq!((code, &file["verdict"]), (1, &json!("DISCARDED")));
-    let damage = format!("a bit flipped in byte {at}: it is '6', with '7' the checksum is right");
+    let damage = format!("a bit flipped at offset {at}: it is '6', with '7' the checksum is right");
     assert_eq!(file["damageText"], json!(damage));
     assert!(findings.iter().any(|it| it["id"] == "double"), "{findings:?}");
     for finding in &findings {
@@ -199,4 +199,46 @@ fn what_a_snapshot_was_never_given_is_no_failure() {
     let ran = kq("devices verify --snapshot node.json").within(&node).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stdout.contains("is not in the snapshot"), "{}", ran.text());
+}
+
+#[test]
+fn one_that_nobody_recognises_does_not_keep_the_others_from_being_judged() {
+    let folder = folder_with(&[
+        ("cpu_manager_state", String::from_utf8_lossy(CPU).into_owned()),
+        ("notes", "{}".to_owned()),
+    ]);
+    let run = |line: &str| kq(&format!("devices verify {line}")).within(folder.path()).run();
+    let ran = run("notes cpu_manager_state");
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("UNRECOGNISED   neither its name nor"), "{}", ran.text());
+    assert!(ran.stdout.contains("OK "), "{}", ran.text());
+    for alone in ["notes", "notes ."] {
+        let ran = run(alone);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{alone}: {}", ran.text());
+        assert!(ran.stderr.contains("say it with --kind"), "{alone}: {}", ran.text());
+    }
+}
+
+#[test]
+fn advice_goes_by_what_can_be_saved() {
+    let good = String::from_utf8_lossy(DEVICES).into_owned();
+    let folder =
+        folder_with(&[("changed", good.replace("w0", "w7")), ("nothing", "{}".to_owned())]);
+    let run = |file: &str| {
+        let line = format!("devices verify {file} --kind devices");
+        kq(&line).within(folder.path()).run()
+    };
+    let changed = run("changed");
+    let says = "fix: changed: a kubelet that runs has it all in memory, and nothing is lost";
+    assert!(changed.stderr.contains(says), "{}", changed.text());
+    assert!(changed.stderr.contains("stopped: kq devices repair --rebuild"), "{}", changed.text());
+    let nothing = run("nothing");
+    assert!(
+        nothing.stderr.contains("fix: nothing: nothing in it can be saved"),
+        "{}",
+        nothing.text()
+    );
+    assert!(!nothing.stderr.contains("kq devices repair"), "{}", nothing.text());
+    assert!(!nothing.stdout.contains("1.20 and later"), "{}", nothing.text());
+    assert!(nothing.stdout.contains("JSON with nothing in it that"), "{}", nothing.text());
 }
