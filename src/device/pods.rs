@@ -156,14 +156,12 @@ impl<'a> NodePods<'a> {
         }
         let is_alive = running.flatten().is_some_and(|running| running.ready || running.runs());
         match list.source {
-            PodSource::Kubelet => Standing::Gone(format!("{} does not list it", found.source)),
+            PodSource::Kubelet => Standing::Gone(not_listed(&found.source)),
             PodSource::ApiServer | PodSource::Files if is_alive => Standing::Unknown(format!(
-                "{} does not list it, and the runtime still runs it",
-                found.source
+                "{}, and the runtime still runs it",
+                not_listed(&found.source)
             )),
-            PodSource::ApiServer | PodSource::Files => {
-                Standing::Gone(format!("{} does not list it", found.source))
-            }
+            PodSource::ApiServer | PodSource::Files => Standing::Gone(not_listed(&found.source)),
             PodSource::StaticManifests | PodSource::Runtime => {
                 of_runtime(running, &format!("{} need not have all pods", list.source))
             }
@@ -176,6 +174,14 @@ impl<'a> NodePods<'a> {
             true => "the pods of the node were not looked for".to_owned(),
             false => "the pods of the node could not be had".to_owned(),
         }
+    }
+}
+
+/// Says that a pod is not in the list, which may be several files.
+fn not_listed(source: &str) -> String {
+    match source.contains(", ") {
+        true => format!("none of {source} lists it"),
+        false => format!("{source} does not list it"),
     }
 }
 
@@ -299,6 +305,19 @@ mod tests {
             };
             assert_eq!(found, expected, "{name}: {why}");
             assert!(!why.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn several_files_are_told_as_several() {
+        for (source, expected) in [
+            ("a.yaml", "a.yaml does not list it"),
+            ("a.yaml, b.yaml", "none of a.yaml, b.yaml lists it"),
+        ] {
+            let list = RecordedPods { source: PodSource::Files, ..RecordedPods::default() };
+            let snapshot = Snapshot { pods: Sought::found(source, list), ..Snapshot::default() };
+            let pods = NodePods::of(&snapshot);
+            assert_eq!(pods.standing("u"), Standing::Gone(expected.to_owned()));
         }
     }
 

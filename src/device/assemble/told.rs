@@ -17,12 +17,13 @@ pub(super) fn without_checkpoint(
     basis: &mut Basis,
 ) {
     let Some(told) = told else {
-        if !checkpoint.is_unsought() {
+        if checkpoint.is_unsought() {
+            basis.assumptions.push("no device is in use (--checkpoint)".to_owned());
+        } else {
             assembled.unknown_use = true;
             let reason = checkpoint.reason();
             basis.missing.push(format!("which devices are in use: {reason} (--checkpoint)"));
         }
-        basis.assumptions.push("no device is in use (--checkpoint)".to_owned());
         return;
     };
     let why = format!("it could not be had ({})", checkpoint.reason());

@@ -5,7 +5,7 @@ mod view;
 pub use view::{table, wide};
 
 use crate::device::assemble::{Assembled, Basis, DeviceSource};
-use crate::device::manager::{CapacityReason, STOP_GRACE};
+use crate::device::manager::{CapacityReason, STOP_GRACE, why_none_healthy};
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ResourceList, ResourceName};
@@ -241,16 +241,11 @@ fn gone(
 ) -> Offered {
     let none = Some(Count { devices: 0, at_least: false });
     let minutes = STOP_GRACE.0 / 60_000_000_000;
+    let why = why_none_healthy(around.kubelet_start, Some(around.now));
     // The checkpoint still has it, so the kubelet has not forgotten it.
     let says_none = around.node.is_some() && !node_has;
     let (state, capacity, reason) = match known {
-        Some(CapacityReason::Grace { until, .. }) if !node_has => (
-            State::Waiting,
-            none,
-            format!(
-                "its plugin did not register since the kubelet started; waited for until {until}"
-            ),
-        ),
+        Some(CapacityReason::Grace { .. }) if !node_has => (State::Waiting, none, why),
         Some(CapacityReason::GraceOver { .. }) if says_none => (
             State::NoneHealthy,
             none,
@@ -259,22 +254,8 @@ fn gone(
                  had forgotten it"
             ),
         ),
-        _ if says_none => (
-            State::Waiting,
-            none,
-            format!(
-                "its plugin did not register since the kubelet started, and is waited for {minutes} \
-                 minutes (--kubelet-start tells since when); or it lists no device"
-            ),
-        ),
-        _ => (
-            State::NoneHealthy,
-            lost,
-            format!(
-                "no device is healthy: the plugin says so, or it stopped less than {minutes} minutes \
-                 ago; when is not known from outside"
-            ),
-        ),
+        _ if says_none => (State::Waiting, none, why),
+        _ => (State::NoneHealthy, lost, why),
     };
     Offered {
         capacity,

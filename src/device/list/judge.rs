@@ -4,7 +4,7 @@ use super::doubles::Sharing;
 use super::holding::{Holder, Holding, Key, Role};
 use super::reason::Reason;
 use super::report::{Asked, Health};
-use crate::device::manager::STOP_GRACE;
+use crate::device::manager::{STOP_GRACE, why_none_healthy};
 use crate::device::pods::{NodePods, Standing};
 use crate::facts::devices::{CheckpointFact, DeviceFacts};
 use crate::facts::pod_resources::AllocatableResources;
@@ -44,27 +44,15 @@ impl<'a> Known<'a> {
     /// Says what it means that the kubelet offers no device of a resource. It waits for a plugin for a
     /// while, when it starts and when the plugin stops, and then forgets the resource.
     fn why_none(&self, resource: &str) -> String {
-        let minutes = STOP_GRACE.0 / 60_000_000_000;
         let is_recorded = self.checkpoint().filter(|read| read.error.is_none());
         let is_recorded = is_recorded.map(|read| read.registered.contains_key(resource));
         if is_recorded == Some(false) {
             return format!(
-                "the kubelet knows no plugin of it; one that stopped is forgotten after {minutes} minutes"
+                "the kubelet knows no plugin of it; one that stopped is forgotten after {} minutes",
+                STOP_GRACE.0 / 60_000_000_000
             );
         }
-        let until = self.kubelet_start.map(|start| start.plus(STOP_GRACE.0));
-        match (until, self.now) {
-            (Some(until), Some(now)) if now < until => {
-                format!("its plugin has until {until} to register, or calls all unhealthy")
-            }
-            (Some(_), Some(_)) => {
-                format!("its plugin calls all unhealthy, or stopped in the last {minutes} minutes")
-            }
-            _ => {
-                "its plugin calls all unhealthy, stopped, or has yet to register (see --kubelet-start)"
-                    .to_owned()
-            }
-        }
+        why_none_healthy(self.kubelet_start, self.now)
     }
 
     /// Returns the checkpoint, where it was asked for.

@@ -296,9 +296,9 @@ fn a_plugin_is_waited_for_and_then_not() {
         list.items[0].findings[0].reason.to_string()
     };
     for (start, expected) in [
-        ("2026-01-01T00:06:00Z", "has until 2026-01-01T00:11:00Z to register"),
+        ("2026-01-01T00:06:00Z", "waited for until 2026-01-01T00:11:00Z"),
         ("2026-01-01T00:05:00Z", "or stopped in the last 5 minutes"),
-        ("", "has yet to register (see --kubelet-start)"),
+        ("", "(--kubelet-start tells since when)"),
     ] {
         let found = reason(&snapshot, start);
         assert!(found.contains(expected), "{start}: {found}");

@@ -67,6 +67,23 @@ impl CapacityReason {
     }
 }
 
+/// Says what can be the matter where the kubelet knows a resource and no healthy device of it.
+pub fn why_none_healthy(kubelet_start: Option<Timestamp>, now: Option<Timestamp>) -> String {
+    let minutes = STOP_GRACE.0 / 60_000_000_000;
+    let until = kubelet_start.map(|start| start.plus(STOP_GRACE.0));
+    let unhealthy = "its plugin lists no healthy device";
+    match (until, now) {
+        (Some(until), Some(now)) if now <= until => format!(
+            "{unhealthy}, stopped, or did not register since the kubelet started; waited for until {until}"
+        ),
+        (Some(_), Some(_)) => format!("{unhealthy}, or stopped in the last {minutes} minutes"),
+        _ => format!(
+            "{unhealthy}, stopped, or did not register since the kubelet started, and is waited for \
+             {minutes} minutes (--kubelet-start tells since when)"
+        ),
+    }
+}
+
 impl ManagerState {
     /// Counts the devices of each resource and forgets those whose plugin is gone. What is allocated stays
     /// as it is, and so is what is known of single devices (`allDevices`).

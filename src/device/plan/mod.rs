@@ -2,10 +2,12 @@
 
 mod doubt;
 mod outlook;
+mod unhealthy;
 mod view;
 
 pub use doubt::Doubts;
 pub use outlook::{Change, Fate, Held, Now, Outlook, Verdict, changes, foresee};
+pub use unhealthy::{UnhealthyDevice, unhealthy};
 pub use view::{table, wide};
 
 use crate::device::assemble::{Assembled, Basis, some};
@@ -42,6 +44,8 @@ pub struct DevicePlan {
     pub pods: Vec<PlannedPod>,
     /// What the node offers less than before.
     pub changes: Vec<Change>,
+    /// The devices that are taken to be unhealthy.
+    pub unhealthy: Vec<UnhealthyDevice>,
     /// Resources that pods ask for, and that no plugin offers.
     pub not_offered: BTreeMap<String, NotOffered>,
     /// What it rests on.
@@ -209,18 +213,19 @@ pub fn state_of(assembled: Assembled, question: &Question) -> Result<ManagerStat
     Ok(state)
 }
 
-fn set_unhealthy(state: &mut ManagerState, text: &str) -> Result<(), QuestionError> {
+/// Returns resource and id of a device that is named.
+fn device_named(state: &ManagerState, text: &str) -> Result<(String, String), QuestionError> {
     let owner = |resource: &str, id: &str| {
         state.devices.get(resource).is_some_and(|devices| devices.contains_key(id))
     };
     let named = text.split_once('=').filter(|(resource, id)| owner(resource, id));
-    let (resource, id) = match named {
-        Some((resource, id)) => (resource.to_owned(), id),
+    Ok(match named {
+        Some((resource, id)) => (resource.to_owned(), id.to_owned()),
         None => {
             let owners = state.devices.keys().filter(|resource| owner(resource, text));
             let owners: Vec<&String> = owners.collect();
             match &owners[..] {
-                [one] => ((*one).clone(), text),
+                [one] => ((*one).clone(), text.to_owned()),
                 [] => {
                     let ids: Vec<&String> =
                         state.devices.values().flat_map(BTreeMap::keys).collect();
@@ -233,14 +238,19 @@ fn set_unhealthy(state: &mut ManagerState, text: &str) -> Result<(), QuestionErr
                 }
             }
         }
-    };
-    if let Some(device) = state.devices.get_mut(&resource).and_then(|devices| devices.get_mut(id)) {
+    })
+}
+
+fn set_unhealthy(state: &mut ManagerState, text: &str) -> Result<(), QuestionError> {
+    let (resource, id) = device_named(state, text)?;
+    if let Some(device) = state.devices.get_mut(&resource).and_then(|devices| devices.get_mut(&id))
+    {
         "Unhealthy".clone_into(&mut device.health);
     }
     if let Some(healthy) = state.healthy.get_mut(&resource) {
-        healthy.remove(id);
+        healthy.remove(&id);
     }
-    state.unhealthy.entry(resource).or_default().insert(id.to_owned());
+    state.unhealthy.entry(resource).or_default().insert(id);
     Ok(())
 }
 
@@ -315,6 +325,7 @@ pub fn plan(
         },
         resources,
         changes: Vec::new(),
+        unhealthy: Vec::new(),
         not_offered: BTreeMap::new(),
         pods: planned,
         basis,

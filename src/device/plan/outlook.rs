@@ -23,8 +23,8 @@ pub struct Outlook {
 pub enum Verdict {
     /// Nothing happens to it.
     Keeps,
-    /// It keeps running; if it were admitted anew (the kubelet starts, the pod is made again), it would be
-    /// refused.
+    /// It keeps running; if it were admitted anew (a container does not run when the kubelet starts), it
+    /// would be refused.
     RefusedAnew,
     /// It survives the start of the kubelet.
     Survives,
@@ -86,6 +86,23 @@ pub fn foresee(planned: &mut DevicePlan, pods: &[PodToPlan], now: &Now, state: &
     let restart = planned.kubelet_restart;
     for (planned, to_plan) in planned.pods.iter_mut().zip(pods) {
         planned.outlook = outlook(planned, to_plan, now, state, restart);
+    }
+    let is_stopped = |pod: &PlannedPod| {
+        pod.outlook.as_ref().is_some_and(|outlook| {
+            outlook.verdict == Verdict::Refused && outlook.held.iter().any(|held| held.runs)
+        })
+    };
+    if planned.pods.iter().any(is_stopped) {
+        planned.basis.assumptions.push(
+            "a pod that runs is refused where one of its containers with devices has ended and no \
+             plugin is back: this follows from the kubelet's source, it is not from a recording"
+                .to_owned(),
+        );
+        planned.basis.warnings.push(
+            "pods that run are refused, and stopped: drain them, or let them end, before the kubelet \
+             restarts"
+                .to_owned(),
+        );
     }
 }
 

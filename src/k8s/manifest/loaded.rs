@@ -66,6 +66,18 @@ pub struct Workload {
     pub replicas: Option<i64>,
 }
 
+impl Workload {
+    /// Names its pod as one of so many; `None`: it is the only one.
+    pub fn one_pod(&self) -> Option<String> {
+        let of = match self.replicas {
+            Some(1) => return None,
+            Some(replicas) => format!(" of {replicas}"),
+            None => String::new(),
+        };
+        Some(format!("{} {}: one pod{of}", self.kind, self.name))
+    }
+}
+
 /// Something worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {

@@ -40,6 +40,16 @@ fn with(node: &str, number: &str) -> String {
 }
 
 #[test]
+fn devices_that_are_given_need_no_node() {
+    let devices = "[{resource: a/b, id: x}, {resource: a/b, id: z, health: Sick}]";
+    let folder = folder_with(&[("devices.yaml", devices.to_owned())]);
+    let ran = kq("devices capacity --devices devices.yaml").within(folder.path()).run();
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.stdout.contains("1 of 2 devices are healthy, as given"), "{}", ran.text());
+    assert_eq!(ran.stderr, "assumed: no device is in use (--checkpoint)\n");
+}
+
+#[test]
 fn nothing_known_is_no_answer() {
     let folder = folder_with(&[(
         "empty.json",

@@ -51,6 +51,14 @@ fn files() -> tempfile::TempDir {
         ("old", text("one", "kubelet_internal_checkpoint")),
         ("node.json", stored("restarted")),
         ("broken.yaml", "- {resource: a/b}".to_owned()),
+        ("twice.yaml", "[{resource: a/b, id: x, health: Sick}, {resource: a/b, id: x}]".to_owned()),
+        ("same.yaml", format!("{0}---{0}", pod(1, 1, gpu))),
+        ("both.json", both()),
+        (
+            "taken.yaml",
+            pod(1, 1, "example.com/widget")
+                .replace("train, namespace: shop", "one, namespace: default"),
+        ),
         ("typo.yaml", "- {resource: a/b, id: x, heath: Healthy}".to_owned()),
         ("object.yaml", "{a: b}".to_owned()),
         ("escape.yaml", "- {resource: example.com/gpu, id: \"\\e[31mred\"}".to_owned()),
@@ -61,12 +69,27 @@ fn files() -> tempfile::TempDir {
             "spread.yaml",
             format!("{}---{}", pod(0, 3, gpu), pod(0, 1, gpu).replace("train", "next")),
         ),
+        (
+            "four.yaml",
+            DEVICES.lines().filter(|line| !line.contains("broken")).collect::<Vec<_>>().join("\n"),
+        ),
         ("far.yaml", "- {resource: example.com/gpu, id: g, numaNodes: [64]}".to_owned()),
         ("sound", text("init-reuse", "kubelet_internal_checkpoint")),
         ("corrupt", text("init-reuse", "kubelet_internal_checkpoint").replace("w3", "w9")),
         ("without-w0.json", without_w0()),
         ("listed.yaml", "- {resource: example.com/widget, id: w1, numaNodes: [0]}".to_owned()),
     ])
+}
+
+/// Returns the pods of a node of which two have the same name.
+fn both() -> String {
+    let mut pods: Value = serde_json::from_str(&text("init-reuse", "pods.json")).expect("JSON");
+    let items = pods["items"].as_array_mut().expect("a list");
+    let mut other =
+        items.iter().find(|pod| pod["metadata"]["name"] == "one").expect("it is there").clone();
+    other["metadata"]["uid"] = json!("11111111-0000-0000-0000-000000000000");
+    items.push(other);
+    pods.to_string()
 }
 
 /// What the kubelet tells when w0, which a pod has, is not healthy or gone.
@@ -221,6 +244,49 @@ fn a_running_container_keeps_its_unhealthy_device() {
     let ran = ask(folder.path(), "--unhealthy w0 --snapshot node.json");
     assert_eq!(ran.code, 0, "nobody has it: {}", ran.text());
     assert!(ran.stdout.contains("allocatable 4 -> 3"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("nobody has it"), "{}", ran.stdout);
+
+    // Who has it is told of one that is unhealthy already as well.
+    let ran = ask(folder.path(), "--unhealthy g2 --snapshot node.json");
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("default/both"), "{}", ran.text());
+    assert!(
+        ran.stdout.contains("(a container with devices does not run when the kubelet starts"),
+        "{}",
+        ran.text()
+    );
+    assert!(
+        ran.stderr.contains("g2 of example.com/gadget is not healthy as it is"),
+        "{}",
+        ran.text()
+    );
+}
+
+#[test]
+fn a_refusal_is_that_of_the_status() {
+    let folder = files();
+    let ran = ask(folder.path(), "both.yaml --devices devices.yaml");
+    let expected = "UnexpectedAdmissionError: Allocate failed due to requested number of devices \
+                    unavailable for example.com/gpu. Requested: 1, Available: 0, which is unexpected";
+    assert!(ran.stdout.contains(expected), "{}", ran.text());
+    assert!(ran.stdout.contains("\npod shop/next is refused, phase Failed\n"), "{}", ran.text());
+    let ran = ask(
+        folder.path(),
+        "more.yaml --devices devices.yaml --topology-manager-policy restricted --numa-nodes 0-1",
+    );
+    assert!(ran.stdout.contains("app           example.com/gpu   - "), "{}", ran.text());
+    assert!(ran.stdout.contains("TopologyAffinityError: Resources cannot be"), "{}", ran.text());
+    assert!(!ran.stderr.contains("(--numa-nodes)"), "{}", ran.text());
+}
+
+#[test]
+fn a_running_pod_that_a_restart_ends_has_its_caveat() {
+    let folder = files();
+    let files = "--checkpoint sound --pod-resources pod-resources.json --pods pods.json";
+    let ran = ask(folder.path(), &format!("--kubelet-restart {files}"));
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stderr.contains("it is not from a recording"), "{}", ran.text());
+    assert!(ran.stderr.contains("drain them, or let them end"), "{}", ran.text());
 }
 
 #[test]
@@ -393,8 +459,31 @@ fn what_is_wrong_is_named() {
         ("two.yaml --devices devices.yaml --dir .", 2, "--ask-plugin"),
         ("--devices devices.yaml --ask-plugin two.yaml --dir .", 3, "no plugin listens in"),
         ("two.yaml --devices devices.yaml --numa-nodes -1", 2, "invalid value '-1'"),
-        ("two.yaml --devices devices.yaml --numa-nodes 0,-1", 2, "invalid value '-1'"),
-        ("two.yaml --devices devices.yaml --numa-nodes 0,0", 2, "--numa-nodes: 0 is named twice"),
+        ("two.yaml --devices devices.yaml --numa-nodes 0,-1", 2, "invalid value '0,-1'"),
+        ("two.yaml --devices devices.yaml --numa-nodes 1-0", 2, "invalid value '1-0'"),
+        ("two.yaml --devices devices.yaml --numa-nodes ''", 2, "invalid value ''"),
+        (
+            "two.yaml --devices devices.yaml --numa-nodes 0",
+            0,
+            "gpu-2, gpu-3, gpu-4 of example.com/gpu are on a NUMA node that is not among those of --numa-nodes 0",
+        ),
+        ("two.yaml --devices twice.yaml", 2, "device 2: x of a/b is device 1 already"),
+        (
+            "same.yaml --devices devices.yaml",
+            2,
+            "same.yaml: pod shop/train is there twice: document 1 and document 2",
+        ),
+        (
+            "one --checkpoint sound --pod-resources pod-resources.json --pods both.json",
+            2,
+            "hint: say NAMESPACE/NAME, or the UID: ",
+        ),
+        (
+            "default/one --checkpoint sound --pod-resources pod-resources.json --pods both.json",
+            2,
+            "hint: say the UID: ",
+        ),
+        ("taken.yaml --snapshot node.json", 0, "warning: pod default/one is on the node (UID "),
         (
             "negative.yaml --devices devices.yaml",
             2,
@@ -428,7 +517,7 @@ fn what_follows_a_choice_is_no_more_certain() {
         assert_eq!(choice["numaIsCertain"], false, "{choice}");
     }
 
-    let line = "spread.yaml --devices devices.yaml --topology-manager-policy restricted";
+    let line = "spread.yaml --devices four.yaml --topology-manager-policy restricted";
     let ran = ask(folder.path(), line);
     assert_eq!(ran.code, 3, "{}", ran.text());
     let expected = "on which NUMA nodes example.com/gpu is left depends on what is chosen before";

@@ -265,6 +265,12 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
         ("unseen", "--rebuild -o json", "show no plan before they ask", 2),
         ("snapshot", "--rebuild --snapshot x", "a snapshot has no file", 2),
         (
+            "no folder",
+            "--remove-stale --yes --backup absent/old",
+            "absent/old: there is no folder",
+            4,
+        ),
+        (
             "swept",
             "--remove-stale --yes --backup root/var/lib/kubelet/device-plugins/old",
             "a kubelet that starts removes it",

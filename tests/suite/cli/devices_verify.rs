@@ -408,3 +408,10 @@ fn what_is_no_file_is_told_and_nothing_hangs() {
         assert!(ran.text().contains(said), "{line}: {}", ran.text());
     }
 }
+
+#[test]
+fn a_file_is_not_judged_beside_a_snapshot() {
+    let ran = kq("devices verify --snapshot node.json cpu_manager_state").run();
+    assert_eq!(ran.code, 2, "{}", ran.text());
+    assert!(ran.stderr.contains("FILE and --snapshot cannot both"), "{}", ran.text());
+}

@@ -22,6 +22,8 @@ use kq::edge::cri::RuntimeWants;
 /// A kubelet that starts says 0 of 0 until the plugin registers, and forgets the resource after five
 /// minutes; the node then keeps it at 0. When a plugin stopped is not known from outside.
 ///
+/// With --devices alone no node is looked at.
+///
 /// Exit code 1: the Node object says something else. 3: nobody tells of devices, or of those in use;
 /// what is not known is unknown, in JSON null.
 ///
@@ -30,6 +32,7 @@ use kq::edge::cri::RuntimeWants;
 ///   kq devices capacity
 ///   kq devices capacity -o wide --node-file node.json
 ///   kq devices capacity --snapshot node-snapshot.json -o json
+///   kq devices capacity --devices devices.yaml
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -56,7 +59,11 @@ impl Args {
             runtime: RuntimeWants::default(),
             ..Wants::DEVICE_LIST
         };
-        let node = self.node.gather(wants)?;
+        // Devices that are given are all, where no node is named.
+        let node = match !given.is_empty() && self.node.names_no_source() {
+            true => self.node.kubelet.of_flags()?,
+            false => self.node.gather(wants)?,
+        };
         let pods = NodePods::of(&node.snapshot);
         let mut basis = Basis::default();
         let assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)

@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use kq::device::assemble::GivenDevice;
 use kq::edge::input::{read_input, shown};
 use kq::k8s::yaml;
+use std::collections::BTreeMap;
 
 /// Reads a list of devices in JSON or YAML.
 ///
@@ -36,5 +37,16 @@ pub fn read_devices(file: &str) -> Result<Vec<GivenDevice>, Failure> {
             _ => Ok(device),
         }
     };
-    items.into_iter().enumerate().map(device).collect()
+    let devices: Vec<GivenDevice> =
+        items.into_iter().enumerate().map(device).collect::<Result<_, Failure>>()?;
+    let mut seen = BTreeMap::new();
+    for (at, GivenDevice { resource, id, .. }) in devices.iter().enumerate() {
+        if let Some(first) = seen.insert((resource, id), at + 1) {
+            return Err(refuse(format!(
+                "device {}: {id} of {resource} is device {first} already",
+                at + 1
+            )));
+        }
+    }
+    Ok(devices)
 }

@@ -4,6 +4,7 @@ mod allocate;
 mod capacity;
 mod given;
 mod list;
+mod manifest;
 mod node;
 mod plan;
 mod plugins;

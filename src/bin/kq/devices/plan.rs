@@ -1,6 +1,7 @@
 //! `kq devices plan`
 
 use super::given::read_devices;
+use super::manifest::{pods_of_file, warn_of_namesakes};
 use super::node::DeviceNodeArgs;
 use super::preference::{AskPlugin, AskedPlugins, find};
 use super::topology::TopologyArgs;
@@ -15,16 +16,14 @@ use kq::device::assemble::{Assembled, Basis, GivenDevice, assemble, keeping, som
 use kq::device::manager::ManagerState;
 use kq::device::manager::allocate::{Choice, Circumstances, Outcome, Pool, Preference, in_order};
 use kq::device::plan::{
-    DevicePlan, Doubts, Now, PodToPlan, Question, Turn, asked_resources, asks_for_devices, changes,
-    foresee, plan, state_of, table, wide,
+    DevicePlan, Doubts, Now, PodToPlan, Question, Turn, UnhealthyDevice, asked_resources,
+    asks_for_devices, changes, foresee, plan, state_of, table, unhealthy, wide,
 };
 use kq::device::pods::{NodePods, Standing};
-use kq::edge::input::{read_input, shown};
 use kq::facts::devices::DeviceFacts;
 use kq::facts::pod_selector::PodSelector;
 use kq::facts::runtime::ContainerState;
 use kq::k8s::feature_gates::Gate;
-use kq::k8s::manifest::{Note, load};
 use kq::k8s::pod::Pod;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -44,7 +43,8 @@ use std::path::PathBuf;
 /// With --kubelet-restart no device is healthy until its plugin registers again: without POD or
 /// FILE, all pods of the node with devices are told, which keep running, which are refused, and
 /// whose devices the kubelet forgets. A pod that is on the node keeps its devices while it runs;
-/// what --unhealthy says of it is about its being admitted anew, as when the kubelet restarts.
+/// what --unhealthy says of it is about its being admitted anew, as when a container of it does not run
+/// when the kubelet starts (after a reboot).
 ///
 /// Exit code 0: all get their devices. 1: one does not, also for a resource that nobody offers, or
 /// loses them when it is admitted anew, or the kubelet crashes. 3: a fact is missing, and missing:
@@ -134,6 +134,9 @@ impl Args {
             of_node: self.pod.is_none(),
             now: node.now,
         };
+        if assembled.unknown_use {
+            basis.assumptions.push("no other device is in use than is known (--checkpoint)".into());
+        }
         // A kubelet that starts knows what its checkpoint says, and that may be nothing.
         let unknown = assembled.unknown_devices.clone().filter(|_| !self.kubelet_restart);
         if let Some(reason) = &unknown {
@@ -144,17 +147,22 @@ impl Args {
             Some(reason) => Failure::missing(error).hint(reason.as_str()),
             None => Failure::usage(error),
         })?;
+        let unhealthy = unhealthy(&before, &question);
         let to_plan = match from_file {
-            Some(pods) => pods,
-            None => self.pods_of_node(&node, &pods, (&before, &state))?,
+            Some(to_plan) => {
+                warn_of_namesakes(&to_plan, &pods, &mut basis);
+                to_plan
+            }
+            None => self.pods_of_node(&node, &pods, (&before, &state), &unhealthy)?,
         };
         let running = to_plan.iter().flat_map(|planned| running(&planned.pod, &pods)).collect();
         let now = Now { records: before.pod_devices.clone(), running };
         let changes = if self.kubelet_restart { Vec::new() } else { changes(&before, &state) };
-        if changes.is_empty() && !self.unhealthy.is_empty() {
-            let what = format!("{} not healthy as it is", self.unhealthy.join(", "));
-            basis.warnings.push(what);
-        }
+        basis.warnings.extend(unhealthy.iter().filter(|device| !device.was_healthy).map(
+            |UnhealthyDevice { device, resource, .. }| {
+                format!("{device} of {resource} is not healthy as it is")
+            },
+        ));
         let mixes_machines = self.node.mixes_machines();
         let (manager, doubts) = self.topology.manager(&node, &state, mixes_machines, &mut basis)?;
         let doubts = Doubts { devices: unknown, ..doubts };
@@ -177,7 +185,7 @@ impl Args {
         let admitting = state.clone();
         let turn = Turn { manager: &manager, circumstances: &circumstances, doubts: &doubts };
         let mut planned = plan(&mut state, &to_plan, &turn, &mut plugins, (&question, basis));
-        planned.changes = changes;
+        (planned.changes, planned.unhealthy) = (changes, unhealthy);
         foresee(&mut planned, &to_plan, &now, &admitting);
         planned.look_up_resources(node.snapshot.node.value());
         assume_preferences(&mut planned);
@@ -254,6 +262,7 @@ impl Args {
         node: &KubeletNode,
         pods: &NodePods<'_>,
         (before, state): (&ManagerState, &ManagerState),
+        unhealthy: &[UnhealthyDevice],
     ) -> Result<Vec<PodToPlan>, Failure> {
         let Some(found) = &node.snapshot.pods.found else {
             let reason = node.snapshot.pods.reason();
@@ -271,7 +280,7 @@ impl Args {
             None if self.kubelet_restart => {
                 asks_for_devices(state, pod) || before.pod_devices.of_pod(uid).next().is_some()
             }
-            None => has_turned_unhealthy(before, state, uid),
+            None => unhealthy.iter().any(|device| device.pods.contains(uid)),
         };
         let mut meant: Vec<PodToPlan> = pods
             .iter()
@@ -297,8 +306,10 @@ impl Args {
                     .hint("a file is named by its path, such as ./pod.yaml"))
             }
             (Some(name), several @ 2..) => {
+                let uids: Vec<&str> = meant.iter().map(|it| &*it.pod.metadata.uid).collect();
+                let more = if name.contains('/') { "" } else { "NAMESPACE/NAME, or " };
                 Err(Failure::usage(anyhow!("{name} means {several} pods"))
-                    .hint("say NAMESPACE/NAME"))
+                    .hint(format!("say {more}the UID: {}", some(&uids))))
             }
             _ => Ok(meant),
         }
@@ -353,16 +364,6 @@ fn know_checkpoint(
     Ok(())
 }
 
-/// Tells whether a pod has a device that was healthy before the question.
-fn has_turned_unhealthy(before: &ManagerState, after: &ManagerState, uid: &str) -> bool {
-    before.pod_devices.of_pod(uid).any(|(key, record)| {
-        let is_healthy = |state: &ManagerState, id: &String| {
-            state.healthy.get(&key.resource_name).is_some_and(|healthy| healthy.contains(id))
-        };
-        record.ids().iter().any(|id| is_healthy(before, id) && !is_healthy(after, id))
-    })
-}
-
 /// Returns the containers of a pod that run: as the runtime says, else as its status does.
 fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
     let uid = &pod.metadata.uid;
@@ -378,40 +379,6 @@ fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
     };
     let all = in_order(pod).map(|(_, container)| container.name.clone());
     all.filter(|name| runs(name)).map(|name| (uid.clone(), name)).collect()
-}
-
-/// Reads the pods of a file; those without a UID get one.
-fn pods_of_file(file: &str, basis: &mut Basis) -> Result<Vec<PodToPlan>, Failure> {
-    let content = read_input(file).map_err(Failure::missing)?;
-    let loaded = load(shown(file), &content);
-    if loaded.pods.is_empty() {
-        if let Some(problem) = loaded.problems.first() {
-            return Err(Failure::usage(anyhow!("{problem}")));
-        }
-        return Err(Failure::usage(anyhow!("{}: no pods", shown(file)))
-            .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
-    }
-    basis.warnings.extend(loaded.notes.iter().map(Note::to_string));
-    basis.missing.extend(loaded.problems.iter().map(ToString::to_string));
-    for workload in loaded.pods.iter().filter_map(|loaded| loaded.source.workload.as_ref()) {
-        let of = match workload.replicas {
-            Some(1) => continue,
-            Some(replicas) => format!(" of {replicas}"),
-            None => String::new(),
-        };
-        basis.assumptions.push(format!(
-            "{} {}: one pod{of} is planned; every other on this node needs as much",
-            workload.kind, workload.name
-        ));
-    }
-    let pods = loaded.pods.into_iter().enumerate().map(|(at, loaded)| {
-        let mut pod = loaded.pod;
-        if pod.metadata.uid.is_empty() {
-            pod.metadata.uid = format!("kq-{}", at + 1);
-        }
-        PodToPlan { pod, source: shown(file).to_owned() }
-    });
-    Ok(pods.collect())
 }
 
 /// Says what is taken for granted whatever the answer.

@@ -41,10 +41,9 @@ use std::path::{Path, PathBuf};
 /// same device to the next one who asks. So what is in use, or may be since the runtime could not
 /// be asked, is not stale, and what is named or lost by --rebuild is only left out with --force.
 ///
-/// Exit code 0: done, or nothing to do; with --dry-run: it would be done. 4: refused, or with --dry-run:
-/// it would be; nothing was written. 5: the new file was
-/// written, and is not what it should be, or is not sure on the disk, or a kubelet was started
-/// meanwhile.
+/// Exit code 0: done, or nothing to do. 4: refused, and nothing was written. A dry run ends as the run
+/// would. 5: the new file was written, and is not what it should be, or is not sure on the disk, or a
+/// kubelet was started meanwhile.
 ///
 /// Examples:
 ///
@@ -134,8 +133,8 @@ impl Args {
                 "the file is a copy: it is in no kubelet's folder, so a kubelet may run".to_owned(),
             );
         }
+        self.check_backup(&target, is_copy)?;
         if !is_copy {
-            self.check_backup(&target)?;
             notes.extend(elsewhere(&target.file, &root));
         }
         let mut report = DeviceRepair::new(target.file.path(), &plan, self.dry_run, &notes);
@@ -245,13 +244,25 @@ impl Args {
         self.end(report, trouble.as_deref())
     }
 
-    /// Refuses to keep the old file where a kubelet that starts removes it.
-    fn check_backup(&self, target: &Target) -> Result<(), Failure> {
+    /// Refuses to keep the old file where there is no folder, and where a kubelet that starts removes it.
+    fn check_backup(&self, target: &Target, is_copy: bool) -> Result<(), Failure> {
         let Some(path) = &self.backup else { return Ok(()) };
         let path = std::path::absolute(path).map_err(Failure::usage)?;
         let backup = CheckpointFile::open(Path::new("/"), &path.to_string_lossy());
-        let folder = backup.ok().and_then(|backup| backup.folder_identity());
-        match folder.is_some() && folder == target.file.folder_identity() {
+        let backup = backup.map_err(|error| {
+            let folder = path.parent().unwrap_or(Path::new("/")).display();
+            let why = match error {
+                CheckpointFileError::Read { error: ReadError::Absent, .. } => {
+                    format!("there is no folder {folder}")
+                }
+                CheckpointFileError::Read { error, .. } => format!("{folder}: {error}"),
+                other => other.to_string(),
+            };
+            Failure::refused(anyhow!("--backup {}: {why}", path.display()))
+                .hint("name a file in a folder that is there")
+        })?;
+        let folder = backup.folder_identity();
+        match !is_copy && folder.is_some() && folder == target.file.folder_identity() {
             false => Ok(()),
             true => Err(Failure::refused(anyhow!(
                 "--backup {}: a kubelet that starts removes it from this folder",

@@ -3,28 +3,28 @@
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
-use kq::device::assemble::Basis;
-use kq::device::manager::ManagerState;
+use kq::device::assemble::{Basis, some};
 use kq::device::manager::hints::HintNodes;
 use kq::device::manager::topology::{TopologyManager, TopologyPolicy};
+use kq::device::manager::{Device, ManagerState};
 use kq::device::plan::Doubts;
 use kq::facts::origin::Origin;
 use kq::facts::snapshot::Snapshot;
+use kq::k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The flags that speak of the topology manager and its machine.
 #[derive(Debug, clap::Args)]
 pub struct TopologyArgs {
-    /// The NUMA nodes of the machine, such as 0,1; else those that its kernel lists
+    /// The NUMA nodes of the machine, such as 0,1 or 0-1; else those that its kernel lists
     #[arg(
         long,
         value_name = "NODES",
-        value_delimiter = ',',
-        value_parser = parse_node,
+        value_parser = parse_nodes,
         allow_hyphen_values = true,
         help_heading = "Where the facts come from"
     )]
-    numa_nodes: Vec<i64>,
+    numa_nodes: Option<CpuSet>,
 
     /// topologyManagerPolicy: none, best-effort, restricted or single-numa-node; else the kubelet's
     #[arg(long, value_name = "POLICY", help_heading = "The node")]
@@ -43,6 +43,16 @@ pub fn parse_node(text: &str) -> Result<i64, String> {
     Ok(number.into())
 }
 
+/// Reads NUMA nodes as lscpu shows them.
+pub fn parse_nodes(text: &str) -> Result<CpuSet, String> {
+    let nodes = text.parse().ok().filter(|nodes: &CpuSet| nodes.iter().next().is_some());
+    nodes.filter(|nodes| nodes.iter().all(|node| node >= 0)).ok_or_else(|| {
+        "NUMA nodes are whole numbers from 0 on and ranges of them, separated by commas, such as \
+         0,1 or 0-1"
+            .to_owned()
+    })
+}
+
 impl TopologyArgs {
     /// Returns the topology manager of the node, and what is not sure about it.
     pub fn manager(
@@ -52,7 +62,7 @@ impl TopologyArgs {
         mixes_machines: bool,
         basis: &mut Basis,
     ) -> Result<(TopologyManager, Doubts), Failure> {
-        refuse_twice(&self.numa_nodes)?;
+        self.warn_of_others(state, basis);
         let config = &node.kubelet.config;
         let said = |flag: &Option<String>, field: &str, name: &str| {
             let origin = if flag.is_some() { format!("--{name}") } else { name.to_owned() };
@@ -113,10 +123,30 @@ impl TopologyArgs {
         Ok((TopologyManager::new(policy, scope, numa_nodes, nodes), doubts))
     }
 
+    /// Says which devices are on NUMA nodes that the machine does not have.
+    fn warn_of_others(&self, state: &ManagerState, basis: &mut Basis) {
+        let Some(nodes) = &self.numa_nodes else { return };
+        let has: BTreeSet<i64> = nodes.iter().collect();
+        for (resource, devices) in &state.devices {
+            let is_elsewhere = |device: &&Device| {
+                device.numa_nodes.iter().flatten().any(|node| *node >= 0 && !has.contains(node))
+            };
+            let ids: Vec<&String> =
+                devices.values().filter(is_elsewhere).map(|device| &device.id).collect();
+            if !ids.is_empty() {
+                basis.warnings.push(format!(
+                    "{} of {resource} {} on a NUMA node that is not among those of --numa-nodes {nodes}",
+                    some(&ids),
+                    if ids.len() == 1 { "is" } else { "are" },
+                ));
+            }
+        }
+    }
+
     /// Returns the NUMA nodes of the machine.
     fn machine(&self, snapshot: &Snapshot, state: &ManagerState, mixes_machines: bool) -> Machine {
-        if !self.numa_nodes.is_empty() {
-            return Machine { numa_nodes: self.numa_nodes.clone(), assumed: None };
+        if let Some(nodes) = &self.numa_nodes {
+            return Machine { numa_nodes: nodes.iter().collect(), assumed: None };
         }
         let devices = state.devices.values().flat_map(BTreeMap::values);
         let nodes = devices.flat_map(|device| device.numa_nodes.iter().flatten().copied());

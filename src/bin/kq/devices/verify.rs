@@ -83,6 +83,10 @@ impl Args {
         let is_stored = self.kubelet.sources.snapshot.is_some();
         let is_of_node = self.files.is_empty() && self.checkpoint.is_none();
         self.check_standard_input()?;
+        if is_stored && !self.files.is_empty() {
+            return Err(Failure::usage(anyhow!("FILE and --snapshot cannot both be judged"))
+                .hint("ask twice: once with --snapshot, and once with FILE and --pods"));
+        }
         if !is_of_node && !is_stored {
             self.tell_unused();
         }

@@ -131,10 +131,9 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
         let (mut rows, mut told) = (0, false);
         for step in &pod.admission.containers {
             for resource in &step.allocation.resources {
-                let error = step.allocation.error.as_ref().map(ToString::to_string);
                 let refused = matches!(resource.outcome, Outcome::Refused { .. });
                 told |= refused;
-                let mut cells = row(step, resource, error.filter(|_| refused), wide);
+                let mut cells = row(step, resource, refused.then(|| refusal(pod)).flatten(), wide);
                 let unknown = plan.not_offered.get(&resource.resource);
                 if let Some(unknown) = unknown.filter(|_| resource.requested > 0) {
                     cells[5] = standing::not_offered(unknown);
@@ -143,9 +142,14 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
                 rows += 1;
             }
         }
-        if let Some(message) = pod.admission.message.as_ref().filter(|_| !told) {
+        if let Some(why) = refusal(pod).filter(|_| !told) {
             let last = pod.admission.containers.last();
-            let mut cells = alone(message.clone());
+            let mut cells = alone(why);
+            let decision = last.and_then(|step| step.topology.as_ref());
+            if let Some(decision) = decision.or(pod.admission.topology.as_ref()) {
+                let resources: Vec<&String> = decision.hints.keys().collect();
+                cells[1] = some(&resources);
+            }
             if let Some(step) = last {
                 cells[0] = container(step);
             }
@@ -157,7 +161,17 @@ fn lines(plan: &DevicePlan, wide: bool) -> Table {
             add(pod, cells);
         }
     }
+    if plan.of_node {
+        standing::without_pod(plan).for_each(|cells| table.add(cells));
+    }
     table
+}
+
+/// Says why a pod is refused, as its status does.
+fn refusal(pod: &PlannedPod) -> Option<String> {
+    let admission = &pod.admission;
+    let message = admission.message.as_ref()?;
+    Some(format!("{}: {message}", admission.reason.unwrap_or_default()))
 }
 
 fn name(pod: &PlannedPod) -> String {

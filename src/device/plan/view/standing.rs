@@ -1,6 +1,7 @@
 //! What becomes of pods that are on the node already, in the rows of the table.
 
-use super::{container_of, ids, numbers};
+use super::{container_of, ids, numbers, refusal};
+use crate::device::assemble::some;
 use crate::device::plan::{DevicePlan, Fate, Held, NotOffered, Outlook, PlannedPod, Verdict};
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
@@ -44,9 +45,10 @@ pub(super) fn with_held(pod: &PlannedPod, restart: bool, cells: &mut [String; 6]
                     ids(&held.unhealthy, wide)
                 ),
             };
-            let message = pod.admission.message.as_deref().unwrap_or_default();
             format!(
-                "{runs}, {keeps}; admitted anew (the kubelet restarts), it would be refused: {message}"
+                "{runs}, {keeps}; admitted anew (a container with devices does not run when the kubelet \
+                 starts, as after a reboot), it would be refused: {}",
+                refusal(pod).unwrap_or_default()
             )
         }
         (Fate::Keeps, Verdict::RefusedAnew | Verdict::CrashesAnew | Verdict::Unknown) => {
@@ -58,7 +60,6 @@ pub(super) fn with_held(pod: &PlannedPod, restart: bool, cells: &mut [String; 6]
 
 /// Says how a kubelet that starts refuses a pod.
 fn refused(pod: &PlannedPod, outlook: &Outlook) -> String {
-    let admission = &pod.admission;
     let mut running: Vec<&str> =
         outlook.held.iter().filter(|held| held.runs).map(|held| &*held.container).collect();
     running.dedup();
@@ -66,11 +67,8 @@ fn refused(pod: &PlannedPod, outlook: &Outlook) -> String {
         [] => String::new(),
         running => format!("; {} stopped with it", running.join(", ")),
     };
-    format!(
-        "its pod is refused, phase Failed, {}: {}{stopped}",
-        admission.reason.unwrap_or_default(),
-        admission.message.as_deref().unwrap_or_default()
-    )
+    let why = refusal(pod).unwrap_or_default();
+    format!("its pod is refused, phase Failed, {why}{stopped}")
 }
 
 /// Returns rows for what containers have that the admission does not get to.
@@ -95,6 +93,22 @@ pub(super) fn not_reached(pod: &PlannedPod, wide: bool) -> Vec<[String; 6]> {
             ]
         })
         .collect()
+}
+
+/// Returns rows for devices that are taken to be unhealthy and that no pod of the plan has.
+pub(super) fn without_pod(plan: &DevicePlan) -> impl Iterator<Item = Vec<String>> {
+    let is_planned = |uid: &String| plan.pods.iter().any(|pod| pod.uid == *uid);
+    let devices = plan.unhealthy.iter();
+    devices.filter(move |device| !device.pods.iter().any(is_planned)).map(|device| {
+        let pods: Vec<&String> = device.pods.iter().collect();
+        let who = match &pods[..] {
+            [] => "nobody has it".to_owned(),
+            pods => format!("recorded for pod {}, which is not known to be active", some(pods)),
+        };
+        let (resource, id) = (device.resource.clone(), device.device.clone());
+        let (none, numa) = (|| "-".to_owned(), numbers(device.numa_nodes.iter().copied()));
+        vec![none(), none(), resource, none(), id, numa, who]
+    })
 }
 
 /// Says what is the matter with a resource that no plugin offers.
@@ -123,7 +137,13 @@ pub(super) fn after(plan: &DevicePlan) -> String {
         let _ = writeln!(text, "{}", plain(line));
     }
     for pod in &plan.pods {
-        let Some(outlook) = &pod.outlook else { continue };
+        let Some(outlook) = &pod.outlook else {
+            if pod.admission.message.is_some() {
+                let line = format!("pod {} is refused, phase Failed", super::name(pod));
+                let _ = writeln!(text, "{}", plain(line));
+            }
+            continue;
+        };
         let verdict = match outlook.verdict {
             Verdict::Keeps => continue,
             Verdict::RefusedAnew => "keeps its devices; admitted anew it would be refused",

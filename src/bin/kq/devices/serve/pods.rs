@@ -45,11 +45,6 @@ fn place(source: &Source) -> String {
 
 /// Says that a workload stands for one pod alone.
 fn one_of_many(source: &Source) -> Option<String> {
-    let workload = source.workload.as_ref()?;
-    let of = match workload.replicas {
-        Some(1) => return None,
-        Some(replicas) => format!(" of {replicas}"),
-        None => String::new(),
-    };
-    Some(format!("{} {}: one pod{of} is admitted", workload.kind, workload.name))
+    let one = source.workload.as_ref()?.one_pod()?;
+    Some(format!("{one} is admitted"))
 }
