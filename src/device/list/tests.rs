@@ -297,7 +297,7 @@ fn a_plugin_is_waited_for_and_then_not() {
     };
     for (start, expected) in [
         ("2026-01-01T00:06:00Z", "waited for until 2026-01-01T00:11:00Z"),
-        ("2026-01-01T00:05:00Z", "or stopped in the last 5 minutes"),
+        ("2026-01-01T00:04:59Z", "or stopped in the last 5 minutes"),
         ("", "(--kubelet-start tells since when)"),
     ] {
         let found = reason(&snapshot, start);

@@ -187,6 +187,7 @@ fn list(nodes: &BTreeSet<i64>) -> String {
 }
 
 /// Refuses a list in which a node stands twice.
+#[cfg(feature = "cri")]
 pub fn refuse_twice(nodes: &[i64]) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     match nodes.iter().find(|node| !seen.insert(**node)) {
