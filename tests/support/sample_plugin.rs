@@ -32,6 +32,8 @@ pub struct Behaviour {
     pub options: DevicePluginOptions,
     /// GetDevicePluginOptions is never answered.
     pub hangs: bool,
+    /// It never answers GetPreferredAllocation.
+    pub hangs_preferred: bool,
     /// It never answers Allocate.
     pub hangs_allocate: bool,
     /// What Allocate is refused with.
@@ -167,6 +169,9 @@ impl DevicePlugin for Served {
         let request = request.into_inner().container_requests.remove(0);
         let size = usize::try_from(request.allocation_size).expect("a size");
         self.note(format!("GetPreferredAllocation {size}"));
+        if self.behaviour.hangs_preferred {
+            std::future::pending::<()>().await;
+        }
         let mut chosen = request.must_include_device_i_ds.clone();
         let mut rest = request.available_device_i_ds;
         rest.sort();

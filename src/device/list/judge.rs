@@ -35,8 +35,8 @@ impl<'a> Known<'a> {
         let allocatable = told.and_then(|told| told.allocatable.value());
         let healthy = allocatable.map(healthy);
         let checkpoint = asked.checkpoint().then(|| facts.checkpoint.value()).flatten();
-        // What the kubelet does not take decides nothing where it tells itself.
-        let decides = checkpoint.filter(|read| read.error.is_none() || told.is_none());
+        // What the kubelet does not take says of no device that it was healthy.
+        let decides = checkpoint.filter(|read| read.error.is_none());
         let registered = decides.map(registered);
         Self { asked, facts, pods, healthy, registered, kubelet_start: None, now: None }
     }

@@ -28,21 +28,21 @@ pub fn ask_options(socket: &Path, deadline: Duration) -> Result<PluginOptions, S
 }
 
 /// Asks a plugin which devices it prefers (`GetPreferredAllocation`); `None` is an answer without a
-/// container. Blocks until the deadline at most.
+/// container, and an error inside is what the plugin said. Blocks until the deadline at most.
 ///
 /// # Errors
 ///
-/// Fails with what is in the way, or what the plugin answered.
+/// Fails with what is in the way of an answer, which is kq's own trouble and not the kubelet's.
 pub fn ask_preferred(
     socket: &Path,
     available: &DeviceSet,
     must_include: &DeviceSet,
     size: usize,
     deadline: Duration,
-) -> Result<Option<Vec<String>>, String> {
+) -> Result<Result<Option<Vec<String>>, String>, String> {
     within(deadline, async {
         let mut plugin = PluginClient::dial_now(socket).await?;
-        plugin.preferred_allocation(available, must_include, size).await
+        Ok(plugin.preferred_allocation(available, must_include, size).await)
     })
 }
 

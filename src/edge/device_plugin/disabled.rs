@@ -37,6 +37,6 @@ pub fn ask_preferred(
     _must_include: &DeviceSet,
     _size: usize,
     _deadline: Duration,
-) -> Result<Option<Vec<String>>, String> {
+) -> Result<Result<Option<Vec<String>>, String>, String> {
     Err(NOT_BUILT.to_owned())
 }

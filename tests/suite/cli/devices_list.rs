@@ -109,6 +109,12 @@ fn damage_is_told_with_what_could_be_read() {
             "{file}: {}",
             ran.text()
         );
+        // Nobody says what is healthy: the kubelet starts with nothing of this.
+        let line = format!("--checkpoint {file} --source checkpoint -o json");
+        let list: Value = serde_json::from_str(&ask(folder.path(), &line).stdout).expect("JSON");
+        for resource in list["resources"].as_object().expect("by name").values() {
+            assert!(resource["healthy"].is_null() && resource["free"].is_null(), "{file}: {list}");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::devices_serve::{RESOURCE, Served, able, four, pod};
 use super::{Ran, kq};
-use crate::edges::device_plugin::sample_plugin::Plugin;
+use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin};
 use std::path::Path;
 
 const DEVICES: &str = "
@@ -52,4 +52,26 @@ fn the_plugin_of_a_resource_is_found_and_asked() {
     assert_eq!(ran.code, 0, "{}", ran.text());
     assert_eq!(calls(&plugin)[1..], ["GetPreferredAllocation 1", "GetPreferredAllocation 1"]);
     assert_eq!(calls(&other), ["ListAndWatch"]);
+}
+
+#[test]
+fn a_plugin_that_does_not_answer_is_no_refusal_of_the_kubelet() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder.path();
+    let hangs = Behaviour { hangs_preferred: true, ..able() };
+    let plugin = Plugin::start(folder, "gpu.sock", four(), hangs);
+    let pod = pod("web", &[("app", 1)]);
+    std::fs::write(pod.path().join("devices.yaml"), DEVICES).expect("it can be written");
+    let socket = plugin.socket.display();
+    let flags = format!("--timeout 300ms --ask-plugin {RESOURCE}={socket}");
+    let line = format!(
+        "devices plan {flags} {pod}/pod.yaml --devices {pod}/devices.yaml",
+        pod = pod.path().display()
+    );
+    let ran = kq(&line).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stdout.contains("1 of (a, b, d)"), "{}", ran.text());
+    assert!(!ran.stdout.contains("rpc failed"), "{}", ran.text());
+    let missing = "missing: what the plugin of example.com/gpu prefers: no answer within 300ms";
+    assert!(ran.stderr.contains(missing), "{}", ran.text());
 }

@@ -179,12 +179,19 @@ impl Args {
                 endpoint.options = options;
             }
         }
-        let circumstances =
+        let mut circumstances =
             self.circumstances(&node, &pods, &to_plan, (&state, unknown_options), &mut basis);
         assume(&to_plan, &state, self.kubelet_restart, &mut basis);
-        let admitting = state.clone();
-        let turn = Turn { manager: &manager, circumstances: &circumstances, doubts: &doubts };
-        let mut planned = plan(&mut state, &to_plan, &turn, &mut plugins, (&question, basis));
+        let admitting = state;
+        let mut planned = loop {
+            let turn = Turn { manager: &manager, circumstances: &circumstances, doubts: &doubts };
+            let asked = (&question, basis.clone());
+            let planned = plan(&mut admitting.clone(), &to_plan, &turn, &mut plugins, asked);
+            // Without its answer the preference is as unknown as if nobody had asked.
+            let Some((resource, why)) = plugins.take_unanswered() else { break planned };
+            basis.missing.push(format!("what the plugin of {resource} prefers: {why} (--timeout)"));
+            circumstances.unknown_options.insert(resource);
+        };
         (planned.changes, planned.unhealthy) = (changes, unhealthy);
         foresee(&mut planned, &to_plan, &now, &admitting);
         planned.look_up_resources(node.snapshot.node.value());

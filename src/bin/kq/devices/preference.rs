@@ -15,12 +15,21 @@ use std::time::Duration;
 pub struct AskedPlugins {
     sockets: BTreeMap<String, PathBuf>,
     deadline: Duration,
+    /// Whose answer could not be had, and why.
+    unanswered: Option<(String, String)>,
 }
 
 impl AskedPlugins {
     /// Collects the plugins that may be asked.
     pub fn new(plugins: Vec<(String, PathBuf)>, deadline: Duration) -> Self {
-        Self { sockets: plugins.into_iter().collect(), deadline }
+        Self { sockets: plugins.into_iter().collect(), deadline, unanswered: None }
+    }
+
+    /// Returns the resource whose plugin did not answer, and why; it is not asked again.
+    pub fn take_unanswered(&mut self) -> Option<(String, String)> {
+        let (resource, why) = self.unanswered.take()?;
+        self.sockets.remove(&resource);
+        Some((resource, why))
     }
 
     /// Asks what they offer.
@@ -52,10 +61,12 @@ impl Plugins for AskedPlugins {
         must_include: &DeviceSet,
         size: usize,
     ) -> Result<Option<Vec<String>>, String> {
-        match self.sockets.get(resource) {
-            Some(socket) => ask_preferred(socket, available, must_include, size, self.deadline),
-            None => Ok(None),
-        }
+        let Some(socket) = self.sockets.get(resource) else { return Ok(None) };
+        ask_preferred(socket, available, must_include, size, self.deadline).unwrap_or_else(|why| {
+            // The kubelet would wait, and is connected already: that is no answer of its plugin.
+            self.unanswered.get_or_insert_with(|| (resource.to_owned(), why.clone()));
+            Err(why)
+        })
     }
 
     /// Tells the plugin nothing: this only plans, and a real plugin may act on it.

@@ -22,7 +22,7 @@ fn a_plugin_is_asked_what_it_can_do_and_prefers() {
     let set = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
     let available = set(&["a", "b", "c"]);
     let preferred = ask_preferred(&plugin.socket, &available, &set(&["a"]), 2, TIME);
-    assert_eq!(preferred, Ok(Some(vec!["a".to_owned(), "c".to_owned()])));
+    assert_eq!(preferred, Ok(Ok(Some(vec!["a".to_owned(), "c".to_owned()]))));
     let calls = plugin.calls.lock().expect("no test panics with it").clone();
     assert_eq!(calls, ["GetPreferredAllocation 2"], "nothing else is asked");
     let refused = ask_info(&plugin.socket, TIME).expect_err("it is no registration");
