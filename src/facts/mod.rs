@@ -1,6 +1,7 @@
 //! What is known about a node, and where each fact came from. Pure.
 
 pub mod allocatable;
+pub mod basis;
 pub mod cgroup_layout;
 pub mod cgroup_mode;
 pub mod cgroup_tree;
@@ -8,6 +9,8 @@ pub mod checkpoint;
 pub mod containerd_storage;
 pub mod describe;
 pub mod devices;
+pub mod duplicate_pods;
+pub mod events;
 pub mod filesystems;
 pub mod found_node;
 pub mod host;
@@ -15,11 +18,13 @@ pub mod image_records;
 pub mod kubelet;
 pub mod kubelet_config;
 pub mod kubelet_endpoint;
+pub mod kubelet_log;
 pub mod kubelet_process;
 pub mod live;
 pub mod missing;
 pub mod mounts;
 pub mod node;
+pub mod node_list;
 pub mod node_object;
 pub mod origin;
 pub mod pod_resources;

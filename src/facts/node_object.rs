@@ -1,6 +1,9 @@
 //! The part of a Node object that kq reads: `kubectl get node NAME -o json`.
 
-use crate::k8s::pod::ResourceList;
+use crate::facts::kubelet_config::PressureCondition;
+use crate::k8s::pod::{ResourceList, Taint};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 
 /// A Node as the API server has it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
@@ -8,8 +11,11 @@ use crate::k8s::pod::ResourceList;
 pub struct NodeObject {
     /// `Node`
     pub kind: String,
-    /// The name.
+    /// The name and the labels.
     pub metadata: NodeMeta,
+    /// Who may be on it.
+    #[serde(skip_serializing_if = "NodeSpec::is_empty")]
+    pub spec: NodeSpec,
     /// What the kubelet reported.
     pub status: NodeStatus,
 }
@@ -20,6 +26,43 @@ pub struct NodeObject {
 pub struct NodeMeta {
     /// The name.
     pub name: String,
+    /// The labels.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Who may be on a node.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeSpec {
+    /// What pods have to bear.
+    pub taints: Vec<NodeTaint>,
+}
+
+impl NodeSpec {
+    fn is_empty(&self) -> bool {
+        self.taints.is_empty()
+    }
+}
+
+/// What pods have to bear, as the API server has it.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeTaint {
+    /// The key.
+    pub key: String,
+    /// The value; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub value: String,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+impl NodeTaint {
+    /// Returns the taint for comparing.
+    pub fn as_taint(&self) -> Taint<'_> {
+        Taint { key: &self.key, value: &self.value, effect: &self.effect }
+    }
 }
 
 /// What the kubelet reported.
@@ -32,6 +75,53 @@ pub struct NodeStatus {
     pub allocatable: ResourceList,
     /// Versions.
     pub node_info: NodeInfo,
+    /// What the node is short of; the other conditions are dropped while reading.
+    #[serde(deserialize_with = "pressure", skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<NodeCondition>,
+    /// What the runtime can do beyond the minimum; absent where it did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<NodeFeatures>,
+}
+
+/// Whether a node is short of something.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default)]
+pub struct NodeCondition {
+    /// `MemoryPressure`, `DiskPressure` or `PIDPressure`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+}
+
+impl NodeStatus {
+    /// Returns what the node is short of, and what nobody knows whether it is.
+    pub fn pressure(&self) -> (Vec<PressureCondition>, Vec<PressureCondition>) {
+        let all = [PressureCondition::Memory, PressureCondition::Disk, PressureCondition::Pid];
+        let status = |kind: &PressureCondition| {
+            let mut conditions = self.conditions.iter();
+            conditions.find(|it| it.kind == kind.as_str()).map(|it| it.status.as_str())
+        };
+        let short = all.into_iter().filter(|it| status(it) == Some("True")).collect();
+        let known = |it: &PressureCondition| matches!(status(it), Some("True" | "False"));
+        (short, all.into_iter().filter(|it| !known(it)).collect())
+    }
+}
+
+fn pressure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NodeCondition>, D::Error> {
+    let mut conditions =
+        Option::<Vec<NodeCondition>>::deserialize(deserializer)?.unwrap_or_default();
+    conditions.retain(|it| it.kind.ends_with("Pressure"));
+    Ok(conditions)
+}
+
+/// What the runtime can do beyond the minimum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeFeatures {
+    /// It can give a pod no groups but those that the pod names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supplemental_groups_policy: Option<bool>,
 }
 
 /// Versions of what runs on a node.

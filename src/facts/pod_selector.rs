@@ -39,6 +39,16 @@ impl PodSelector {
         same.then(|| Self { namespace: Some(namespace.to_owned()), ..self })
     }
 
+    /// Returns the namespace that is named; what may be the kind in its place is none.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref().filter(|namespace| !KINDS.contains(namespace))
+    }
+
+    /// Returns the name, which may be a UID.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// Tells whether all pods of a namespace are meant.
     pub fn is_namespace(&self) -> bool {
         self.name.is_none()

@@ -6,7 +6,7 @@
 use crate::facts::checkpoint::pod_allocation::{PodAllocations, Resources, load};
 use crate::facts::host::Text;
 use crate::facts::workloads::effective_uid;
-use crate::k8s::pod::{Pod, ResourceRequirements};
+use crate::k8s::pod::{Pod, ResourceList, ResourceRequirements};
 use std::collections::BTreeMap;
 
 /// The resources of pods by UID, as one of the kubelet's files has them.
@@ -29,6 +29,11 @@ impl RecordedResources {
         Ok(Self(load(text.as_bytes()).shown?))
     }
 
+    /// Tells whether something is recorded of a pod.
+    fn knows(&self, pod: &Pod) -> bool {
+        self.0.contains_key(effective_uid(pod))
+    }
+
     /// Puts what is recorded of a pod into it, and tells whether that changes anything.
     pub fn put_into(&self, pod: &mut Pod) -> bool {
         let Some(recorded) = self.0.get(effective_uid(pod)) else { return false };
@@ -44,6 +49,76 @@ impl RecordedResources {
         }
         changed
     }
+}
+
+/// Where it is known from what the kubelet allocated to a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocation {
+    /// It is what the spec asks for, or nobody resizes the pod.
+    AsAsked,
+    /// It is something else, from the kubelet's file.
+    Recorded,
+    /// It is something else, from the pod's status.
+    Reported,
+    /// A resize waits, and nobody says what the pod has until then.
+    Unknown,
+}
+
+/// Puts into a pod what the kubelet allocated to it, as the kubelet itself does before it counts
+/// (`getAllocatedPods`, 1.33 and later): from its file, else from the status.
+pub fn put_allocated(pod: &mut Pod, recorded: &RecordedResources) -> Allocation {
+    if recorded.knows(pod) {
+        return match recorded.put_into(pod) {
+            true => Allocation::Recorded,
+            false => Allocation::AsAsked,
+        };
+    }
+    let is_known = pod.status.allocated_resources.is_some()
+        || pod.status.container_statuses.iter().any(|it| it.allocated_resources.is_some());
+    match put_reported(pod) {
+        true => Allocation::Reported,
+        false if !is_known && waits_for_resize(pod) => Allocation::Unknown,
+        false => Allocation::AsAsked,
+    }
+}
+
+/// Tells whether the kubelet has not granted a resize yet.
+fn waits_for_resize(pod: &Pod) -> bool {
+    let mut conditions = pod.status.conditions.iter();
+    conditions.any(|it| it.kind == "PodResizePending" && it.status != "False")
+}
+
+/// Puts the requests that the status says were allocated into a pod, and tells whether that changes
+/// anything.
+fn put_reported(pod: &mut Pod) -> bool {
+    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let allocated: BTreeMap<&str, &ResourceList> = statuses
+        .filter_map(|status| Some((status.name.as_str(), status.allocated_resources.as_ref()?)))
+        .collect();
+    let mut changed = false;
+    let spec = &mut pod.spec;
+    for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+        if let Some(allocated) = allocated.get(container.name.as_str()) {
+            changed |= put_requests(&mut container.resources, allocated);
+        }
+    }
+    if let (Some(own), Some(allocated)) = (&mut spec.resources, &pod.status.allocated_resources) {
+        changed |= put_requests(own, allocated);
+    }
+    changed
+}
+
+/// Puts allocated requests over those that were asked for. What can be resized was asked for before.
+fn put_requests(own: &mut ResourceRequirements, allocated: &ResourceList) -> bool {
+    let mut changed = false;
+    for (name, amount) in allocated.iter() {
+        // The same amount can be written in many ways.
+        if own.requests.get(name).is_some_and(|asked| asked.compare(amount).is_ne()) {
+            own.requests.insert(name.clone(), amount.clone());
+            changed = true;
+        }
+    }
+    changed
 }
 
 fn requirements(recorded: &Resources) -> ResourceRequirements {
@@ -107,6 +182,46 @@ mod tests {
         let mut effective = pod();
         assert!(put_effective(&mut effective));
         assert_eq!(cpu(&effective), "1");
+    }
+
+    #[test]
+    fn the_kubelet_counts_with_what_it_allocated() {
+        let recorded =
+            r#"{"entries":{"u1":{"ContainerResources":{"c":{"requests":{"cpu":"500m"}}}}}}"#;
+        let file = serde_json::json!({ "data": recorded, "checksum": 1 }).to_string();
+        let recorded = RecordedResources::parse(Some(&Text::Read(file))).expect("a file");
+        let nothing = RecordedResources::default();
+        let reported = |cpu: &str| {
+            let mut pod = pod();
+            let text = format!(r#"{{"cpu":"{cpu}","example.com/x":"1"}}"#);
+            let list = serde_json::from_str(&text).expect("a list");
+            pod.status.container_statuses[0].allocated_resources = Some(list);
+            pod
+        };
+        let pending = |mut pod: Pod| {
+            let condition = r#"{"type":"PodResizePending","status":"True","reason":"Deferred"}"#;
+            pod.status.conditions.push(serde_json::from_str(condition).expect("a condition"));
+            pod
+        };
+        for (name, mut pod, recorded, expected, cpus) in [
+            ("no resize", pod(), &nothing, Allocation::AsAsked, "2"),
+            ("in the file", pending(reported("1")), &recorded, Allocation::Recorded, "500m"),
+            ("in the status", pending(reported("1")), &nothing, Allocation::Reported, "1"),
+            ("the same", reported("2"), &nothing, Allocation::AsAsked, "2"),
+            ("the same, written otherwise", reported("2000m"), &nothing, Allocation::AsAsked, "2"),
+            (
+                "granted and not wanted any more",
+                pending(reported("2")),
+                &nothing,
+                Allocation::AsAsked,
+                "2",
+            ),
+            ("nobody says", pending(pod()), &nothing, Allocation::Unknown, "2"),
+        ] {
+            assert_eq!(put_allocated(&mut pod, recorded), expected, "{name}");
+            assert_eq!(cpu(&pod), cpus, "{name}");
+            assert_eq!(pod.spec.containers[0].resources.requests.iter().count(), 1, "{name}");
+        }
     }
 
     #[test]

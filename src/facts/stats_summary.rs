@@ -236,21 +236,43 @@ pub struct ProcessStats {
 
 /// What was measured, by pod.
 #[derive(Clone, Debug, Default)]
-pub struct StatsByPod<'s>(BTreeMap<&'s str, &'s PodStats>);
+pub struct StatsByPod<'s> {
+    by_uid: BTreeMap<&'s str, &'s PodStats>,
+    /// By namespace and name; `None`: of several pods.
+    by_name: BTreeMap<(&'s str, &'s str), Option<&'s PodStats>>,
+}
 
 impl<'s> StatsByPod<'s> {
     /// Sorts by UID. Of several entries with one UID the last one counts, as in the map that the
     /// kubelet fills (`cachedStatsFunc`, `pkg/kubelet/eviction/helpers.go`).
     pub fn new(stats: &'s [PodStats]) -> Self {
-        Self(stats.iter().map(|pod| (pod.pod_ref.uid.as_str(), pod)).collect())
+        let mut sorted = Self::default();
+        for stats in stats {
+            let PodReference { name, namespace, uid } = &stats.pod_ref;
+            if !uid.is_empty() {
+                sorted.by_uid.insert(uid, stats);
+            }
+            if name.is_empty() {
+                continue;
+            }
+            let same_name = sorted.by_name.entry((namespace, name)).or_insert(Some(stats));
+            *same_name = same_name.filter(|before| before.pod_ref.uid == *uid).map(|_| stats);
+        }
+        sorted
     }
 
     /// Returns what was measured of a pod.
     ///
-    /// The kubelet measures a static pod under its own UID, while the API server knows the mirror.
+    /// The kubelet measures a static pod under its own UID, while the API server knows the mirror. Where
+    /// either side has no UID, as a manifest, the name tells, unless several pods of it were measured.
     pub fn of(&self, pod: &Pod) -> Option<&'s PodStats> {
-        let get = |uid: &str| self.0.get(uid).copied();
-        get(&pod.metadata.uid).or_else(|| get(effective_uid(pod)))
+        let own = [pod.metadata.uid.as_str(), effective_uid(pod)];
+        if let Some(found) = own.into_iter().find_map(|uid| self.by_uid.get(uid)) {
+            return Some(*found);
+        }
+        let found = (*self.by_name.get(&(&*pod.metadata.namespace, &*pod.metadata.name))?)?;
+        let is_its = effective_uid(pod).is_empty() || found.pod_ref.uid.is_empty();
+        is_its.then_some(found)
     }
 }
 
@@ -316,10 +338,43 @@ mod tests {
                 Some(11),
             ),
             ("not measured", r#"{"uid":"d"}"#, None),
+            ("another pod of its name", r#"{"uid":"d","name":"a","namespace":"b"}"#, None),
+            ("by its name", r#"{"name":"a","namespace":"b"}"#, Some(11)),
+            ("by a name of another namespace", r#"{"name":"a","namespace":"c"}"#, None),
+            ("no name", "{}", None),
         ] {
             let pod: Pod = serde_json::from_str(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
             let memory = stats.of(&pod).and_then(|stats| stats.memory.as_ref());
             assert_eq!(memory.and_then(|memory| memory.working_set_bytes), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_tells_where_there_is_no_uid() {
+        let entry = |uid: &str, bytes: u64| PodStats {
+            pod_ref: PodReference {
+                name: "a".to_owned(),
+                namespace: "b".to_owned(),
+                uid: uid.to_owned(),
+            },
+            memory: Some(MemoryStats { working_set_bytes: Some(bytes), ..MemoryStats::default() }),
+            ..PodStats::default()
+        };
+        // Name of the row, what was measured, UID of the pod, its working set.
+        for (name, stats, uid, expected) in [
+            ("neither has a UID", vec![entry("", 1)], "", Some(1)),
+            ("the summary has none", vec![entry("", 1)], "u", Some(1)),
+            ("another one has", vec![entry("v", 1)], "u", None),
+            ("several of one name", vec![entry("u", 1), entry("v", 2)], "", None),
+            ("several, and a UID", vec![entry("u", 1), entry("v", 2)], "u", Some(1)),
+            ("one of them twice", vec![entry("u", 1), entry("v", 2), entry("u", 3)], "", None),
+        ] {
+            let pod: Pod = serde_json::from_str(&format!(
+                r#"{{"metadata":{{"name":"a","namespace":"b","uid":"{uid}"}}}}"#
+            ))
+            .unwrap();
+            let found = StatsByPod::new(&stats).of(&pod).and_then(|found| found.memory.clone());
+            assert_eq!(found.and_then(|memory| memory.working_set_bytes), expected, "{name}");
         }
     }
 

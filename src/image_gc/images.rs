@@ -7,9 +7,9 @@ use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::image_key;
 use crate::image_gc::plan::{names, short, size};
 use crate::image_gc::uses::{Use, Uses, recorded_handler};
-use crate::k8s::duration::GoDuration;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::output::table::Table;
+use crate::output::units::age;
 use serde::Serialize;
 
 /// All images as a value.
@@ -167,29 +167,4 @@ fn cells(row: &ImageRow, at: Timestamp, name: String, id: &str, used_by: String)
         if row.pinned { "yes" } else { "no" }.to_owned(),
         used_by,
     ]
-}
-
-/// Returns a length of time as kubectl writes ages: `45s`, `12m`, `7h`, `3d`.
-fn age(nanoseconds: i64) -> String {
-    let seconds = nanoseconds / GoDuration::SECOND.0;
-    match seconds {
-        ..120 => format!("{seconds}s"),
-        120..7_200 => format!("{}m", seconds / 60),
-        7_200..172_800 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_short() {
-        for (seconds, expected) in
-            [(0, "0s"), (119, "119s"), (120, "2m"), (7_199, "119m"), (7_200, "2h"), (172_800, "2d")]
-        {
-            assert_eq!(age(seconds * 1_000_000_000), expected);
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! What the API server fills in about resources before a kubelet sees the pod.
+//! What the API server fills in before a kubelet sees the pod.
 //!
 //! Mirrors `SetDefaults_Pod`, `SetDefaults_PodSpec` and `SetDefaults_ResourceList` of
 //! `pkg/apis/core/v1/defaults.go`, read in 1.36.2; pinned by the vectors `qos.jsonl`. Static pods go
@@ -6,7 +6,7 @@
 
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceList, ResourceRequirements};
+use crate::k8s::pod::{Pod, ResourceList, ResourceRequirements, Toleration};
 use crate::k8s::priority::priority_of_class;
 use crate::k8s::resources::{ResourceOptions, Side, container_total, is_supported_at_pod_level};
 
@@ -27,6 +27,40 @@ pub fn apply_api_defaults(pod: &mut Pod, rules: &KubeletRules) {
 pub fn apply_priority(pod: &mut Pod) {
     if pod.spec.priority.is_none() {
         pod.spec.priority = priority_of_class(&pod.spec.priority_class_name);
+    }
+}
+
+/// Fills in what decides where a pod fits and how long it may take to stop: with the node's network, every
+/// port is one of the node; half a minute to stop.
+pub fn apply_placement_defaults(pod: &mut Pod) {
+    let spec = &mut pod.spec;
+    spec.termination_grace_period_seconds.get_or_insert(30);
+    if spec.host_network {
+        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+            for port in container.ports.iter_mut().filter(|port| port.host_port == 0) {
+                port.host_port = port.container_port;
+            }
+        }
+    }
+}
+
+/// Fills in the tolerations that a pod gets on its way through the API server: for five minutes it bears a
+/// node that is not ready or cannot be reached (`DefaultTolerationSeconds` of
+/// `plugin/pkg/admission/defaulttolerationseconds`). Those of a DaemonSet bear it without end; a kubelet
+/// that takes pods in makes no difference.
+pub fn apply_default_tolerations(pod: &mut Pod) {
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let bears = |it: &Toleration| {
+            (it.key.is_empty() || it.key == key) && matches!(it.effect.as_str(), "" | "NoExecute")
+        };
+        if !pod.spec.tolerations.iter().any(bears) {
+            pod.spec.tolerations.push(Toleration {
+                key: key.to_owned(),
+                operator: "Exists".to_owned(),
+                effect: "NoExecute".to_owned(),
+                ..Toleration::default()
+            });
+        }
     }
 }
 

@@ -6,29 +6,34 @@
 
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::quantity::Quantity;
-use crate::k8s::resources::{ResourceOptions, is_pod_level_set, pod_requests};
+use crate::k8s::resources::{ResourceOptions, add, is_pod_level_set, max, pod_requests};
 
 /// Returns how much of a resource a pod requests.
 pub fn kubelet_request(pod: &Pod, name: &ResourceName, rules: &KubeletRules) -> Quantity {
-    let mut request = if rules.ranks_by_pod_level_resources() {
+    kubelet_requests(pod, rules).get(name).cloned().unwrap_or_default()
+}
+
+/// Returns how much a pod requests of every resource that it names.
+pub fn kubelet_requests(pod: &Pod, rules: &KubeletRules) -> ResourceList {
+    let mut requests = if rules.ranks_by_pod_level_resources() {
         let options = ResourceOptions {
             skip_container_level_resources: rules.gates.enabled(Gate::PodLevelResources)
                 && has_pod_level_resources(pod),
             exclude_overhead: true,
             ..ResourceOptions::default()
         };
-        pod_requests(pod, &options).total.get(name).cloned().unwrap_or_default()
+        pod_requests(pod, &options).total
     } else {
-        of_containers_alone(pod, name)
+        of_containers_alone(pod)
     };
-    if let Some(overhead) = pod.spec.overhead.as_ref().and_then(|overhead| overhead.get(name))
-        && !request.is_zero()
-    {
-        request += overhead;
+    for (name, overhead) in pod.spec.overhead.iter().flat_map(ResourceList::iter) {
+        if let Some(request) = requests.get_mut(name).filter(|request| !request.is_zero()) {
+            *request += overhead;
+        }
     }
-    request
+    requests
 }
 
 /// Tells whether a pod has a resource of its own, in requests or limits
@@ -39,19 +44,15 @@ pub fn has_pod_level_resources(pod: &Pod) -> bool {
 
 /// The rule before 1.34: the containers, or one init container that asks for more; sidecars are init
 /// containers like the others.
-fn of_containers_alone(pod: &Pod, name: &ResourceName) -> Quantity {
-    let mut request = Quantity::default();
+fn of_containers_alone(pod: &Pod) -> ResourceList {
+    let mut requests = ResourceList::default();
     for container in &pod.spec.containers {
-        if let Some(amount) = container.resources.requests.get(name) {
-            request += amount;
-        }
+        add(&mut requests, &container.resources.requests);
     }
     for container in &pod.spec.init_containers {
-        if let Some(amount) = container.resources.requests.get(name) {
-            request.max_with(amount);
-        }
+        max(&mut requests, &container.resources.requests);
     }
-    request
+    requests
 }
 
 #[cfg(test)]

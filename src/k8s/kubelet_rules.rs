@@ -58,6 +58,12 @@ impl KubeletRules {
         self.since(34)
     }
 
+    /// Tells whether the kubelet asks for the node once more where only its labels refuse a pod (1.36; not
+    /// in 1.32; assumed since 1.33).
+    pub fn looks_at_fresh_node(&self) -> bool {
+        self.since(33)
+    }
+
     /// Tells whether conditions of pods name the generation that the kubelet saw (by default since 1.34).
     pub fn conditions_tell_generation(&self) -> bool {
         self.since(34)

@@ -6,12 +6,18 @@
 //! pod. What is stored goes through [`Pod::withhold`] first, which leaves out the rest that may be
 //! secret.
 
+mod moment;
+mod placement;
 mod probe;
 mod read;
 mod resource_list;
 mod toleration;
 mod volume;
 
+pub use placement::{
+    Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodOs,
+    PodSecurityContext,
+};
 pub use probe::{
     ContainerPort, ContainerRestartRule, EnvVar, ExecAction, ExitCodes, GrpcAction, Handler,
     HttpGetAction, HttpHeader, IntOrString, Probe, ProbeType, TcpSocketAction,
@@ -25,6 +31,7 @@ use probe::{boxed, is_zero};
 use read::{AnyText, objects_where};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A pod as the kubelet sees it.
@@ -71,9 +78,12 @@ pub struct ObjectMeta {
     /// The annotations that decide who the pod is to the kubelet.
     #[serde(deserialize_with = "null_as_default")]
     pub annotations: Annotations,
-    /// Checked, not kept.
+    /// The label that the kubelet acts on.
     #[serde(deserialize_with = "null_as_default")]
     pub labels: Labels,
+    /// When the pod was made. The kubelet takes pods in by that when it starts.
+    #[serde(deserialize_with = "moment::optional_moment", skip_serializing_if = "Option::is_none")]
+    pub creation_timestamp: Option<jiff::Timestamp>,
     /// When the pod has to be gone, once somebody deleted it: RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
@@ -101,9 +111,18 @@ const SOURCE: &str = "kubernetes.io/config.source";
 const HASH: &str = "kubernetes.io/config.hash";
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Labels, of which kq needs none; a value that is no text is refused while reading.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Labels;
+/// The label that the kubelet acts on when it admits a pod (`rejectPodAdmissionBasedOnOSSelector`,
+/// `pkg/kubelet/lifecycle/predicate.go`).
+///
+/// All others are read only to refuse what is no text, as the API server does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Labels {
+    /// `kubernetes.io/os`
+    pub os: Option<String>,
+}
+
+/// The name of the label.
+pub const OS_LABEL: &str = "kubernetes.io/os";
 
 /// What was asked for.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
@@ -144,6 +163,18 @@ pub struct PodSpec {
     /// `Always`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub restart_policy: String,
+    /// The operating system that it is for.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub os: Option<PodOs>,
+    /// Whose rights it has.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub security_context: Option<PodSecurityContext>,
+    /// The labels that a node must have.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+    /// Which nodes will do.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub affinity: Option<Affinity>,
     /// The pod has the node's network and IP.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
     pub host_network: bool,
@@ -223,7 +254,17 @@ pub struct PodStatus {
     /// Why it is in its phase: `Evicted`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The conditions about resizes, readiness and restarts; the others are dropped while reading.
+    /// The same in a sentence; who refused or killed the pod writes it.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// When the kubelet took the pod in: RFC 3339. The scheduler prefers victims that started late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<String>,
+    /// The node on which the scheduler made room for the pod.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub nominated_node_name: String,
+    /// The conditions about resizes, readiness, restarts and disruption; the others are dropped while
+    /// reading.
     #[serde(deserialize_with = "needed_conditions")]
     pub conditions: Vec<PodCondition>,
     /// The pod's IP.
@@ -289,6 +330,12 @@ pub struct PodCondition {
     /// `True`, `False` or `Unknown`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub status: String,
+    /// What a human reads.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Since when its status is what it is: RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<String>,
 }
 
 /// What the node reported about a container.
@@ -304,6 +351,9 @@ pub struct ContainerStatus {
     /// What the container did when the kubelet looked last.
     #[serde(deserialize_with = "object")]
     pub state: ContainerState,
+    /// How it ended before it was started again.
+    #[serde(deserialize_with = "object", skip_serializing_if = "ContainerState::never_ended")]
+    pub last_state: ContainerState,
     /// Requests and limits in effect.
     #[serde(deserialize_with = "optional_object")]
     pub resources: Option<ResourceRequirements>,
@@ -335,6 +385,12 @@ pub struct ContainerState {
     pub terminated: Option<TerminatedState>,
 }
 
+impl ContainerState {
+    fn never_ended(&self) -> bool {
+        self.terminated.is_none()
+    }
+}
+
 /// A container that runs.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -351,6 +407,12 @@ pub struct TerminatedState {
     /// How.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
     pub exit_code: i32,
+    /// Why: `Completed`, `Error`, `OOMKilled`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// When: RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<String>,
 }
 
 /// Details that kq does not need.
@@ -372,7 +434,10 @@ fn needed_conditions<'de, D: Deserializer<'de>>(
 ) -> Result<Vec<PodCondition>, D::Error> {
     objects_where(deserializer, |condition: &PodCondition| {
         condition.kind.starts_with("PodResize")
-            || matches!(condition.kind.as_str(), "Ready" | "AllContainersRestarting")
+            || matches!(
+                condition.kind.as_str(),
+                "Ready" | "AllContainersRestarting" | "DisruptionTarget"
+            )
     })
 }
 
@@ -439,7 +504,7 @@ impl Serialize for Annotations {
 
 impl Serialize for Labels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(std::iter::empty::<(&str, &str)>())
+        serializer.collect_map(self.os.iter().map(|os| (OS_LABEL, os)))
     }
 }
 
@@ -454,10 +519,18 @@ impl<'de> Deserialize<'de> for Labels {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
-                while map.next_key::<Text<'_>>()?.is_some() {
-                    map.next_value_seed(AnyText)?;
+                let mut kept = Labels::default();
+                while let Some(key) = map.next_key::<Text<'_>>()? {
+                    if &*key != OS_LABEL {
+                        map.next_value_seed(AnyText)?;
+                    } else if kept.os.is_some() {
+                        return Err(A::Error::duplicate_field(OS_LABEL));
+                    } else {
+                        // `null` is the empty text.
+                        kept.os = Some(map.next_value::<Option<String>>()?.unwrap_or_default());
+                    }
                 }
-                Ok(Labels)
+                Ok(kept)
             }
         }
         deserializer.deserialize_map(Entries)

@@ -255,7 +255,7 @@ pub fn add(list: &mut ResourceList, more: &ResourceList) {
 }
 
 /// Keeps the larger amount by name; the present one on a tie.
-fn max(list: &mut ResourceList, other: &ResourceList) {
+pub fn max(list: &mut ResourceList, other: &ResourceList) {
     for (name, amount) in other.iter() {
         match list.get_mut(name) {
             Some(largest) => largest.max_with(amount),

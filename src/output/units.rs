@@ -39,6 +39,17 @@ pub fn microseconds(amount: u64) -> String {
     }
 }
 
+/// Returns a length of time in nanoseconds as kubectl writes ages: `45s`, `12m`, `7h`, `3d`.
+pub fn age(nanoseconds: i64) -> String {
+    let seconds = nanoseconds / 1_000_000_000;
+    match seconds {
+        ..120 => format!("{seconds}s"),
+        120..7_200 => format!("{}m", seconds / 60),
+        7_200..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +81,15 @@ mod tests {
             (108_000_000_000, "30h0m"),
         ] {
             assert_eq!(microseconds(amount), expected, "{amount}");
+        }
+    }
+
+    #[test]
+    fn ages_are_short() {
+        for (seconds, expected) in
+            [(0, "0s"), (119, "119s"), (120, "2m"), (7_199, "119m"), (7_200, "2h"), (172_800, "2d")]
+        {
+            assert_eq!(age(seconds * 1_000_000_000), expected);
         }
     }
 }

@@ -40,8 +40,11 @@ mod tests {
 
     #[test]
     fn names_come_before_numbers() {
-        let port =
-            |name: &str, number| ContainerPort { name: name.to_owned(), container_port: number };
+        let port = |name: &str, number| ContainerPort {
+            name: name.to_owned(),
+            container_port: number,
+            ..ContainerPort::default()
+        };
         let ports = [port("http", 8081), port("9090", 9), port("http", 1), port("zero", 0)];
         let text = |text: &str| IntOrString::String(text.to_owned());
         for (port, expected) in [

@@ -1,5 +1,6 @@
 //! How kq ends: exit codes are an interface, messages name the way out.
 
+use kq::facts::basis::Basis;
 use std::borrow::Cow;
 use std::io::Write;
 use std::process::ExitCode;
@@ -114,6 +115,13 @@ pub fn note(kind: &str, text: &str) {
 /// Writes a warning.
 pub fn warn(text: &str) {
     note("warning", &brief(text));
+}
+
+/// Writes what an answer rests on.
+pub fn tell(basis: &Basis) {
+    basis.assumptions.iter().for_each(|text| note("assumed", text));
+    basis.warnings.iter().for_each(|text| warn(text));
+    basis.missing.iter().for_each(|text| note("missing", text));
 }
 
 /// Writes a line to standard error; one that nobody reads any more is no failure.

@@ -4,6 +4,7 @@ mod told;
 
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use crate::device::pods::{NodePods, Standing};
+use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
 use crate::facts::pod_resources::AllocatableResources;
@@ -30,18 +31,6 @@ pub struct GivenDevice {
 
 fn healthy() -> String {
     HEALTHY.to_owned()
-}
-
-/// What an answer rests on beside its facts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Basis {
-    /// What nobody said and was taken for granted.
-    pub assumptions: Vec<String>,
-    /// What is odd.
-    pub warnings: Vec<String>,
-    /// What could not be had, with the flag that supplies it.
-    pub missing: Vec<String>,
 }
 
 /// A device manager, and where its parts are from.

@@ -1,7 +1,8 @@
 //! The devices in use of which the running kubelet tells.
 
-use super::{Assembled, Basis, some};
+use super::{Assembled, some};
 use crate::device::pods::NodePods;
+use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
 use crate::facts::devices::CheckpointFact;
 use crate::facts::pod_resources::PodResources;

@@ -4,8 +4,9 @@ mod view;
 
 pub use view::{table, wide};
 
-use crate::device::assemble::{Assembled, Basis, DeviceSource};
+use crate::device::assemble::{Assembled, DeviceSource};
 use crate::device::manager::{CapacityReason, STOP_GRACE, why_none_healthy};
+use crate::facts::basis::Basis;
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ResourceList, ResourceName};

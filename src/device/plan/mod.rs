@@ -10,12 +10,13 @@ pub use outlook::{Change, Fate, Held, Now, Outlook, Verdict, changes, foresee};
 pub use unhealthy::{UnhealthyDevice, unhealthy};
 pub use view::{table, wide};
 
-use crate::device::assemble::{Assembled, Basis, some};
+use crate::device::assemble::{Assembled, some};
 use crate::device::manager::allocate::{Circumstances, EarlierChoices, Outcome, in_order};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::device::manager::{
     Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource,
 };
+use crate::facts::basis::Basis;
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::nearest::nearest;

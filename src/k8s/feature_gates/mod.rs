@@ -36,11 +36,13 @@ pub enum Gate {
     ChangeContainerStatusOnKubeletRestart,
     ExecProbeTimeout,
     DraExtendedResource,
+    SupplementalGroupsPolicy,
+    TaintTolerationComparisonOperators,
 }
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -61,6 +63,8 @@ impl Gate {
         Self::ChangeContainerStatusOnKubeletRestart,
         Self::ExecProbeTimeout,
         Self::DraExtendedResource,
+        Self::SupplementalGroupsPolicy,
+        Self::TaintTolerationComparisonOperators,
     ];
 
     /// Returns the name as Kubernetes writes it.
@@ -88,6 +92,8 @@ impl Gate {
             Self::ChangeContainerStatusOnKubeletRestart => "ChangeContainerStatusOnKubeletRestart",
             Self::ExecProbeTimeout => "ExecProbeTimeout",
             Self::DraExtendedResource => "DRAExtendedResource",
+            Self::SupplementalGroupsPolicy => "SupplementalGroupsPolicy",
+            Self::TaintTolerationComparisonOperators => "TaintTolerationComparisonOperators",
         }
     }
 

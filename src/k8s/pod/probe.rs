@@ -130,6 +130,19 @@ pub struct ContainerPort {
     /// The number.
     #[serde(deserialize_with = "null_as_default")]
     pub container_port: i32,
+    /// The port of the node that is taken for it; 0 for none.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "is_zero")]
+    pub host_port: i32,
+    /// The address of the node; empty for all.
+    #[serde(
+        rename = "hostIP",
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub host_ip: String,
+    /// `TCP`, `UDP` or `SCTP`; empty for `TCP`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub protocol: String,
 }
 
 /// A variable of a container, kept where the command of a probe names it.

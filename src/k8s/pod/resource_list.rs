@@ -87,6 +87,11 @@ impl ResourceList {
         }
     }
 
+    /// Keeps the resources of which this is said.
+    pub fn retain(&mut self, keep: impl Fn(&ResourceName) -> bool) {
+        self.0.retain(|(name, _)| keep(name));
+    }
+
     /// Removes a resource and returns its amount.
     pub fn remove(&mut self, name: &ResourceName) -> Option<Quantity> {
         self.position(name).ok().map(|at| self.0.remove(at).1)

@@ -50,9 +50,18 @@ pub(super) fn qualified_name(text: &str) -> Option<String> {
     } else if name.len() > MAX_LABEL {
         Some(format!("name part {}", too_long(MAX_LABEL)))
     } else {
-        let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-        (!is_made_of(name, |b| b.is_ascii_alphanumeric(), inner)).then(|| QUALIFIED_TEXT.to_owned())
+        (!is_name_part(name)).then(|| QUALIFIED_TEXT.to_owned())
     }
+}
+
+/// Tells whether a text can be the value of a label; it may be empty.
+pub(super) fn is_label_value(text: &str) -> bool {
+    text.is_empty() || (text.len() <= MAX_LABEL && is_name_part(text))
+}
+
+fn is_name_part(text: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    is_made_of(text, |b| b.is_ascii_alphanumeric(), inner)
 }
 
 fn is_label(text: &str) -> bool {

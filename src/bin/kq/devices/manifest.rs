@@ -2,10 +2,10 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
-use kq::device::assemble::Basis;
 use kq::device::plan::PodToPlan;
 use kq::device::pods::{NodePods, Standing};
 use kq::edge::input::{read_input, shown};
+use kq::facts::basis::Basis;
 use kq::k8s::manifest::{Loaded, LoadedPod, Note, load};
 use std::collections::BTreeMap;
 

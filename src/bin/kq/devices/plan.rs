@@ -6,13 +6,13 @@ use super::node::DeviceNodeArgs;
 use super::preference::{AskPlugin, AskedPlugins, find};
 use super::topology::TopologyArgs;
 use super::unknown_pod::unknown_pod;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
 use crate::live::Wants;
 use crate::subjects::is_file;
 use anyhow::anyhow;
-use kq::device::assemble::{Assembled, Basis, GivenDevice, assemble, keeping, some};
+use kq::device::assemble::{Assembled, GivenDevice, assemble, keeping, some};
 use kq::device::manager::ManagerState;
 use kq::device::manager::allocate::{Choice, Circumstances, Outcome, Pool, Preference, in_order};
 use kq::device::plan::{
@@ -20,6 +20,7 @@ use kq::device::plan::{
     asks_for_devices, changes, foresee, plan, state_of, table, unhealthy, wide,
 };
 use kq::device::pods::{NodePods, Standing};
+use kq::facts::basis::Basis;
 use kq::facts::devices::DeviceFacts;
 use kq::facts::pod_selector::PodSelector;
 use kq::facts::runtime::ContainerState;
@@ -449,11 +450,4 @@ fn assume_preferences(planned: &mut DevicePlan) {
                 .to_owned(),
         );
     }
-}
-
-/// Shows what an answer rests on.
-pub fn tell(basis: &Basis) {
-    basis.assumptions.iter().for_each(|text| note("assumed", text));
-    basis.warnings.iter().for_each(|text| warn(text));
-    basis.missing.iter().for_each(|text| note("missing", text));
 }

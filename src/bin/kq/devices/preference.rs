@@ -3,9 +3,9 @@
 use super::plugins;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
-use kq::device::assemble::Basis;
 use kq::device::manager::{Allocated, ManagerState, PluginOptions, Plugins};
 use kq::edge::device_plugin::{ask_options, ask_preferred};
+use kq::facts::basis::Basis;
 use kq::facts::checkpoint::device::DeviceSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

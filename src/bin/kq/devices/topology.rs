@@ -3,11 +3,12 @@
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
-use kq::device::assemble::{Basis, some};
+use kq::device::assemble::some;
 use kq::device::manager::hints::HintNodes;
 use kq::device::manager::topology::{TopologyManager, TopologyPolicy};
 use kq::device::manager::{Device, ManagerState};
 use kq::device::plan::Doubts;
+use kq::facts::basis::Basis;
 use kq::facts::origin::Origin;
 use kq::facts::snapshot::Snapshot;
 use kq::k8s::cpuset::CpuSet;
