@@ -17,6 +17,7 @@
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.
 
+pub mod admission;
 pub mod cgroup;
 pub mod device;
 pub mod edge;

@@ -11,12 +11,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+mod admission;
 mod cgroup_path;
 mod checkpoint;
 mod container_cgroup;
 mod container_gc;
 mod cpu_convert;
 mod cpu_share;
+mod critical;
 mod device_allocate;
 mod device_capacity;
 mod device_input;
@@ -53,12 +55,14 @@ type Answer = fn(&Value) -> Value;
 
 /// Every family that kq knows.
 const FAMILIES: &[(&str, Answer)] = &[
+    ("admission", admission::answer),
     ("cgroup_path", cgroup_path::answer),
     ("checkpoint", checkpoint::answer),
     ("container_cgroup", container_cgroup::answer),
     ("container_gc", container_gc::answer),
     ("cpu_convert", cpu_convert::answer),
     ("cpu_share", cpu_share::answer),
+    ("critical", critical::answer),
     ("device_allocate", device_allocate::answer),
     ("device_capacity", device_capacity::answer),
     ("device_register", device_register::answer),

@@ -1,0 +1,164 @@
+//! How a pod's amount of a resource comes about, in words with the numbers.
+
+use crate::k8s::pod::{Pod, ResourceList, ResourceName};
+use crate::k8s::quantity::{Format, Quantity};
+use crate::k8s::resources::{PodTotal, ResourceOptions, add, max, pod_requests};
+
+/// How a pod's amounts come about: added up once, for all resources.
+pub(super) struct Derivation<'p> {
+    pod: &'p Pod,
+    /// The containers alone.
+    regular: ResourceList,
+    /// The sidecars together.
+    sidecars: ResourceList,
+    /// What init containers take at the most, each with the sidecars that run beside it.
+    at_start: ResourceList,
+    /// All of these.
+    containers: ResourceList,
+    /// The same by the spec alone; `None`: the status does not count.
+    asked: Option<ResourceList>,
+    /// The same with the resources of the pod as a whole.
+    whole: ResourceList,
+}
+
+impl<'p> Derivation<'p> {
+    /// Adds a pod up.
+    pub(super) fn of(pod: &'p Pod, options: &ResourceOptions) -> Self {
+        let whole = ResourceOptions { exclude_overhead: true, ..options.clone() };
+        let bare = ResourceOptions { skip_pod_level_resources: true, ..whole.clone() };
+        let PodTotal { total, seen } = pod_requests(pod, &bare);
+        let mut regular = ResourceList::default();
+        let mut sidecars = ResourceList::default();
+        let mut at_start = ResourceList::default();
+        for it in seen {
+            match it.init {
+                false => add(&mut regular, &it.amounts),
+                // Each holds those before it.
+                true if it.container.restarts_always() => sidecars = it.amounts,
+                true => max(&mut at_start, &it.amounts),
+            }
+        }
+        let asked = options.use_status_resources.then(|| {
+            let spec_alone = ResourceOptions { use_status_resources: false, ..bare };
+            pod_requests(pod, &spec_alone).total
+        });
+        let whole = pod_requests(pod, &whole).total;
+        Self { pod, regular, sidecars, at_start, containers: total, asked, whole }
+    }
+
+    /// Says how an amount comes about: `2 containers 250m + sidecars 50m; an init container needs 400m
+    /// before them; overhead 10m`. One part of it is left out where it makes no difference.
+    pub(super) fn because(&self, resource: &ResourceName) -> String {
+        let shows = |list: &ResourceList| match list.get(resource) {
+            Some(amount) => shown(resource, rounded(resource, amount)),
+            None => "0".to_owned(),
+        };
+        let mut parts = Vec::new();
+        let count = self.pod.spec.containers.len();
+        let of = if count == 1 { "container".to_owned() } else { format!("{count} containers") };
+        let mut beside = self.regular.get(resource).cloned().unwrap_or_default();
+        match self.sidecars.get(resource).filter(|amount| !amount.is_zero()) {
+            Some(sidecars) => {
+                beside += sidecars;
+                let (regular, sidecars) = (shows(&self.regular), shows(&self.sidecars));
+                parts.push(format!("{of} {regular} + sidecars {sidecars}"));
+            }
+            None => parts.push(format!("{of} {}", shows(&self.regular))),
+        }
+        if self.at_start.get(resource).is_some_and(|needed| needed.compare(&beside).is_gt()) {
+            parts.push(format!("an init container needs {} before them", shows(&self.at_start)));
+        }
+        let containers = shows(&self.containers);
+        if let Some(asked) = self.asked.as_ref().map(shows).filter(|asked| *asked != containers) {
+            parts.push(format!("resized: its spec says {asked}"));
+        }
+        let whole = shows(&self.whole);
+        if whole != containers {
+            parts.push(format!("the pod as a whole {whole}"));
+        }
+        if let Some(overhead) = &self.pod.spec.overhead
+            && overhead.contains(resource)
+        {
+            parts.push(format!("overhead {}", shows(overhead)));
+        }
+        parts.join("; ")
+    }
+}
+
+/// Returns an amount in the units of the filter.
+pub(super) fn rounded(resource: &ResourceName, amount: &Quantity) -> i64 {
+    match resource {
+        ResourceName::Cpu => amount.milli_value(),
+        _ => amount.value(),
+    }
+}
+
+/// Writes an amount in the units of the filter as users write it: `250m`, `64Mi`, `3`.
+pub fn shown(resource: &ResourceName, amount: i64) -> String {
+    let name = resource.as_str();
+    let is_bytes = matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
+    match resource {
+        ResourceName::Cpu => Quantity::from_milli(amount, Format::DecimalSi).to_string(),
+        _ if is_bytes => Quantity::from_units(amount, Format::BinarySi).to_string(),
+        _ => amount.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says how CPU comes about in a pod of this spec.
+    fn because(spec: &str) -> String {
+        let pod: Pod = serde_json::from_str(&format!(r#"{{"spec":{spec}}}"#)).expect("a pod");
+        Derivation::of(&pod, &ResourceOptions::default()).because(&ResourceName::Cpu)
+    }
+
+    #[test]
+    fn parts_are_named_where_they_make_a_difference() {
+        let of = |cpu: &str| format!(r#""resources":{{"requests":{{"cpu":"{cpu}"}}}}"#);
+        let main = format!(r#"{{"name":"c",{}}}"#, of("1"));
+        let empty = r#"{"name":"c"}"#.to_owned();
+        let init = |cpu: &str| format!(r#"{{"name":"i",{}}}"#, of(cpu));
+        let sidecar = format!(r#"{{"name":"s","restartPolicy":"Always",{}}}"#, of("1"));
+        for (name, containers, init_containers, expected) in [
+            ("one", vec![&main], vec![], "container 1"),
+            ("two", vec![&main, &empty], vec![], "2 containers 1"),
+            (
+                "a sidecar is no init container before others",
+                vec![&empty],
+                vec![&sidecar],
+                "container 0 + sidecars 1",
+            ),
+            ("an init container that needs less", vec![&main], vec![&init("500m")], "container 1"),
+            ("as much", vec![&main], vec![&init("1")], "container 1"),
+            (
+                "more",
+                vec![&main],
+                vec![&init("2")],
+                "container 1; an init container needs 2 before them",
+            ),
+            (
+                "a sidecar that runs beside it",
+                vec![&main],
+                vec![&sidecar, &init("1500m")],
+                "container 1 + sidecars 1; an init container needs 2500m before them",
+            ),
+            (
+                "a sidecar that comes after it",
+                vec![&main],
+                vec![&init("1500m"), &sidecar],
+                "container 1 + sidecars 1",
+            ),
+        ] {
+            let list =
+                |all: &[&String]| all.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(",");
+            let spec = format!(
+                r#"{{"containers":[{}],"initContainers":[{}]}}"#,
+                list(&containers),
+                list(&init_containers)
+            );
+            assert_eq!(because(&spec), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Whether a pod is taken, with every check, the sums and the ledger behind them.
+
+use super::checks::checks;
+use super::derivation::{Derivation, rounded};
+use super::examine::{Examined, Facts, Refusal, examine, refused_after_all};
+use super::extended::without_requests;
+use super::failure::Failure;
+use super::filter::{Ledger, options_of_taken, options_of_wanted, taken};
+use super::report::{Compared, Explanation, LedgerAmount, LedgerLine, Removed};
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::{Pod, ResourceName};
+use std::collections::BTreeMap;
+
+/// A pod of the node.
+#[derive(Clone, Debug)]
+pub struct NodePod<'p> {
+    /// The pod.
+    pub pod: &'p Pod,
+    /// It is active, so that what it requests counts.
+    pub counts: bool,
+    /// Why, or why not.
+    pub why: String,
+}
+
+/// What the kubelet asked before the predicates.
+#[derive(Clone, Debug, Default)]
+pub struct Before {
+    /// What is checked.
+    pub check: &'static str,
+    /// What it says of a pod that it refuses.
+    pub refusal: Option<Refusal>,
+    /// Why, or why not.
+    pub because: String,
+}
+
+/// Examines a pod, and says why. The ledger tells of `pods`; where it is not shown there need be none.
+pub fn explain(
+    pod: &Pod,
+    pods: &[NodePod<'_>],
+    before: &Before,
+    facts: &Facts<'_>,
+    rules: &KubeletRules,
+) -> (Explanation, Examined) {
+    let examined = examine(pod, facts, rules);
+    let refusals = match &before.refusal {
+        Some(refusal) => vec![refusal.clone()],
+        None => examined.verdict().refusals(),
+    };
+    let refusals = finally(pod, refusals, rules);
+    let compared = compared(pod, &examined, facts, rules);
+    let explanation = Explanation {
+        pod: qualified(pod),
+        node: facts.cached.map(|node| node.metadata.name.clone()).unwrap_or_default(),
+        admitted: refusals.is_empty(),
+        refusals,
+        kills: Vec::new(),
+        checks: checks(pod, &examined, before, facts, rules),
+        ledger: ledger(pods, &compared, rules),
+        resources: compared,
+        removed_requests: examined
+            .removed
+            .iter()
+            .map(|it| Removed {
+                container: it.container.clone(),
+                resource: it.resource.to_string(),
+                because: match it.claimed {
+                    true => "a claim provides it",
+                    false => "the node does not have it at all, so the kubelet passes it over",
+                },
+            })
+            .collect(),
+    };
+    (explanation, examined)
+}
+
+/// Returns what is said of a pod in the end, of whom nothing was said before others were killed for it, or
+/// what was.
+pub fn finally(pod: &Pod, refusals: Vec<Refusal>, rules: &KubeletRules) -> Vec<Refusal> {
+    match refusals.is_empty() {
+        true => refused_after_all(pod, rules).into_iter().collect(),
+        false => refusals,
+    }
+}
+
+/// Returns NAMESPACE/NAME.
+pub fn qualified(pod: &Pod) -> String {
+    let metadata = &pod.metadata;
+    let namespace = if metadata.namespace.is_empty() { "default" } else { &metadata.namespace };
+    format!("{namespace}/{}", metadata.name)
+}
+
+fn compared(
+    pod: &Pod,
+    examined: &Examined,
+    facts: &Facts<'_>,
+    rules: &KubeletRules,
+) -> Vec<Compared> {
+    let Some(Ledger { allocatable, used, requested, .. }) = &examined.ledger else {
+        return Vec::new();
+    };
+    let shortages = examined.filtered.failures.iter().filter_map(|failure| match failure {
+        Failure::Resource { resource, .. } => Some((resource, failure.missing()?)),
+        Failure::Predicate(_) => None,
+    });
+    let shortages: BTreeMap<&ResourceName, i64> = shortages.collect();
+    let node = match (facts.cached, facts.fresh) {
+        (_, Ok(fresh)) if examined.looked_again => Some(fresh),
+        (cached, _) => cached.ok(),
+    };
+    let capacities = node.map(|node| &node.status.capacity);
+    let line = |resource: ResourceName, requested: i64, used: i64, allocatable: i64, because| {
+        let capacity = capacities.and_then(|all| all.get(&resource));
+        let capacity = capacity.map(|it| rounded(&resource, it));
+        Compared {
+            missing: shortages.get(&resource).copied().unwrap_or(0),
+            resource: resource.to_string(),
+            requested,
+            because,
+            used,
+            capacity,
+            reserved: capacity.map(|capacity| capacity.wrapping_sub(allocatable)),
+            allocatable,
+            free: allocatable.wrapping_sub(used),
+        }
+    };
+    let counted = without_requests(pod, &examined.removed);
+    let derivation = Derivation::of(&counted, &options_of_wanted(rules));
+    let pods = "a pod counts as one".to_owned();
+    let mut lines = vec![line(ResourceName::from("pods"), 1, used.pods, allocatable.pods, pods)];
+    let named = ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from);
+    for resource in named.into_iter().chain(requested.scalars.keys().cloned()) {
+        let amounts = [requested, used, allocatable].map(|amounts| amounts.get(&resource));
+        let because = derivation.because(&resource);
+        lines.push(line(resource, amounts[0], amounts[1], amounts[2], because));
+    }
+    lines
+}
+
+fn ledger(pods: &[NodePod<'_>], compared: &[Compared], rules: &KubeletRules) -> Vec<LedgerLine> {
+    let options = options_of_taken(rules);
+    let of_pod = |it: &NodePod<'_>| {
+        let amounts = taken(it.pod, rules);
+        let derivation = Derivation::of(it.pod, &options);
+        let amount = |line: &Compared| {
+            let resource = ResourceName::from(&*line.resource);
+            let is_pods = line.resource == "pods";
+            LedgerAmount {
+                amount: if is_pods { 1 } else { amounts.get(&resource) },
+                because: match is_pods {
+                    true => "a pod counts as one".to_owned(),
+                    false => derivation.because(&resource),
+                },
+                resource: line.resource.clone(),
+            }
+        };
+        LedgerLine {
+            pod: qualified(it.pod),
+            phase: it.pod.status.phase.clone(),
+            counts: it.counts,
+            why: it.why.clone(),
+            amounts: compared.iter().map(amount).collect(),
+        }
+    };
+    pods.iter().map(of_pod).collect()
+}
