@@ -26,4 +26,5 @@ pub mod facts;
 pub mod image_gc;
 pub mod k8s;
 pub mod output;
+pub mod preemption;
 pub mod probe;

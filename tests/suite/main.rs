@@ -18,6 +18,8 @@ mod edges;
 mod images;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
 mod nodes;
+/// kq foresees whom a recorded kubelet killed to take in a pod.
+mod preemption;
 /// Pods run on a real containerd and runc, and the kernel has what kq planned.
 #[cfg(feature = "cri")]
 mod real;

@@ -51,12 +51,19 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 type Roots = [(kq::cgroup::files::CgroupDriver, CgroupPath)];
 
 fn look(tree: &CgroupTree, roots: &Roots, workloads: &Workloads) {
-    for (usage, processes) in [(true, true), (true, false), (false, true), (false, false)] {
+    let cases = [
+        (true, true, true),
+        (true, true, false),
+        (true, false, true),
+        (false, false, true),
+        (false, false, false),
+    ];
+    for (usage, statistics, processes) in cases {
         let mut less = tree.clone();
         let paths: Vec<CgroupPath> = roots.iter().map(|(_, path)| path.clone()).collect();
-        less.restrict(&paths, usage, processes);
+        less.restrict(&paths, usage, statistics, processes);
         let again = less.clone();
-        less.restrict(&paths, usage, processes);
+        less.restrict(&paths, usage, statistics, processes);
         assert_eq!(less, again, "what was forgotten is forgotten");
     }
     let shown = show::show(tree, roots, workloads, &Selection::default(), Vec::new());

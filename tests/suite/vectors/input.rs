@@ -23,9 +23,19 @@ pub fn pod(value: &Value) -> Pod {
 
 /// Reads the feature gates that differ from the defaults of the reference version.
 pub fn rules(case: &Value) -> KubeletRules {
-    let set: BTreeMap<String, bool> = read(&case["feature_gates"]);
+    let mut set: BTreeMap<String, bool> = read(&case["feature_gates"]);
+    if set.get("PodLevelResources") == Some(&false) {
+        // Goes off with it.
+        set.entry("InPlacePodLevelResourcesVerticalScaling".to_owned()).or_insert(false);
+    }
     let gates = FeatureGates::for_version(KubeletVersion::NEWEST);
     KubeletRules { gates: gates.with_overrides(&set).expect("gates of the reference version") }
+}
+
+/// Writes a float as the vectors do: without a point where it is whole.
+pub fn float(number: f64) -> Value {
+    let whole = number as i64;
+    if whole as f64 == number { whole.into() } else { number.into() }
 }
 
 /// Reads pods, defaulted if the case asks for it.

@@ -34,6 +34,9 @@ mod kubelet_cgroup;
 mod node_allocatable;
 mod pod_cgroup;
 mod pod_resources;
+mod preempt;
+mod preempt_admit;
+mod preempt_units;
 mod probe_defaults;
 mod probe_exec;
 mod probe_grace_period;
@@ -75,6 +78,9 @@ const FAMILIES: &[(&str, Answer)] = &[
     ("node_allocatable", node_allocatable::answer),
     ("pod_cgroup", pod_cgroup::answer),
     ("pod_resources", pod_resources::answer),
+    ("preempt", preempt::answer),
+    ("preempt_admit", preempt_admit::answer),
+    ("preempt_units", preempt_units::answer),
     ("probe_grace_period", probe_grace_period::answer),
     ("probe_pod_status", probe_pod_status::answer),
     ("probe_retry", probe_retry::answer),
@@ -138,6 +144,7 @@ fn check(answer: Answer, line: &str) -> Result<(), String> {
     let got = std::panic::catch_unwind(|| answer(&case["in"]))
         .unwrap_or_else(|_| Value::from("kq panicked"));
     let got = checkpoint::comparable(got, &case["out"]);
+    let got = preempt::comparable(got, &case["out"]);
     let in_order = eviction_rank::in_tie_order;
     if device_allocate::agrees(&got, &case["out"])
         || in_order(got.clone()) == in_order(case["out"].clone())

@@ -1,0 +1,264 @@
+//! What was done, in the fields of its JSON and in lines.
+
+use super::{Apply, Manner, Removal, Said, StepResult, Target};
+use crate::facts::basis::Basis;
+use crate::output::table::Table;
+use serde::Serialize;
+use std::time::Duration;
+
+/// `kq preempt apply`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreemptionApply {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `PreemptionApply`
+    pub kind: &'static str,
+    /// The pod that is to fit, as NAMESPACE/NAME.
+    pub pod: String,
+    /// The node.
+    pub node: String,
+    /// How the API server is asked.
+    pub method: Removal,
+    /// Nothing was to be changed.
+    pub dry_run: bool,
+    /// How it ended.
+    pub result: ApplyResult,
+    /// Why, in words.
+    pub because: String,
+    /// The victims, in the order in which the kubelet would kill them.
+    pub steps: Vec<StepReport>,
+    /// What is not as the kubelet does it, and what may follow.
+    pub notes: Vec<String>,
+    /// What it rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ApplyResult {
+    /// The pod fits, and did so before.
+    Fits,
+    /// The kubelet would kill nobody for the pod.
+    Helpless,
+    /// This is what would be done.
+    Planned,
+    /// Nothing was changed.
+    Refused,
+    /// The pod fits now.
+    Done,
+    /// The pod does not fit, and something was changed.
+    Stopped,
+}
+
+/// A victim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepReport {
+    /// The pod.
+    pub pod: String,
+    /// Its UID.
+    pub uid: String,
+    /// Its own grace period.
+    pub grace_period_seconds: i64,
+    /// How long it is waited for at the most.
+    pub waits_milliseconds: u64,
+    /// What the API server said beforehand.
+    pub check: Check,
+    /// What became of it.
+    pub result: StepResult,
+    /// Why, where there is something to say.
+    pub because: Option<String>,
+    /// How long it took to go.
+    pub took_milliseconds: Option<u64>,
+}
+
+/// What the API server said to a request that changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// Whether it would do it.
+    pub result: CheckResult,
+    /// What it said.
+    pub because: Option<String>,
+}
+
+/// Whether the API server would do it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckResult {
+    /// It would.
+    Allowed,
+    /// There is no such pod any more.
+    Gone,
+    /// A disruption budget does not allow it now.
+    Budget,
+    /// It would not.
+    Refused,
+    /// It gave no answer.
+    NoAnswer,
+    /// It was not asked.
+    NotAsked,
+}
+
+impl Check {
+    /// Nobody was asked.
+    pub const NOT_ASKED: Self = Self { result: CheckResult::NotAsked, because: None };
+
+    /// Takes it from what was said.
+    pub fn of(said: &Said) -> Self {
+        let result = match said {
+            Said::Accepted => CheckResult::Allowed,
+            Said::NotFound { .. } => CheckResult::Gone,
+            Said::Budget { .. } => CheckResult::Budget,
+            Said::Conflict { .. } | Said::Refused { .. } => CheckResult::Refused,
+            Said::Unclear { .. } | Said::Unsent { .. } => CheckResult::NoAnswer,
+        };
+        Self { result, because: said.objection() }
+    }
+
+    /// The pod is one that the API server cannot be asked about.
+    pub fn unfit(because: String) -> Self {
+        Self { result: CheckResult::Refused, because: Some(because) }
+    }
+
+    /// Tells whether it speaks against the plan; a budget does not where it is waited for.
+    pub fn is_against(&self, waits_for_budgets: bool) -> bool {
+        match self.result {
+            CheckResult::Allowed | CheckResult::Gone | CheckResult::NotAsked => false,
+            CheckResult::Budget => !waits_for_budgets,
+            CheckResult::Refused | CheckResult::NoAnswer => true,
+        }
+    }
+}
+
+impl StepReport {
+    /// Puts together what is known of a victim to which nothing was done.
+    pub fn planned(target: &Target, manner: &Manner, check: Check) -> Self {
+        Self {
+            pod: target.pod.clone(),
+            uid: target.uid.clone(),
+            grace_period_seconds: target.grace_period_seconds,
+            waits_milliseconds: milliseconds(manner.patience(target)),
+            check,
+            result: StepResult::Left,
+            because: None,
+            took_milliseconds: None,
+        }
+    }
+}
+
+impl PreemptionApply {
+    /// Puts an answer together.
+    pub fn new(pod: String, node: String, method: Removal, basis: Basis) -> Self {
+        Self {
+            api_version: "kq/v1",
+            kind: "PreemptionApply",
+            pod,
+            node,
+            method,
+            dry_run: false,
+            result: ApplyResult::Planned,
+            because: String::new(),
+            steps: Vec::new(),
+            notes: Vec::new(),
+            basis,
+        }
+    }
+
+    /// Takes in what was done.
+    pub fn record(&mut self, done: &Apply) {
+        for (report, step) in self.steps.iter_mut().zip(done.steps()) {
+            report.result = step.result;
+            report.because.clone_from(&step.because);
+            report.took_milliseconds = step.took.map(milliseconds);
+        }
+        (self.result, self.because) = match (done.stopped(), done.is_changed()) {
+            (None, _) => (ApplyResult::Done, "the pod fits".to_owned()),
+            (Some(reason), true) => (ApplyResult::Stopped, reason.to_owned()),
+            (Some(reason), false) => (ApplyResult::Refused, reason.to_owned()),
+        };
+    }
+
+    /// Counts what became of the victims: `2 removed, 1 spared`.
+    pub fn counts(&self) -> String {
+        let all = [
+            (StepResult::Removed, "gone"),
+            (StepResult::AlreadyGone, "gone by themselves"),
+            (StepResult::Going, "still going"),
+            (StepResult::Unknown, "not known"),
+            (StepResult::Refused, "refused"),
+            (StepResult::Replaced, "replaced"),
+            (StepResult::Spared, "spared"),
+            (StepResult::Left, "left alone"),
+        ];
+        let counted = all.map(|(result, word)| {
+            let count = self.steps.iter().filter(|step| step.result == result).count();
+            (count > 0).then(|| format!("{count} {word}"))
+        });
+        counted.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Shows what the API server says to the plan, and how long each victim is waited for.
+pub fn table(steps: &[StepReport]) -> String {
+    let headings = ["STEP", "POD", "UID", "GRACE", "WAITS", "API SERVER"];
+    let mut table = Table::new(headings.map(str::to_owned).into());
+    for (at, step) in steps.iter().enumerate() {
+        let word = match step.check.result {
+            CheckResult::Allowed => "allows it",
+            CheckResult::Gone => "has no such pod any more",
+            CheckResult::Budget => "not now",
+            CheckResult::Refused => "refused",
+            CheckResult::NoAnswer => "no answer",
+            CheckResult::NotAsked => "not asked",
+        };
+        table.add(vec![
+            (at + 1).to_string(),
+            step.pod.clone(),
+            step.uid.clone(),
+            format!("{}s", step.grace_period_seconds),
+            seconds(step.waits_milliseconds),
+            match &step.check.because {
+                Some(because) => format!("{word}: {because}"),
+                None => word.to_owned(),
+            },
+        ]);
+    }
+    table.to_string()
+}
+
+/// Says what became of one victim.
+pub fn result_line(at: usize, steps: &[StepReport], method: Removal) -> String {
+    let Some(step) = steps.get(at) else { return String::new() };
+    let done = match method {
+        Removal::Eviction => "evicted",
+        Removal::Deletion => "deleted",
+    };
+    let took = step.took_milliseconds.map(seconds).unwrap_or_default();
+    let what = match step.result {
+        StepResult::Left => "left alone".to_owned(),
+        StepResult::Spared => "spared: the pod fits without".to_owned(),
+        StepResult::Removed => format!("{done}, gone after {took}"),
+        StepResult::AlreadyGone => "gone by itself".to_owned(),
+        StepResult::Going => format!("{done}, still going after {took}"),
+        StepResult::Refused => "refused".to_owned(),
+        StepResult::Replaced => "it is another pod now".to_owned(),
+        StepResult::Unknown => format!("whether it is {done} is not known"),
+    };
+    let because = step.because.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+    format!("{}/{} {}: {what}{because}", at + 1, steps.len(), step.pod)
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Writes a length of time with tenths: `1.5s`, and without where there are none.
+fn seconds(milliseconds: u64) -> String {
+    match (milliseconds / 1000, milliseconds % 1000 / 100) {
+        (seconds, 0) => format!("{seconds}s"),
+        (seconds, tenths) => format!("{seconds}.{tenths}s"),
+    }
+}

@@ -1,0 +1,423 @@
+//! Steps in tables, and what holds on every node: nobody goes who was not shown or is not wanted at that
+//! moment, and in the end the pod fits.
+
+use super::*;
+use crate::admission::{Facts, NodePod, Occupancy, examine};
+use crate::facts::node_object::NodeObject;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::Pod;
+use crate::preemption::tests::{node, pod};
+use crate::preemption::{Outcome, Trace, make_room};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn target(name: &str, grace_period_seconds: i64) -> Target {
+    Target {
+        pod: format!("shop/{name}"),
+        namespace: "shop".to_owned(),
+        name: name.to_owned(),
+        uid: format!("uid-{name}"),
+        grace_period_seconds,
+    }
+}
+
+fn manner() -> Manner {
+    Manner {
+        how: Removal::Eviction,
+        goes_on: false,
+        budget_timeout: Duration::ZERO,
+        victim_timeout: None,
+    }
+}
+
+/// A fresh plan that wants these, which are there.
+fn wants(names: &[&str]) -> Told {
+    let wanted = names.iter().map(|name| (format!("shop/{name}"), format!("uid-{name}"))).collect();
+    Told::Looked(Looked {
+        fresh: Fresh::Wants(wanted),
+        there: names.iter().map(|name| format!("uid-{name}")).collect(),
+    })
+}
+
+fn fits(there: &[&str]) -> Told {
+    let there = there.iter().map(|name| format!("uid-{name}")).collect();
+    Told::Looked(Looked { fresh: Fresh::Fits, there })
+}
+
+fn there(is_going: bool) -> Told {
+    Told::Found(Ok(Sight::There { is_going, has_ended: false }))
+}
+
+const GONE: Told = Told::Found(Ok(Sight::Gone));
+
+fn milliseconds(count: u64) -> Ask {
+    Ask::Pause(Duration::from_millis(count))
+}
+
+/// What is asked, and what is told.
+type Story = Vec<(Ask, Told)>;
+
+/// Plays what is asked and told; each telling takes no time, and each pause as long as it says.
+#[track_caller]
+fn play(apply: &mut Apply, story: Story) {
+    let mut now = Duration::ZERO;
+    for (number, (expected, told)) in story.into_iter().enumerate() {
+        let asked = apply.ask();
+        assert_eq!(asked, expected, "step {number}");
+        if let (Ask::Pause(wait), Told::Paused) = (asked, &told) {
+            now += wait;
+        }
+        apply.tell(told, now);
+    }
+    assert_eq!(apply.ask(), Ask::End);
+}
+
+fn results(apply: &Apply) -> Vec<StepResult> {
+    apply.steps().iter().map(|step| step.result).collect()
+}
+
+#[test]
+fn a_victim_is_looked_after_more_and_more_seldom_and_is_free_when_nothing_of_it_runs() {
+    let mut apply = Apply::new(vec![target("a", 30), target("b", 30)], manner());
+    play(
+        &mut apply,
+        vec![
+            (Ask::Look, wants(&["a", "b"])),
+            (Ask::Remove(0), Told::Answered(Said::Accepted)),
+            (Ask::Find(0), there(true)),
+            (milliseconds(500), Told::Paused),
+            (Ask::Find(0), Told::Found(Err("busy".to_owned()))),
+            (milliseconds(1000), Told::Paused),
+            (Ask::Find(0), there(true)),
+            (milliseconds(2000), Told::Paused),
+            (Ask::Find(0), there(true)),
+            (milliseconds(2000), Told::Paused),
+            (Ask::Find(0), GONE),
+            // Its object is gone, and its containers still run: it is not counted as free.
+            (Ask::Look, fits(&["a", "b"])),
+            (milliseconds(500), Told::Paused),
+            (Ask::Look, fits(&["b"])),
+        ],
+    );
+    assert_eq!(results(&apply), [StepResult::Removed, StepResult::Spared]);
+    assert_eq!(apply.steps()[0].took, Some(Duration::from_secs(6)));
+    assert_eq!(apply.stopped(), None);
+}
+
+#[test]
+fn a_victim_is_waited_for_as_long_as_the_kubelet_waits() {
+    for (grace, given, expected) in [
+        (0, None, 10 * SECOND),
+        (1, None, 10 * SECOND),
+        (30, None, 45 * SECOND),
+        // The sum wraps, and is less than ten then.
+        (i64::MAX, None, 10 * SECOND),
+        (30, Some(3 * SECOND), 3 * SECOND),
+        (30, Some(Duration::ZERO), Duration::ZERO),
+    ] {
+        let manner = Manner { victim_timeout: given, ..manner() };
+        assert_eq!(manner.patience(&target("a", grace)), expected, "{grace} {given:?}");
+    }
+    for (goes_on, expected) in [
+        (false, "shop/a is still going after 1 s"),
+        (true, "the pod does not fit until those are gone that are going"),
+    ] {
+        let manner = Manner { victim_timeout: Some(SECOND), goes_on, ..manner() };
+        let mut apply = Apply::new(vec![target("a", 30)], manner);
+        let mut story = vec![
+            (Ask::Look, wants(&["a"])),
+            (Ask::Remove(0), Told::Answered(Said::Accepted)),
+            (Ask::Find(0), there(true)),
+            (milliseconds(500), Told::Paused),
+            (Ask::Find(0), there(true)),
+            (milliseconds(500), Told::Paused),
+            (Ask::Find(0), there(true)),
+        ];
+        // It does not go twice.
+        story.extend(goes_on.then(|| (Ask::Look, wants(&["a"]))));
+        play(&mut apply, story);
+        assert_eq!((results(&apply), apply.stopped()), (vec![StepResult::Going], Some(expected)));
+        assert!(apply.is_changed());
+    }
+}
+
+#[test]
+fn what_was_said_and_seen_decides() {
+    use StepResult::{AlreadyGone, Left, Refused, Removed, Replaced, Unknown};
+    let reason = || "said".to_owned();
+    let failed = || Said::Unclear { reason: reason(), is_over: true };
+    let silent = || Said::Unclear { reason: reason(), is_over: false };
+    let other = || Told::Found(Ok(Sight::Other { uid: "uid-x".to_owned() }));
+    let unseen = || Told::Found(Err("away".to_owned()));
+    // What is said, what is seen (again and again), what becomes of it, and whether something is changed.
+    let rows: [(Said, Option<Told>, StepResult, bool); 19] = [
+        (Said::Refused { reason: reason() }, None, Refused, false),
+        (Said::Unsent { reason: reason() }, None, Refused, false),
+        (Said::Accepted, Some(GONE), Removed, true),
+        (Said::Accepted, Some(other()), Removed, true),
+        (Said::NotFound { reason: reason() }, Some(GONE), AlreadyGone, false),
+        (Said::NotFound { reason: reason() }, Some(other()), AlreadyGone, false),
+        (Said::NotFound { reason: reason() }, Some(there(false)), Refused, false),
+        (Said::NotFound { reason: reason() }, Some(unseen()), Refused, false),
+        (Said::Conflict { reason: reason() }, Some(GONE), AlreadyGone, false),
+        (Said::Conflict { reason: reason() }, Some(other()), Replaced, false),
+        (Said::Conflict { reason: reason() }, Some(there(false)), Refused, false),
+        (failed(), Some(GONE), Removed, true),
+        (failed(), Some(other()), Removed, true),
+        (failed(), Some(there(false)), Refused, false),
+        (failed(), Some(unseen()), Unknown, true),
+        (silent(), Some(GONE), Removed, true),
+        (silent(), Some(other()), Removed, true),
+        (silent(), Some(there(false)), Unknown, true),
+        (silent(), Some(unseen()), Unknown, true),
+    ];
+    for (said, seen, expected, is_changed) in rows {
+        let what = format!("{said:?}, {seen:?}");
+        let mut apply = Apply::new(vec![target("a", 0), target("b", 0)], manner());
+        apply.tell(wants(&["a", "b"]), Duration::ZERO);
+        apply.tell(Told::Answered(said), Duration::ZERO);
+        for _ in 0..20 {
+            match apply.ask() {
+                Ask::Find(0) => apply.tell(seen.clone().expect(&what), Duration::ZERO),
+                Ask::Pause(_) => apply.tell(Told::Paused, Duration::ZERO),
+                Ask::Look => apply.tell(fits(&["b"]), Duration::ZERO),
+                Ask::End => break,
+                asked => panic!("{what}: {asked:?}"),
+            }
+        }
+        let spared =
+            if matches!(expected, Removed | AlreadyGone) { StepResult::Spared } else { Left };
+        assert_eq!(apply.ask(), Ask::End, "{what}");
+        assert_eq!(
+            (results(&apply), apply.is_changed()),
+            (vec![expected, spared], is_changed),
+            "{what}"
+        );
+        assert_eq!(apply.stopped().is_none(), spared == StepResult::Spared, "{what}");
+    }
+}
+
+#[test]
+fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
+    let budget = |seconds: Option<u64>| {
+        Told::Answered(Said::Budget {
+            message: "no.".to_owned(),
+            causes: vec!["keep needs 1".to_owned()],
+            retry_after: seconds.map(Duration::from_secs),
+        })
+    };
+    let manner = Manner { budget_timeout: 8 * SECOND, ..manner() };
+    let mut apply = Apply::new(vec![target("a", 0)], manner);
+    play(
+        &mut apply,
+        vec![
+            (Ask::Look, wants(&["a"])),
+            (Ask::Remove(0), budget(Some(0))),
+            (milliseconds(100), Told::Paused),
+            (Ask::Look, wants(&["a"])),
+            (Ask::Remove(0), budget(Some(1))),
+            (milliseconds(1000), Told::Paused),
+            (Ask::Look, wants(&["a"])),
+            (Ask::Remove(0), budget(None)),
+            (milliseconds(5000), Told::Paused),
+            (Ask::Look, wants(&["a"])),
+            (Ask::Remove(0), budget(None)),
+            // What is left of the time.
+            (milliseconds(1900), Told::Paused),
+            (Ask::Look, wants(&["a"])),
+            (Ask::Remove(0), budget(None)),
+        ],
+    );
+    assert_eq!(results(&apply), [StepResult::Refused]);
+    assert_eq!(apply.steps()[0].because.as_deref(), Some("no. keep needs 1"));
+    assert!(!apply.is_changed());
+
+    let mut apply = Apply::new(vec![target("a", 0)], manner);
+    let story = vec![(Ask::Look, wants(&["a"])), (Ask::Remove(0), budget(Some(9)))];
+    play(&mut apply, story);
+    assert_eq!(results(&apply), [StepResult::Refused], "it is not waited for in vain");
+}
+
+#[test]
+fn it_ends_between_two_steps_when_somebody_wants_it_to() {
+    let stop = || Told::Interrupted("SIGINT");
+    let unclear = || Told::Answered(Said::Unclear { reason: "cut".to_owned(), is_over: false });
+    let accepted = || Told::Answered(Said::Accepted);
+    let rows: [(Story, StepResult, bool); 5] = [
+        (vec![(Ask::Look, stop())], StepResult::Left, false),
+        (vec![(Ask::Look, wants(&["a"])), (Ask::Remove(0), stop())], StepResult::Left, false),
+        (
+            vec![
+                (Ask::Look, wants(&["a"])),
+                (Ask::Remove(0), accepted()),
+                (Ask::Find(0), there(true)),
+                (milliseconds(500), stop()),
+            ],
+            StepResult::Going,
+            true,
+        ),
+        (
+            vec![
+                (Ask::Look, wants(&["a"])),
+                (Ask::Remove(0), accepted()),
+                (Ask::Find(0), GONE),
+                (Ask::Look, stop()),
+            ],
+            StepResult::Going,
+            true,
+        ),
+        (
+            vec![(Ask::Look, wants(&["a"])), (Ask::Remove(0), unclear()), (Ask::Find(0), stop())],
+            StepResult::Unknown,
+            true,
+        ),
+    ];
+    for (story, result, is_changed) in rows {
+        let what = format!("{story:?}");
+        let mut apply = Apply::new(vec![target("a", 30)], manner());
+        play(&mut apply, story);
+        assert_eq!((results(&apply), apply.is_changed()), (vec![result], is_changed), "{what}");
+        assert_eq!(apply.stopped(), Some("interrupted by SIGINT"), "{what}");
+    }
+}
+
+#[test]
+fn who_cannot_be_asked_for_is_told_apart() {
+    let made = |namespace: &str, name: &str, uid: &str| {
+        let mut pod = Pod::default();
+        pod.metadata.namespace = namespace.to_owned();
+        pod.metadata.name = name.to_owned();
+        pod.metadata.uid = uid.to_owned();
+        pod
+    };
+    assert_eq!(unfit(&made("shop", "web.0", "u")), None);
+    let mut mirror = made("shop", "web", "u");
+    mirror.metadata.annotations.config_mirror = Some("h".to_owned());
+    let mut read = made("shop", "web", "u");
+    read.metadata.annotations.config_source = Some("file".to_owned());
+    for (pod, expected) in [
+        (made("", "web", "u"), "metadata.namespace"),
+        (made("a/b", "web", "u"), "metadata.namespace"),
+        (made("shop", "a/../b", "u"), "metadata.name"),
+        (made("shop", "a?b", "u"), "metadata.name"),
+        (made("shop", "web", ""), "metadata.uid"),
+        (mirror, "static"),
+        (read, "static"),
+    ] {
+        assert!(unfit(&pod).is_some_and(|why| why.contains(expected)), "{pod:?}");
+    }
+}
+
+/// What a node wants for a pod: what kq asks itself before each step.
+fn look(new: &Pod, pods: &[Pod], node: &NodeObject, targets: &[Target]) -> Looked {
+    let mut others: Vec<NodePod<'_>> =
+        pods.iter().map(|pod| NodePod { pod, counts: true, why: String::new() }).collect();
+    planned_last(&mut others, targets, |it| it.pod.metadata.uid.clone());
+    let others: Vec<&Pod> = others.iter().map(|it| it.pod).collect();
+    let there = others.iter().map(|pod| pod.metadata.uid.clone()).collect();
+    let fresh = match victims(new, &others, node) {
+        None => Fresh::Fits,
+        Some(Ok(victims)) => Fresh::Wants(
+            victims.iter().map(|pod| (Target::of(pod).pod, pod.metadata.uid.clone())).collect(),
+        ),
+        Some(Err(reason)) => Fresh::Helpless(reason),
+    };
+    Looked { fresh, there }
+}
+
+/// Returns whom the kubelet kills; `None`: the pod fits.
+fn victims<'p>(
+    new: &Pod,
+    others: &[&'p Pod],
+    node: &NodeObject,
+) -> Option<Result<Vec<&'p Pod>, String>> {
+    let nothing = BTreeMap::new();
+    let rules = KubeletRules::default();
+    let occupancy = Occupancy::of(others.iter().copied(), &rules);
+    let facts = Facts {
+        others: &occupancy,
+        cached: Ok(node),
+        fresh: Ok(node),
+        given_devices: Ok(&nothing),
+    };
+    let examined = examine(new, &facts, &rules);
+    let (_, handled) = make_room(new, &examined, others, Trace::Chosen, &rules);
+    match handled?.outcome {
+        Outcome::Kills(victims) => Some(Ok(victims.iter().map(|at| others[*at]).collect())),
+        outcome => Some(Err(format!("{outcome:?}"))),
+    }
+}
+
+fn named(mut pods: Vec<Pod>) -> Vec<Pod> {
+    for (at, pod) in pods.iter_mut().enumerate() {
+        pod.metadata.namespace = "n".to_owned();
+        pod.metadata.name = format!("p{at:02}");
+        pod.metadata.uid = format!("u{at:02}");
+    }
+    pods
+}
+
+proptest! {
+    #[test]
+    fn the_pod_fits_in_the_end_and_nobody_goes_for_nothing(
+        new in pod(),
+        pods in vec(pod(), 0..14),
+        node in node(),
+        // After each victim: whether another pod goes as well, and which.
+        leaves in vec(prop::option::weighted(0.2, any::<Index>()), 14),
+        is_alone in any::<bool>(),
+    ) {
+        let mut pods = named(pods);
+        let others: Vec<&Pod> = pods.iter().collect();
+        let Some(Ok(planned)) = victims(&new, &others, &node) else { return Ok(()) };
+        let targets: Vec<Target> = planned.into_iter().map(Target::of).collect();
+        let shown: BTreeSet<String> = targets.iter().map(|target| target.uid.clone()).collect();
+        let mut apply = Apply::new(targets.clone(), manner());
+        let mut looked = None;
+        let mut removed = Vec::new();
+        for _ in 0..1000 {
+            let told = match apply.ask() {
+                Ask::End => break,
+                Ask::Look => {
+                    let fresh = look(&new, &pods, &node, &targets);
+                    looked = Some(fresh.fresh.clone());
+                    Told::Looked(fresh)
+                }
+                Ask::Remove(at) => {
+                    let uid = &targets[at].uid;
+                    // At this very moment the kubelet would kill it.
+                    let Some(Fresh::Wants(wanted)) = &looked else {
+                        return Err(TestCaseError::fail("nobody was to go"));
+                    };
+                    prop_assert!(wanted.iter().any(|(_, wanted)| wanted == uid));
+                    prop_assert!(shown.contains(uid) && !removed.contains(uid));
+                    pods.retain(|pod| pod.metadata.uid != *uid);
+                    if let Some(index) = leaves[removed.len()].filter(|_| !is_alone && !pods.is_empty()) {
+                        let at = index.index(pods.len());
+                        pods.remove(at);
+                    }
+                    removed.push(uid.clone());
+                    Told::Answered(Said::Accepted)
+                }
+                Ask::Find(_) => GONE,
+                Ask::Pause(_) => Told::Paused,
+            };
+            apply.tell(told, Duration::ZERO);
+        }
+        prop_assert_eq!(apply.ask(), Ask::End);
+        let others: Vec<&Pod> = pods.iter().collect();
+        let fits = victims(&new, &others, &node).is_none();
+        prop_assert_eq!(apply.stopped().is_none(), fits, "{:?}", apply.stopped());
+        if is_alone {
+            // On a node that stands still, all that was planned is done, in the order that was shown.
+            prop_assert!(fits, "{:?}", apply.stopped());
+            let first: Vec<String> = targets.iter().map(|it| it.uid.clone()).take(removed.len()).collect();
+            prop_assert_eq!(removed, first);
+        }
+    }
+}

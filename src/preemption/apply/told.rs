@@ -1,0 +1,224 @@
+//! What is asked while a plan is carried out, and what the answers are.
+
+use super::Target;
+use crate::preemption::explain::waits;
+use crate::preemption::{PreemptionExplanation, PreemptionResult};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How the API server is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Removal {
+    /// To evict it, which disruption budgets can forbid.
+    Eviction,
+    /// To delete it, which they cannot.
+    Deletion,
+}
+
+/// How a plan is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// How the API server is asked.
+    pub how: Removal,
+    /// Goes on to the next victim when one takes too long, as the kubelet does.
+    pub goes_on: bool,
+    /// How long each budget is waited for.
+    pub budget_timeout: Duration,
+    /// How long each victim is waited for; else as long as the kubelet waits.
+    pub victim_timeout: Option<Duration>,
+}
+
+impl Manner {
+    /// Returns how long a victim is waited for.
+    pub fn patience(&self, target: &Target) -> Duration {
+        let kubelets = || u64::try_from(waits(target.grace_period_seconds)).unwrap_or_default();
+        self.victim_timeout.unwrap_or_else(|| Duration::from_secs(kubelets()))
+    }
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Read the node and its pods, and plan anew.
+    Look,
+    /// Ask the API server to remove the victim at a place of the plan.
+    Remove(usize),
+    /// Look whether it is there still.
+    Find(usize),
+    /// Wait.
+    Pause(Duration),
+    /// Nothing.
+    End,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// The fresh plan.
+    Looked(Looked),
+    /// What the API server said to a removal.
+    Answered(Said),
+    /// Whether the pod is there, or why nobody knows.
+    Found(Result<Sight, String>),
+    /// The wait is over.
+    Paused,
+    /// Somebody wants it to end; who.
+    Interrupted(&'static str),
+}
+
+/// The node, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// The fresh plan.
+    pub fresh: Fresh,
+    /// UIDs of victims of the plan that still take up something: listed and active, or with containers that
+    /// run.
+    pub there: BTreeSet<String>,
+}
+
+/// A fresh plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fresh {
+    /// The pod fits.
+    Fits,
+    /// These would have to go, as name and UID, in this order.
+    Wants(Vec<(String, String)>),
+    /// Nobody would be killed for it any more, and why.
+    Helpless(String),
+    /// It cannot be told.
+    Unknown(String),
+}
+
+impl Fresh {
+    /// Takes it from an answer.
+    pub fn of(explanation: &PreemptionExplanation) -> Self {
+        match explanation.result {
+            PreemptionResult::Fits => Self::Fits,
+            PreemptionResult::Preempts => {
+                let victims = explanation.victims.iter();
+                Self::Wants(victims.map(|it| (it.pod.clone(), it.uid.clone())).collect())
+            }
+            PreemptionResult::Refused | PreemptionResult::NotEnough => {
+                Self::Helpless(why_not(explanation))
+            }
+        }
+    }
+}
+
+/// Says why nobody is killed for a pod.
+pub fn why_not(explanation: &PreemptionExplanation) -> String {
+    match explanation.refusals.first() {
+        Some(refusal) => {
+            format!("{} ({}: {})", explanation.because, refusal.reason, refusal.message)
+        }
+        None => explanation.because.clone(),
+    }
+}
+
+/// What the API server said to a removal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It does it.
+    Accepted,
+    /// There is no such pod.
+    NotFound {
+        /// What it said.
+        reason: String,
+    },
+    /// It is not that pod, or was changed meanwhile.
+    Conflict {
+        /// What it said.
+        reason: String,
+    },
+    /// A disruption budget does not allow it now.
+    Budget {
+        /// What it said.
+        message: String,
+        /// Which budgets, and why.
+        causes: Vec<String>,
+        /// When to ask again.
+        retry_after: Option<Duration>,
+    },
+    /// It does not do it.
+    Refused {
+        /// What it said.
+        reason: String,
+    },
+    /// Whether it does it is not known.
+    Unclear {
+        /// What came instead of an answer.
+        reason: String,
+        /// The request is over; else it may still be under way.
+        is_over: bool,
+    },
+    /// It did not get the request.
+    Unsent {
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl Said {
+    /// Returns what a budget said, in one line.
+    pub(super) fn of_budget(message: &str, causes: &[String]) -> String {
+        match causes {
+            [] => message.to_owned(),
+            _ => format!("{message} {}", causes.join("; ")),
+        }
+    }
+
+    /// Says why it would not be done; `None`: it would, or there is nothing to do.
+    pub fn objection(&self) -> Option<String> {
+        match self {
+            Self::Accepted | Self::NotFound { .. } => None,
+            Self::Budget { message, causes, .. } => Some(Self::of_budget(message, causes)),
+            Self::Conflict { reason } => Some(format!("it is not the pod of the plan: {reason}")),
+            Self::Refused { reason } | Self::Unclear { reason, .. } | Self::Unsent { reason } => {
+                Some(reason.clone())
+            }
+        }
+    }
+}
+
+/// Whether a pod is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// No pod has the name.
+    Gone,
+    /// Another pod has it.
+    Other {
+        /// Its UID.
+        uid: String,
+    },
+    /// It is.
+    There {
+        /// It was deleted, and is being stopped.
+        is_going: bool,
+        /// Its phase is final.
+        has_ended: bool,
+    },
+}
+
+/// What became of a victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StepResult {
+    /// It was not asked for.
+    Left,
+    /// It is not needed any more.
+    Spared,
+    /// It was removed, and is gone.
+    Removed,
+    /// It went by itself.
+    AlreadyGone,
+    /// It was removed, and is still going.
+    Going,
+    /// It stays: the server does not do it.
+    Refused,
+    /// It is another pod now.
+    Replaced,
+    /// Whether it is removed is not known.
+    Unknown,
+}

@@ -1,0 +1,62 @@
+//! Which pods the kubelet kills to take in a critical one.
+//!
+//! Mirrors `pkg/kubelet/preemption/preemption.go`, read in 1.36.2; pinned by the vectors
+//! `preempt_units.jsonl`, `preempt.jsonl` and `preempt_admit.jsonl`.
+//!
+//! * `requirement`: what is missing, and how far a pod is from giving it.
+//! * `victims`, `search`: who is picked, class by class and round by round.
+//! * `preemptee`: a pod that may have to go.
+//! * `plain`, `groups`: one round, as the kubelet goes through it and without looking at every pod.
+//! * `explain`, `report`: the answer with its reasons.
+//! * `apply`: what is to be done next so that the pod fits, and what was done.
+//! * `cluster`, `cluster_view`: what a pod would cost on each node of a cluster.
+//! * `restart`, `restart_view`: who is taken in again when the kubelet starts anew.
+//! * `why`: who killed a pod, and for whom, from what is left of it.
+//! * `handle`: what becomes of a pod's failures, and what is written about the victims.
+
+pub mod apply;
+mod cluster;
+#[cfg(test)]
+mod cluster_tests;
+pub mod cluster_view;
+mod explain;
+mod groups;
+mod handle;
+mod plain;
+mod preemptee;
+#[cfg(test)]
+mod quick_tests;
+mod report;
+mod requirement;
+mod restart;
+pub mod restart_view;
+mod search;
+#[cfg(test)]
+mod tests;
+mod victims;
+pub mod view;
+pub mod why;
+
+pub use cluster::{
+    ClusterPreemption, Cost, NodeAnswer, NodeResult, NodeStanding, NodeVictim, Summary,
+};
+pub use explain::{explain_preemption, why_critical};
+pub use handle::{
+    CONDITION_MESSAGE, Handled, MESSAGE, Outcome, REASON_PREEMPTING, WrittenStatus,
+    admit_with_preemption, handle_failures, make_room, written_status,
+};
+pub use preemptee::Preemptee;
+pub use report::{
+    CandidateExplained, ConditionExplained, Missing, PodPreemption, PreemptionExplanation,
+    PreemptionResult, Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,
+};
+pub use requirement::{
+    Requirement, Requirements, asks_for_no_more, distance, preemption_request, subtract,
+};
+pub use restart::{
+    ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, readmit,
+};
+pub use victims::{
+    MOST_TIES, NotEnough, Preemption, Round, Stage, Trace, Visit, VisitResult, pick_among,
+    pick_victims,
+};

@@ -1,0 +1,219 @@
+//! The answer about victims, in the fields of its JSON.
+
+use super::victims::VisitResult;
+use crate::admission::{Explanation, Refusal};
+use crate::facts::basis::Basis;
+use serde::Serialize;
+
+/// `kq preempt explain`
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodPreemption {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `PodPreemption`
+    pub kind: &'static str,
+    /// The pod, as NAMESPACE/NAME.
+    pub pod: String,
+    /// The node.
+    pub node: String,
+    /// The answer.
+    #[serde(flatten)]
+    pub preemption: PreemptionExplanation,
+    /// What the checks said before anybody made room.
+    pub admission: Explanation,
+    /// What it rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+impl PodPreemption {
+    /// Puts an answer together.
+    pub fn new(preemption: PreemptionExplanation, admission: Explanation, basis: Basis) -> Self {
+        let (pod, node) = (admission.pod.clone(), admission.node.clone());
+        Self {
+            api_version: "kq/v1",
+            kind: "PodPreemption",
+            pod,
+            node,
+            preemption,
+            admission,
+            basis,
+        }
+    }
+}
+
+/// What the kubelet does about a pod that does not fit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreemptionExplanation {
+    /// Whether the pod is critical, and why.
+    pub critical: Reasoned,
+    /// What becomes of it.
+    pub result: PreemptionResult,
+    /// Why, in words.
+    pub because: String,
+    /// What the kubelet says of a pod that it does not take; of several, one, which is left to chance.
+    pub refusals: Vec<Refusal>,
+    /// What is missing.
+    pub requirements: Vec<Missing>,
+    /// What is still missing when everybody is killed who may be; nothing where that is enough.
+    pub not_enough: Vec<Missing>,
+    /// The classes in the order in which victims are looked for.
+    pub stages: Vec<StageExplained>,
+    /// Who is killed, in this order.
+    pub victims: Vec<Victim>,
+    /// Who is not, and why.
+    pub spared: Vec<Spared>,
+}
+
+/// A yes or no with its reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reasoned {
+    /// Yes or no.
+    pub value: bool,
+    /// Why.
+    pub because: String,
+}
+
+/// What becomes of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PreemptionResult {
+    /// It fits, and nobody is killed.
+    Fits,
+    /// It is refused: before anybody could make room, as it is not critical, or in the end, when others were
+    /// killed for it in vain.
+    Refused,
+    /// Others are killed, and it is taken.
+    Preempts,
+    /// It is refused: killing everybody who may be killed is not enough.
+    NotEnough,
+}
+
+/// What is missing of a resource: thousandths of a CPU, pods, bytes or whole units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// Of what.
+    pub resource: String,
+    /// How much.
+    pub quantity: i64,
+}
+
+/// Looking for victims in one class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StageExplained {
+    /// The class.
+    pub qos_class: &'static str,
+    /// What this class has to give.
+    pub requirements: Vec<Missing>,
+    /// One victim each.
+    pub rounds: Vec<RoundExplained>,
+}
+
+/// Looking for one victim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoundExplained {
+    /// What is missing.
+    pub requirements: Vec<Missing>,
+    /// The pods in the order in which they are looked at.
+    pub candidates: Vec<CandidateExplained>,
+    /// The victim.
+    pub chosen: String,
+    /// Its distance.
+    pub distance: f64,
+    /// Others that are equal in all that is compared; only the order of the pods decides.
+    pub ties: Vec<String>,
+    /// What is missing then.
+    pub remaining: Vec<Missing>,
+}
+
+/// Looking at one pod.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CandidateExplained {
+    /// The pod.
+    pub pod: String,
+    /// The sum of ((missing - given) / missing)^2 over what is missing.
+    pub distance: f64,
+    /// How it compares to the best before it.
+    pub result: VisitResult,
+}
+
+/// Who is killed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Victim {
+    /// The pod.
+    pub pod: String,
+    /// Its UID.
+    pub uid: String,
+    /// Its class.
+    pub qos_class: &'static str,
+    /// Its priority.
+    pub priority: Option<i32>,
+    /// What it gives back.
+    pub gives: Vec<Missing>,
+    /// How long it may take to stop: its own grace period; 0 when it has none.
+    pub grace_period_seconds: i64,
+    /// How long the kubelet waits for it at the most.
+    pub waits_seconds: i64,
+    /// What is still missing when it and those before it are gone.
+    pub remaining: Vec<Missing>,
+    /// The others alone would have been enough.
+    pub unneeded: bool,
+    /// Others might be killed in its place: the kubelet's order among equals is random.
+    pub ties: Vec<String>,
+    /// How many more were equal at its turn, where they are too many to name; never in JSON, which names
+    /// all of them.
+    #[serde(skip)]
+    pub more_ties: usize,
+    /// What is written to its status.
+    pub status: WrittenExplained,
+}
+
+/// What is written to the status of a victim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WrittenExplained {
+    /// `Failed`
+    pub phase: &'static str,
+    /// The reason.
+    pub reason: &'static str,
+    /// The message.
+    pub message: &'static str,
+    /// The condition.
+    pub condition: ConditionExplained,
+}
+
+/// A condition that is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConditionExplained {
+    /// `DisruptionTarget`
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// `True`
+    pub status: &'static str,
+    /// The reason.
+    pub reason: &'static str,
+    /// The message.
+    pub message: String,
+    /// The generation of the pod that it is about; `None`: such a kubelet does not tell, or the pod has
+    /// none.
+    pub observed_generation: Option<i64>,
+    /// It was `True` before, and keeps its time.
+    pub keeps_transition_time: bool,
+}
+
+/// Who is not killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spared {
+    /// The pod.
+    pub pod: String,
+    /// Why.
+    pub because: String,
+}

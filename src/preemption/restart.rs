@@ -1,0 +1,277 @@
+//! Which pods a kubelet that starts anew takes in again (`HandlePodAdditions`, `pkg/kubelet/kubelet.go`, read
+//! in 1.36.2): one after the other, each among those that were taken in before it.
+
+use super::handle::{Outcome, make_room_with};
+use super::preemptee::Preemptee;
+use super::victims::{Trace, pick_among};
+use crate::admission::{
+    Amounts, Examined, Facts, Failure, GivenDevices, Occupancy, Refusal, drop_places, examine,
+    qualified,
+};
+use crate::facts::basis::Basis;
+use crate::facts::node_object::NodeObject;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::priority::is_static_pod;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `kq admit explain --kubelet-restart`
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodReadmission {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `PodReadmission`
+    pub kind: &'static str,
+    /// The node.
+    pub node: String,
+    /// The pods in the order in which the kubelet comes to them.
+    pub items: Vec<Readmitted>,
+    /// What it rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+/// What becomes of a pod.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Readmitted {
+    /// The pod, as NAMESPACE/NAME.
+    pub pod: String,
+    /// It is from the kubelet's folder, not from the API server.
+    pub is_static: bool,
+    /// When it was made; `None`: it does not say, and is taken for the oldest.
+    pub created_at: Option<Timestamp>,
+    /// What becomes of it.
+    pub result: ReadmissionResult,
+    /// What the kubelet says of one that it does not take; of several, one, which is left to chance.
+    pub refusals: Vec<Refusal>,
+    /// Whom it kills for it, in this order.
+    pub kills: Vec<String>,
+    /// For whom it is killed after it was taken in.
+    pub killed_for: Option<String>,
+    /// What is compared at its turn: its place, and what it requests.
+    pub compared: Vec<ComparedAnew>,
+}
+
+/// What becomes of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReadmissionResult {
+    /// It is taken in again, and stays.
+    Admitted,
+    /// It is not: it fails, and its containers are stopped.
+    Refused,
+    /// It is, and then killed for a critical one that comes after it.
+    Killed,
+}
+
+/// A resource at a pod's turn: thousandths of a CPU, bytes or whole units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedAnew {
+    /// Which.
+    pub resource: String,
+    /// What the pod requests.
+    pub requested: i64,
+    /// What those request that were taken in before it.
+    pub used: i64,
+    /// What is for pods.
+    pub allocatable: i64,
+    /// What is left: allocatable - used.
+    pub free: i64,
+    /// What is missing; 0 where it is enough.
+    pub missing: i64,
+    /// Where it is missing: who has it, the most first; no more than [`MOST_TAKERS`].
+    pub taken_by: Vec<Taker>,
+    /// How many others have some.
+    pub more_takers: usize,
+}
+
+/// A pod that has some of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Taker {
+    /// The pod, as NAMESPACE/NAME.
+    pub pod: String,
+    /// How much.
+    pub amount: i64,
+}
+
+/// How many pods are named of those that have what another one lacks.
+pub const MOST_TAKERS: usize = 10;
+
+/// Takes pods in again; they have the devices that they had. Those of one moment, and all static ones, are in
+/// the order of their names.
+pub fn readmit(
+    pods: &[&Pod],
+    node: &NodeObject,
+    devices: &GivenDevices,
+    rules: &KubeletRules,
+) -> Vec<Readmitted> {
+    let mut order = pods.to_vec();
+    order.sort_by_cached_key(|pod| (!is_static_pod(pod), created_at(pod), qualified(pod)));
+    let mut items: Vec<Readmitted> = Vec::new();
+    // Who was taken in, by place; as many as are in `others` and `candidates`, in the same
+    // order.
+    let mut taken: Vec<usize> = Vec::new();
+    let mut others = Occupancy::default();
+    let mut candidates: Vec<Preemptee<'_>> = Vec::new();
+    for (place, pod) in order.iter().enumerate() {
+        let given = devices.around(pod, pods, rules);
+        let facts =
+            Facts { others: &others, cached: Ok(node), fresh: Ok(node), given_devices: Ok(&given) };
+        let examined = examine(pod, &facts, rules);
+        let (verdict, handled) = make_room_with(pod, &examined, |requirements| {
+            pick_among(pod, &candidates, requirements, Trace::Chosen)
+        });
+        let refusals = verdict.refusals();
+        let compared = compared(&examined, &others);
+        let victims = match handled.map(|handled| handled.outcome) {
+            Some(Outcome::Kills(victims)) => victims,
+            _ => Vec::new(),
+        };
+        let killed: Vec<usize> = victims.iter().filter_map(|at| taken.get(*at).copied()).collect();
+        for at in &killed {
+            if let Some(victim) = items.get_mut(*at) {
+                victim.result = ReadmissionResult::Killed;
+                victim.killed_for = Some(qualified(pod));
+            }
+        }
+        if !victims.is_empty() {
+            let places: BTreeSet<usize> = victims.into_iter().collect();
+            drop_places(&mut taken, &places);
+            drop_places(&mut candidates, &places);
+            others.remove(&places);
+        }
+        if refusals.is_empty() {
+            taken.push(place);
+            others.add(pod, rules);
+            candidates.push(Preemptee::of(pod, rules));
+        }
+        items.push(Readmitted {
+            pod: qualified(pod),
+            is_static: is_static_pod(pod),
+            created_at: created_at(pod),
+            result: match refusals.is_empty() {
+                true => ReadmissionResult::Admitted,
+                false => ReadmissionResult::Refused,
+            },
+            refusals,
+            kills: killed.iter().filter_map(|at| Some(qualified(order.get(*at)?))).collect(),
+            killed_for: None,
+            compared,
+        });
+    }
+    items
+}
+
+/// Returns when a pod was made, as the kubelet has it: what it reads from its folder has no such time.
+fn created_at(pod: &Pod) -> Option<Timestamp> {
+    pod.metadata.creation_timestamp.filter(|_| !is_static_pod(pod))
+}
+
+/// Says what was compared, and who has what is missing; nothing where the pod was refused before.
+fn compared(examined: &Examined, others: &Occupancy<'_>) -> Vec<ComparedAnew> {
+    let Some(ledger) = &examined.ledger else { return Vec::new() };
+    let shortages = examined.filtered.failures.iter().filter_map(|failure| match failure {
+        Failure::Resource { resource, .. } => Some((resource, failure.missing()?)),
+        Failure::Predicate(_) => None,
+    });
+    let shortages: BTreeMap<&ResourceName, i64> = shortages.collect();
+    let line = |resource: &ResourceName, requested: i64| {
+        let (allocatable, used) = (ledger.allocatable.get(resource), ledger.used.get(resource));
+        let missing = shortages.get(resource).copied().unwrap_or(0);
+        let (taken_by, more_takers) = match missing {
+            0 => (Vec::new(), 0),
+            _ => takers(resource, others),
+        };
+        ComparedAnew {
+            resource: resource.to_string(),
+            requested,
+            used,
+            allocatable,
+            free: allocatable.wrapping_sub(used),
+            missing,
+            taken_by,
+            more_takers,
+        }
+    };
+    let mut lines = vec![line(&ResourceName::from("pods"), 1)];
+    let named = ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from);
+    for resource in named.iter().chain(ledger.requested.scalars.keys()) {
+        match ledger.requested.get(resource) {
+            0 => {}
+            requested => lines.push(line(resource, requested)),
+        }
+    }
+    lines
+}
+
+/// Returns who has some of a resource, the most first, and how many others do.
+fn takers(resource: &ResourceName, others: &Occupancy<'_>) -> (Vec<Taker>, usize) {
+    let is_pods = resource.as_str() == "pods";
+    let amount = |taken: &Amounts| if is_pods { 1 } else { taken.get(resource) };
+    let mut having: Vec<(Reverse<i64>, usize)> = others
+        .taken()
+        .iter()
+        .enumerate()
+        .map(|(place, taken)| (Reverse(amount(taken)), place))
+        .filter(|(amount, _)| amount.0 > 0)
+        .collect();
+    let more = having.len().saturating_sub(MOST_TAKERS);
+    if more > 0 {
+        // Of many only the first are put in order.
+        having.select_nth_unstable(MOST_TAKERS);
+        having.truncate(MOST_TAKERS);
+    }
+    having.sort_unstable();
+    let taker = |(amount, place): (Reverse<i64>, usize)| {
+        let pod = others.pods().get(place)?;
+        Some(Taker { pod: qualified(pod), amount: amount.0 })
+    };
+    (having.into_iter().filter_map(taker).collect(), more)
+}
+
+impl PodReadmission {
+    /// Puts an answer together, and says what the order rests on.
+    pub fn new(node: &NodeObject, items: Vec<Readmitted>, mut basis: Basis) -> Self {
+        let mut assume = |text: String| basis.assumptions.push(text);
+        if items.iter().any(|it| it.is_static) {
+            assume("static pods come first: their source is usually read first".to_owned());
+        }
+        let made: Vec<&Readmitted> = items.iter().filter(|it| !it.is_static).collect();
+        let ties = made
+            .windows(2)
+            .filter(|pair| matches!(pair, [one, other] if one.created_at == other.created_at));
+        if ties.count() > 0 || items.iter().filter(|it| it.is_static).count() > 1 {
+            assume("pods of one moment are in the order of their names; the kubelet's is left to chance".to_owned());
+        }
+        let timeless = made.iter().filter(|it| it.created_at.is_none()).count();
+        if timeless > 0 {
+            assume(format!(
+                "{timeless} of the pods have no creationTimestamp: taken for the oldest"
+            ));
+        }
+        assume(
+            "pressure refuses nobody: a kubelet that just started has not looked at the node yet; what \
+             the device plugins offer is as it was (kq devices plan --kubelet-restart)"
+                .to_owned(),
+        );
+        Self {
+            api_version: "kq/v1",
+            kind: "PodReadmission",
+            node: node.metadata.name.clone(),
+            items,
+            basis,
+        }
+    }
+
+    /// Tells whether all pods are taken in again, and stay.
+    pub fn all_stay(&self) -> bool {
+        self.items.iter().all(|it| it.result == ReadmissionResult::Admitted)
+    }
+}

@@ -1,0 +1,168 @@
+//! Who is picked, class by class and round by round (`getPodsToPreempt`).
+
+use super::preemptee::Preemptee;
+use super::requirement::{Requirement, Requirements};
+use super::search::{Candidate, Search};
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::Pod;
+use crate::k8s::priority::is_preemptable;
+use crate::k8s::qos::QosClass;
+use std::fmt;
+
+/// How the victims were found. Pods are told by their places in the list that was given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preemption {
+    /// What is missing.
+    pub requirements: Vec<Requirement>,
+    /// Those that the pod may not take the place of, and those of no known class.
+    pub spared: Vec<usize>,
+    /// Those that it may, by class.
+    pub best_effort: Vec<usize>,
+    /// The same of class Burstable.
+    pub burstable: Vec<usize>,
+    /// The same of class Guaranteed.
+    pub guaranteed: Vec<usize>,
+    /// The classes in the order in which victims are looked for: Guaranteed, Burstable, BestEffort. None
+    /// when all pods together are not enough.
+    pub stages: Vec<Stage>,
+    /// The victims in the order in which they are killed, or what no set of pods gives.
+    pub victims: Result<Vec<usize>, NotEnough>,
+}
+
+/// What stays missing when everybody who may be killed is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotEnough(pub Requirements);
+
+impl fmt::Display for NotEnough {
+    /// Writes the kubelet's error.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no set of running pods found to reclaim resources: {}", self.0)
+    }
+}
+
+/// Looking for victims in one class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The class.
+    pub class: QosClass,
+    /// What this class has to give: what is missing when the others gave what they can.
+    pub requirements: Vec<Requirement>,
+    /// One victim each.
+    pub rounds: Vec<Round>,
+}
+
+/// Looking for one victim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// What is missing.
+    pub requirements: Vec<Requirement>,
+    /// The pods in the order in which they were looked at; empty unless they were asked for.
+    pub visits: Vec<Visit>,
+    /// The pod that was chosen.
+    pub chosen: usize,
+    /// Its distance.
+    pub distance: f64,
+    /// Others that were as near and ask for as much: only their place in the list decided.
+    pub ties: Vec<usize>,
+    /// How many more of them there were: with [`Trace::Chosen`] a search keeps no more than
+    /// [`MOST_TIES`].
+    pub more_ties: usize,
+    /// What is missing then.
+    pub remaining: Vec<Requirement>,
+}
+
+/// Looking at one pod.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Visit {
+    /// The pod.
+    pub pod: usize,
+    /// How far it is from giving what is missing.
+    pub distance: f64,
+    /// Whether it is the best so far.
+    pub result: VisitResult,
+}
+
+/// Whether a pod is the best so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum VisitResult {
+    /// It is: nearer than those before.
+    Nearer,
+    /// It is not: farther than the best.
+    Farther,
+    /// It is: as near, and asks for no more.
+    TieNoMore,
+    /// It is not: as near, but asks for more.
+    TieMore,
+}
+
+/// How many ties the search in one class keeps, where visits are not asked for: every one on a node of a
+/// thousand pods that are all the same. Ties grow with the square of the pods.
+pub const MOST_TIES: usize = 1_000_000;
+
+/// What is to be kept of the rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trace {
+    /// Who was chosen. The pods are not all looked at in each round.
+    #[default]
+    Chosen,
+    /// Every pod that was looked at, too: as many as rounds times pods. The search is the kubelet's own.
+    Visits,
+}
+
+/// Finds whom the kubelet kills so that as much as is required becomes free.
+///
+/// Among pods that are equal the order of `pods` decides. The kubelet's own comes from a map, so there
+/// it is left to chance.
+pub fn pick_victims(
+    preemptor: &Pod,
+    pods: &[&Pod],
+    requirements: &[Requirement],
+    trace: Trace,
+    rules: &KubeletRules,
+) -> Preemption {
+    let pods: Vec<Preemptee<'_>> = pods.iter().map(|pod| Preemptee::of(pod, rules)).collect();
+    pick_among(preemptor, &pods, requirements, trace)
+}
+
+/// The same among pods of which all is known already.
+pub fn pick_among(
+    preemptor: &Pod,
+    pods: &[Preemptee<'_>],
+    requirements: &[Requirement],
+    trace: Trace,
+) -> Preemption {
+    let mut found = Preemption {
+        requirements: requirements.to_vec(),
+        spared: Vec::new(),
+        best_effort: Vec::new(),
+        burstable: Vec::new(),
+        guaranteed: Vec::new(),
+        stages: Vec::new(),
+        victims: Ok(Vec::new()),
+    };
+    let mut classes: [Vec<Candidate>; 3] = Default::default();
+    for (at, pod) in pods.iter().enumerate() {
+        let class = pod.class.filter(|_| is_preemptable(preemptor, pod.pod));
+        let (places, candidates) = match class {
+            None => {
+                found.spared.push(at);
+                continue;
+            }
+            Some(QosClass::BestEffort) => (&mut found.best_effort, 0),
+            Some(QosClass::Burstable) => (&mut found.burstable, 1),
+            Some(QosClass::Guaranteed) => (&mut found.guaranteed, 2),
+        };
+        places.push(at);
+        classes[candidates].push(Candidate::of(at, pod, requirements));
+    }
+    let [best_effort, burstable, guaranteed] = classes;
+    let search = Search::new(requirements, trace);
+    let left = search.without([&best_effort, &burstable, &guaranteed].into_iter().flatten());
+    if !left.is_empty() {
+        found.victims = Err(search.not_enough(&left));
+        return found;
+    }
+    found.victims = search.all_classes(best_effort, burstable, guaranteed, &mut found.stages);
+    found
+}

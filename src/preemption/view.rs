@@ -1,0 +1,171 @@
+//! Whom the kubelet kills, as tables.
+
+use super::report::{Missing, PodPreemption, RoundExplained, StageExplained, Victim};
+use super::victims::VisitResult;
+use crate::admission::shown;
+use crate::output::table::Table;
+use crate::output::terminal::plain;
+use std::fmt::Write as _;
+
+/// How many pods that could go in a victim's place are named.
+const NAMED: usize = 10;
+
+pub(super) fn headings(names: &[&str]) -> Table {
+    Table::new(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+/// Shows what becomes of the pod, and the victims.
+pub fn table(answer: &PodPreemption) -> String {
+    let explanation = &answer.preemption;
+    let mut text = String::new();
+    let mut line = |line: String| text += &(plain(line) + "\n");
+    line(format!("{} on {}: {}", answer.pod, answer.node, explanation.because));
+    match explanation.refusals.as_slice() {
+        [] | [_] => {}
+        _ => line("it says one of these, which is left to chance:".to_owned()),
+    }
+    for refusal in &explanation.refusals {
+        line(format!("{}: {}", refusal.reason, refusal.message));
+    }
+    let critical = &explanation.critical;
+    let is = if critical.value { "critical" } else { "not critical" };
+    line(format!("{is}: {}", critical.because));
+    for it in &explanation.requirements {
+        let sum = answer.admission.resources.iter().find(|sum| sum.resource == it.resource);
+        let sum = sum.map(|sum| {
+            let show = |amount| shown(&it.resource.as_str().into(), amount);
+            let [requested, free] = [sum.requested, sum.free].map(show);
+            let [has, used] = [sum.allocatable, sum.used].map(show);
+            format!(" = {requested} requested - {free} free ({has} allocatable - {used} used)")
+        });
+        let missing = amounts(std::slice::from_ref(it));
+        line(format!("missing: {missing}{}", sum.unwrap_or_default()));
+    }
+    if !explanation.not_enough.is_empty() {
+        let left = amounts(&explanation.not_enough);
+        line(format!("missing still when all of them are killed: {left}"));
+    }
+    if !explanation.victims.is_empty() {
+        let mut victims = headings(&[
+            "KILL",
+            "POD",
+            "QOS",
+            "PRIORITY",
+            "GIVES",
+            "STILL MISSING",
+            "GRACE",
+            "WAITS",
+            "NOTE",
+        ]);
+        for (at, victim) in explanation.victims.iter().enumerate() {
+            victims.add(vec![
+                (at + 1).to_string(),
+                victim.pod.clone(),
+                victim.qos_class.to_owned(),
+                victim.priority.map_or_else(|| "-".to_owned(), |it| it.to_string()),
+                amounts(&victim.gives),
+                amounts(&victim.remaining),
+                format!("{}s", victim.grace_period_seconds),
+                format!("{}s", victim.waits_seconds),
+                note(victim),
+            ]);
+        }
+        let _ = write!(text, "\n{victims}");
+    }
+    text
+}
+
+fn note(victim: &Victim) -> String {
+    let mut notes = Vec::new();
+    if victim.unneeded {
+        notes.push("not needed in hindsight: the others are enough".to_owned());
+    }
+    notes.extend(named_ties(&victim.ties));
+    if victim.more_ties > 0 {
+        notes.push(format!("equal to {} others at its turn, too many to name", victim.more_ties));
+    }
+    if notes.is_empty() { "-".to_owned() } else { notes.join("; ") }
+}
+
+/// Says which pods could go in a victim's place; of many, the first.
+pub(super) fn named_ties(ties: &[String]) -> Option<String> {
+    let named = ties.get(..NAMED).unwrap_or(ties).join(", ");
+    match ties.len() {
+        0 => None,
+        count if count > NAMED => Some(format!("or, as equal: {named} and {} more", count - NAMED)),
+        _ => Some(format!("or, as equal: {named}")),
+    }
+}
+
+/// Shows every round, and who is spared, as well.
+pub fn wide(answer: &PodPreemption) -> String {
+    let mut text = table(answer);
+    let explanation = &answer.preemption;
+    for StageExplained { qos_class, requirements, rounds } in &explanation.stages {
+        let _ = match requirements.as_slice() {
+            [] => writeln!(text, "\n{qos_class}: nothing is wanted of this class"),
+            some => writeln!(text, "\n{qos_class}: has to give {}", amounts(some)),
+        };
+        for (at, round) in rounds.iter().enumerate() {
+            let _ = write!(text, "{}", of_round(at + 1, round));
+        }
+    }
+    if !explanation.spared.is_empty() {
+        let mut spared = headings(&["SPARED", "BECAUSE"]);
+        for it in &explanation.spared {
+            spared.add(vec![it.pod.clone(), it.because.clone()]);
+        }
+        let _ = write!(text, "\n{spared}");
+    }
+    if let Some(victim) = explanation.victims.first() {
+        let status = &victim.status;
+        let condition = &status.condition;
+        let _ = writeln!(
+            text,
+            "\nwritten to each victim: phase {}, reason {}, message {:?}; condition {} {}, reason {}, \
+             message {:?}",
+            status.phase,
+            status.reason,
+            status.message,
+            condition.kind,
+            condition.status,
+            condition.reason,
+            condition.message
+        );
+    }
+    text
+}
+
+fn compared(result: VisitResult) -> &'static str {
+    match result {
+        VisitResult::Nearer => "nearer",
+        VisitResult::Farther => "farther",
+        VisitResult::TieNoMore => "as near, asks for no more",
+        VisitResult::TieMore => "as near, asks for more",
+    }
+}
+
+fn of_round(number: usize, round: &RoundExplained) -> String {
+    let mut candidates = headings(&["ROUND", "CANDIDATE", "DISTANCE", "COMPARED"]);
+    for candidate in &round.candidates {
+        let mark = if candidate.pod == round.chosen { " <- killed" } else { "" };
+        candidates.add(vec![
+            number.to_string(),
+            candidate.pod.clone(),
+            candidate.distance.to_string(),
+            format!("{}{mark}", compared(candidate.result)),
+        ]);
+    }
+    format!("{candidates}still missing: {}\n", amounts(&round.remaining))
+}
+
+/// Writes requirements as users do: `cpu 250m, pods 1`.
+pub(super) fn amounts(missing: &[Missing]) -> String {
+    let one = |it: &Missing| {
+        format!("{} {}", it.resource, shown(&it.resource.as_str().into(), it.quantity))
+    };
+    match missing {
+        [] => "-".to_owned(),
+        _ => missing.iter().map(one).collect::<Vec<_>>().join(", "),
+    }
+}

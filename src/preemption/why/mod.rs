@@ -1,0 +1,363 @@
+//! Who killed a pod, and for which other: from what is left of it.
+//!
+//! * `signs`: what one piece of evidence says, and what it means: status, condition, events, log.
+//! * `preemptor`: for which pod it was.
+//! * `report`: the answer in the fields of its JSON; `view`: as a table.
+//!
+//! Who writes what, read in Kubernetes 1.36.2: `pkg/kubelet/preemption`, `pkg/kubelet/eviction`,
+//! `pkg/kubelet/nodeshutdown`, `pkg/scheduler/framework/preemption`, `pkg/controller/tainteviction`,
+//! `pkg/controller/podgc`, `pkg/registry/core/pod/storage/eviction.go`.
+
+mod preemptor;
+mod report;
+mod signs;
+#[cfg(test)]
+mod tests;
+pub mod view;
+
+pub use preemptor::named_uid;
+pub use report::{Cause, Certainty, Evidence, EvidenceSource, PreemptionCause, Preemptor};
+
+use crate::admission::qualified;
+use crate::facts::basis::Basis;
+use crate::facts::events::PodEvent;
+use crate::facts::kubelet_log::{KubeletLog, LogLine};
+use crate::facts::pod_selector::PodSelector;
+use crate::facts::timestamp::Timestamp;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::Pod;
+use signs::Sign;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is left of a pod's end. What could not be had says why, and which flag supplies it.
+#[derive(Clone, Debug)]
+pub struct Traces<'t> {
+    /// The pods that are known, of its node and others.
+    pub pods: Result<Vec<&'t Pod>, String>,
+    /// The events about pods that are known.
+    pub events: Result<&'t [PodEvent], String>,
+    /// The kubelet's log.
+    pub log: Option<&'t KubeletLog>,
+    /// The moment of everything.
+    pub now: Timestamp,
+}
+
+/// Why nobody can tell anything.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoTraces {
+    /// The name is that of several pods.
+    #[error("{name} means more than one pod: {}", .pods.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The pods, as NAMESPACE/NAME.
+        pods: Vec<String>,
+    },
+    /// There is no such pod, and nothing is left of one.
+    #[error("no pod {name}, and no trace of one: {looked}")]
+    Nothing {
+        /// The name.
+        name: String,
+        /// Where was looked.
+        looked: String,
+    },
+}
+
+/// One pod, as far as it is known: it may be gone, and another may have its name.
+#[derive(Clone, Debug, Default)]
+struct Subject<'t> {
+    name: String,
+    uid: String,
+    pod: Option<&'t Pod>,
+    events: Vec<&'t PodEvent>,
+    lines: Vec<&'t LogLine>,
+    /// The place of its last line in the log.
+    last_line: Option<usize>,
+}
+
+/// Tells who killed a pod.
+///
+/// # Errors
+///
+/// Fails where nothing is known of the pod, and where the name means several.
+pub fn why_killed(
+    selector: &PodSelector,
+    traces: &Traces<'_>,
+    mut basis: Basis,
+) -> Result<PreemptionCause, NoTraces> {
+    let subjects = subjects(selector, traces)?;
+    let mut judged: Vec<(Subject<'_>, Verdict)> = subjects
+        .into_iter()
+        .map(|subject| {
+            let verdict = judge(&subject);
+            (subject, verdict)
+        })
+        .collect();
+    // The pod that has the name now comes first; one before it that was killed is asked about all the same.
+    let at = judged.iter().position(|(_, verdict)| verdict.cause.is_an_end()).unwrap_or(0);
+    if at > 0
+        && let Some((now, _)) = judged.first()
+    {
+        basis.warnings.push(format!(
+            "{} has another UID now, {}, and was not killed: this is about the one before it",
+            now.name, now.uid
+        ));
+    }
+    let (subject, verdict) = judged.swap_remove(at);
+    let node = node_of(&subject);
+    let preemptors = preemptor::preemptors(&subject, verdict.cause, node.as_deref(), traces);
+    say_missing(&verdict, &preemptors, traces, &mut basis);
+    if let (Ok(events), Cause::Unknown | Cause::NotKilled, None) =
+        (&traces.events, verdict.cause, subject.pod)
+    {
+        let kept = if events.is_empty() { "no" } else { "only these" };
+        basis
+            .assumptions
+            .push(format!("{kept} events are left: they are kept for an hour by default"));
+    }
+    Ok(PreemptionCause {
+        api_version: "kq/v1",
+        kind: "PreemptionCause",
+        pod: subject.name.clone(),
+        uid: (!subject.uid.is_empty()).then(|| subject.uid.clone()),
+        exists: subject.pod.is_some(),
+        node,
+        cause: verdict.cause,
+        certainty: verdict.certainty,
+        because: verdict.because,
+        preemptors,
+        evidence: verdict.evidence,
+        basis,
+        now: traces.now,
+    })
+}
+
+/// Finds the pods that are meant, the one that exists first, then those of the latest events.
+fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subject<'t>>, NoTraces> {
+    let pods = traces.pods.iter().flatten().copied();
+    let is_meant = |pod: &&Pod| {
+        let metadata = &pod.metadata;
+        let uids = [effective_uid(pod), &metadata.uid];
+        uids.iter().any(|uid| selector.matches(&metadata.namespace, &metadata.name, uid))
+    };
+    let pods: Vec<&Pod> = pods.filter(is_meant).collect();
+    let events: Vec<&PodEvent> = traces.events.as_ref().map_or(Vec::new(), |events| {
+        let meant = |it: &&PodEvent| selector.matches(&it.pod.namespace, &it.pod.name, &it.pod.uid);
+        events.iter().filter(meant).collect()
+    });
+    let lines: Vec<&LogLine> = traces.log.map_or(Vec::new(), |log| {
+        let meant = |it: &&LogLine| {
+            let (namespace, name) = it.pod.split_once('/').unwrap_or(("", &it.pod));
+            selector.matches(namespace, name, &it.uid)
+        };
+        log.lines.iter().filter(meant).collect()
+    });
+    let names: BTreeSet<String> = pods
+        .iter()
+        .map(|pod| qualified(pod))
+        .chain(events.iter().map(|it| it.pod.qualified()))
+        .chain(lines.iter().map(|it| it.pod.clone()))
+        .collect();
+    if names.len() > 1 || pods.len() > 1 {
+        let (name, pods) = (selector.to_string(), names.into_iter().collect());
+        return Err(NoTraces::Ambiguous { name, pods });
+    }
+    let Some(name) = names.into_iter().next() else {
+        return Err(NoTraces::Nothing { name: selector.to_string(), looked: looked(traces) });
+    };
+    let mut of_uid: BTreeMap<&str, Subject<'t>> = BTreeMap::new();
+    let pod = pods.first().copied();
+    let own_uids = pod.map(|pod| [effective_uid(pod), pod.metadata.uid.as_str()]);
+    // What does not name a UID is about the one pod that is known, or about the only one.
+    let known = |uid: &'t str| match own_uids {
+        Some([effective, own]) if uid.is_empty() || uid == own => effective,
+        _ => uid,
+    };
+    if let Some(pod) = pod {
+        of_uid.entry(effective_uid(pod)).or_default().pod = Some(pod);
+    }
+    for event in events {
+        of_uid.entry(known(&event.pod.uid)).or_default().events.push(event);
+    }
+    for line in &lines {
+        if !line.uid.is_empty() {
+            of_uid.entry(known(&line.uid)).or_default();
+        }
+    }
+    // Some clients write events without the UID, and some lines have none.
+    let mut uids = of_uid.keys().copied().filter(|uid| !uid.is_empty());
+    let only = match (uids.next(), uids.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    };
+    if let Some(only) = only
+        && let Some(nameless) = of_uid.remove("")
+    {
+        of_uid.entry(only).or_default().events.extend(nameless.events);
+    }
+    let mut last_named = None;
+    for (at, line) in lines.into_iter().enumerate() {
+        // Only some lines say the UID; the others follow the one that did.
+        let uid = match line.uid.as_str() {
+            "" => last_named.or(only).unwrap_or_default(),
+            uid => known(uid),
+        };
+        last_named = (!uid.is_empty()).then_some(uid).or(last_named);
+        let subject = of_uid.entry(uid).or_default();
+        subject.lines.push(line);
+        subject.last_line = Some(at);
+    }
+    let mut subjects: Vec<Subject<'t>> = of_uid
+        .into_iter()
+        .map(|(uid, subject)| Subject { uid: uid.to_owned(), name: name.clone(), ..subject })
+        .collect();
+    subjects.sort_by_key(|subject| {
+        let last = subject.events.iter().filter_map(|it| it.at).max();
+        (subject.pod.is_none(), std::cmp::Reverse(last), std::cmp::Reverse(subject.last_line))
+    });
+    Ok(subjects)
+}
+
+fn looked(traces: &Traces<'_>) -> String {
+    let pods = match &traces.pods {
+        Ok(pods) => format!("{} pods", pods.len()),
+        Err(reason) => format!("pods: {reason}"),
+    };
+    let events = match &traces.events {
+        Ok(events) => format!("{} events about pods", events.len()),
+        Err(reason) => format!("events: {reason}"),
+    };
+    let log = traces.log.map(|log| format!("; {} lines of the kubelet's log", log.read));
+    format!("{pods}; {events}{}", log.unwrap_or_default())
+}
+
+/// What became of one pod.
+struct Verdict {
+    cause: Cause,
+    certainty: Certainty,
+    because: String,
+    evidence: Vec<Evidence>,
+}
+
+/// Judges by the strongest sign: the status before the condition before the log before events.
+fn judge(subject: &Subject<'_>) -> Verdict {
+    let signs = signs::signs(subject.pod, &subject.events, &subject.lines);
+    let runs_on = subject.pod.is_some_and(|pod| {
+        pod.status.phase == "Running" && pod.metadata.deletion_timestamp.is_none()
+    });
+    let decides = |wanted: Certainty| {
+        signs.iter().find_map(|sign| {
+            let (cause, certainty) = sign.points_to?;
+            let because = format!("{} ({})", sign.evidence.means, sign.evidence.source);
+            let told =
+                matches!(sign.evidence.source, EvidenceSource::Event | EvidenceSource::KubeletLog);
+            // Nothing that was announced has come true of a pod that runs and is not to go.
+            let decided = match told && runs_on {
+                true => (cause, Certainty::Possible, format!("{because}; but it runs on")),
+                false => (cause, certainty, because),
+            };
+            (certainty == wanted).then_some(decided)
+        })
+    };
+    let decided = decides(Certainty::Certain).or_else(|| decides(Certainty::Likely));
+    let (cause, certainty, because) = decided.unwrap_or_else(|| without_signs(subject.pod));
+    let mut evidence: Vec<Evidence> =
+        signs.into_iter().map(|Sign { evidence, .. }| evidence).collect();
+    // What has no comparable time comes last, as it stands in its source.
+    evidence.sort_by_key(|it| (it.at.is_none(), it.at));
+    Verdict { cause, certainty, because, evidence }
+}
+
+/// Says what is to be thought of a pod of which nobody said that he killed it.
+fn without_signs(pod: Option<&Pod>) -> (Cause, Certainty, String) {
+    let Some(pod) = pod else {
+        let because = "the pod is gone, and nothing that is left says why";
+        return (Cause::Unknown, Certainty::Possible, because.to_owned());
+    };
+    let phase = pod.status.phase.as_str();
+    let oom = signs::out_of_memory(pod).map(|container| {
+        format!("container {container} was killed by the kernel for want of memory")
+    });
+    if pod.metadata.deletion_timestamp.is_some() {
+        let because = "it is deleted, and who disrupts a pod would have written a condition first \
+                       (since Kubernetes 1.26): a person or the pod's controller asked for it";
+        return (Cause::Deleted, Certainty::Likely, because.to_owned());
+    }
+    match (phase, oom) {
+        ("Failed" | "Running" | "Pending", Some(because)) => {
+            (Cause::OutOfMemory, Certainty::Certain, because)
+        }
+        ("Failed", _) if !pod.status.reason.is_empty() => (
+            Cause::Ended,
+            Certainty::Likely,
+            format!(
+                "nobody else is named; its status says {}, which kq does not know",
+                pod.status.reason
+            ),
+        ),
+        ("Succeeded" | "Failed", _) => (
+            Cause::Ended,
+            Certainty::Certain,
+            format!("its phase is {phase}, and nobody else is named: its containers ended"),
+        ),
+        ("Running" | "Pending", None) => (
+            Cause::NotKilled,
+            Certainty::Certain,
+            format!("its phase is {phase}, and nothing says that it is to go"),
+        ),
+        _ => (
+            Cause::Unknown,
+            Certainty::Possible,
+            format!("its phase is {:?}, and its status says no more", pod.status.phase),
+        ),
+    }
+}
+
+/// Returns the node on which the pod was.
+fn node_of(subject: &Subject<'_>) -> Option<String> {
+    let bound_to = subject.pod.map(|pod| pod.spec.node_name.clone());
+    let mut events = subject.events.iter().rev();
+    bound_to.filter(|name| !name.is_empty()).or_else(|| {
+        events.find_map(|event| {
+            let host =
+                (event.reporter == "kubelet" && !event.host.is_empty()).then_some(&*event.host);
+            host.or_else(|| preemptor::node_of_message(event)).map(str::to_owned)
+        })
+    })
+}
+
+/// Says what would have told more.
+fn say_missing(
+    verdict: &Verdict,
+    preemptors: &[Preemptor],
+    traces: &Traces<'_>,
+    basis: &mut Basis,
+) {
+    let is_named = preemptors.iter().any(|it| it.certainty == Certainty::Certain);
+    let is_open = match verdict.cause {
+        cause if cause.is_preemption() => !is_named,
+        _ => verdict.certainty != Certainty::Certain || verdict.cause == Cause::Unknown,
+    };
+    if !is_open {
+        return;
+    }
+    if let Err(reason) = &traces.pods {
+        basis.missing.push(format!("the pods: {reason} (--pods, --kubeconfig)"));
+    }
+    if let Err(reason) = &traces.events {
+        basis.missing.push(format!("the events: {reason} (--events, --kubeconfig)"));
+    }
+    if verdict.cause == Cause::PreemptedByKubelet {
+        const HOW: &str = "journalctl -u kubelet -o cat > kubelet.log; --kubelet-log kubelet.log";
+        basis.missing.push(match traces.log {
+            None => format!(
+                "for which pod: only the kubelet's log says it, from verbosity 2 on ({HOW})"
+            ),
+            Some(_) => {
+                "for which pod: the log does not name it (verbosity below 2, an older kubelet, or \
+                        another stretch of time)"
+                    .to_owned()
+            }
+        });
+    }
+}

@@ -1,0 +1,277 @@
+//! For which pod another was killed.
+
+use super::report::{Cause, Certainty, Preemptor};
+use super::{Subject, Traces};
+use crate::admission::qualified;
+use crate::facts::events::{PodEvent, PodReference};
+use crate::facts::kubelet_log::LogEntry;
+use crate::facts::timestamp::Timestamp;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::Pod;
+use crate::k8s::priority::{is_critical_pod, is_mirror_pod, is_preemptable};
+use crate::preemption::REASON_PREEMPTING;
+use std::collections::BTreeSet;
+
+/// How long after the end of its victims a pod may start and still be the one that it was for. The kubelet
+/// takes it in at once; the scheduler binds it in its next round, or the one after.
+const SOON: i64 = 600 * 1_000_000_000;
+
+/// Times in a pod's status are cut to seconds.
+const SECOND: i64 = 1_000_000_000;
+
+/// Returns for whom a pod was preempted: the one that is named, or those that it may have been.
+pub(super) fn preemptors(
+    subject: &Subject<'_>,
+    cause: Cause,
+    node: Option<&str>,
+    traces: &Traces<'_>,
+) -> Vec<Preemptor> {
+    let named = match cause {
+        Cause::PreemptedByKubelet => of_log(subject, traces),
+        Cause::PreemptedByScheduler => of_event(subject, node, traces),
+        _ => return Vec::new(),
+    };
+    if !named.is_empty() {
+        return named;
+    }
+    match (cause, killed_at(subject)) {
+        (Cause::PreemptedByKubelet, Some(at)) => critical_after(subject, at, node, traces),
+        (Cause::PreemptedByScheduler, at) => higher_after(subject, at, node, traces),
+        _ => Vec::new(),
+    }
+}
+
+/// The kubelet's log names the pod.
+fn of_log(subject: &Subject<'_>, traces: &Traces<'_>) -> Vec<Preemptor> {
+    let requesters: BTreeSet<&String> = subject
+        .lines
+        .iter()
+        .filter_map(|line| match &line.says {
+            LogEntry::Preempting { requester, .. } => requester.as_ref(),
+            _ => None,
+        })
+        .collect();
+    let is_only = requesters.len() == 1;
+    let of_name = |name: &String| {
+        let pod = pods(traces).find(|pod| qualified(pod) == *name);
+        Preemptor {
+            pod: Some(name.clone()),
+            uid: pod.map(|pod| effective_uid(pod).to_owned()).filter(|uid| !uid.is_empty()),
+            priority: pod.and_then(|pod| pod.spec.priority),
+            certainty: if is_only { Certainty::Certain } else { Certainty::Possible },
+            because: match is_only {
+                true => "the kubelet's log names it".to_owned(),
+                false => "the kubelet's log names it, among others: pods of one name were killed \
+                          more than once"
+                    .to_owned(),
+            },
+        }
+    };
+    requesters.into_iter().map(of_name).collect()
+}
+
+/// What the scheduler's message says: `Preempted by WHOM on node NODE`.
+///
+/// | scheduler | whom |
+/// |---|---|
+/// | the oldest | NAMESPACE/NAME |
+/// | older | `a pod`, as not everybody may know of it |
+/// | 1.36 | `pod UID` |
+/// | for a group of pods | `podgroup UID` |
+fn whom(message: &str) -> Option<(&str, &str)> {
+    message.strip_prefix("Preempted by ")?.rsplit_once(" on node ")
+}
+
+/// Returns the node that a scheduler's event names.
+pub(super) fn node_of_message(event: &PodEvent) -> Option<&str> {
+    let (_, node) = whom(&event.message).filter(|_| event.reason == "Preempted")?;
+    (!node.contains(' ')).then_some(node)
+}
+
+/// Returns the UID that an event of the scheduler names, where it does not name the pod as well.
+pub fn named_uid(event: &PodEvent) -> Option<&str> {
+    if event.reason != "Preempted" || event.related.is_some() {
+        return None;
+    }
+    whom(&event.message)?.0.strip_prefix("pod ")
+}
+
+/// The scheduler's event names the pod, in one way or another.
+fn of_event(subject: &Subject<'_>, node: Option<&str>, traces: &Traces<'_>) -> Vec<Preemptor> {
+    let preempted = subject.events.iter().filter(|event| event.reason == "Preempted");
+    let Some(event) = preempted.max_by_key(|event| event.at) else { return Vec::new() };
+    let certain = |pod: Option<String>, uid: Option<&str>, because: &str| {
+        let known = pods(traces).find(|it| match uid {
+            Some(uid) => effective_uid(it) == uid || it.metadata.uid == uid,
+            None => pod.as_ref().is_some_and(|name| qualified(it) == *name),
+        });
+        let nominated = known.is_some_and(|it| {
+            let nominated = it.status.nominated_node_name.as_str();
+            !nominated.is_empty() && node.is_none_or(|node| node == nominated)
+        });
+        let more = if nominated { "; and its nominatedNodeName is this node" } else { "" };
+        vec![Preemptor {
+            pod: pod.or_else(|| known.map(qualified)),
+            uid: uid.map(str::to_owned).or_else(|| known.map(|it| it.metadata.uid.clone())),
+            priority: known.and_then(|it| it.spec.priority),
+            certainty: Certainty::Certain,
+            because: format!("{because}{more}"),
+        }]
+    };
+    let named = whom(&event.message).map(|(whom, _)| whom).unwrap_or_default();
+    if let Some(related) = &event.related {
+        let uid = (!related.uid.is_empty()).then_some(related.uid.as_str());
+        return certain(Some(related.qualified()), uid, "the scheduler's event is related to it");
+    }
+    if let Some(uid) = named_uid(event) {
+        let named = references(traces).find(|it| it.uid == uid);
+        return certain(
+            named.map(PodReference::qualified),
+            Some(uid),
+            "the scheduler's event names its UID",
+        );
+    }
+    match named {
+        "" | "a pod" => Vec::new(),
+        name if name.contains('/') && !name.contains(' ') => {
+            certain(Some(name.to_owned()), None, "the scheduler's event names it")
+        }
+        // A group of pods, or what later schedulers may say.
+        other => vec![Preemptor {
+            pod: Some(other.to_owned()),
+            uid: None,
+            priority: None,
+            certainty: Certainty::Certain,
+            because: "the scheduler's event names it".to_owned(),
+        }],
+    }
+}
+
+fn pods<'a, 't>(traces: &'a Traces<'t>) -> impl Iterator<Item = &'t Pod> + use<'a, 't> {
+    traces.pods.iter().flatten().copied()
+}
+
+/// Returns the pods that events know by name and UID.
+fn references<'t>(traces: &Traces<'t>) -> impl Iterator<Item = &'t PodReference> {
+    let events = traces.events.as_ref().map_or(&[] as &[PodEvent], |events| events);
+    events.iter().flat_map(|event| std::iter::once(&event.pod).chain(&event.related))
+}
+
+/// Returns when the pod was killed, and when it was gone.
+fn killed_at(subject: &Subject<'_>) -> Option<(Timestamp, Timestamp)> {
+    let pod = subject.pod;
+    let conditions = pod.map_or(&[] as &[_], |pod| &pod.status.conditions);
+    let condition = conditions.iter().find(|it| it.kind == "DisruptionTarget");
+    let condition = condition.and_then(|it| it.last_transition_time.as_deref()?.parse().ok());
+    let reasons = [REASON_PREEMPTING, "Preempted"];
+    let events = subject.events.iter().filter(|it| reasons.contains(&it.reason.as_str()));
+    let event = events.filter_map(|it| it.at).max();
+    let statuses = pod.map_or(&[] as &[_], |pod| &pod.status.container_statuses);
+    let ended = statuses
+        .iter()
+        .filter_map(|it| it.state.terminated.as_ref()?.finished_at.as_deref()?.parse().ok())
+        .max();
+    let times = [event, condition, ended];
+    let known = || times.into_iter().flatten();
+    Some((known().min()?, known().max()?))
+}
+
+/// Returns the pods of the node that started within a time.
+fn started_after<'t>(
+    subject: &Subject<'_>,
+    (from, until): (Timestamp, Timestamp),
+    node: Option<&str>,
+    traces: &Traces<'t>,
+) -> Vec<(Timestamp, &'t Pod)> {
+    let is_other = |pod: &&Pod| {
+        let is_here =
+            node.is_none_or(|node| pod.spec.node_name.is_empty() || pod.spec.node_name == node);
+        is_here && qualified(pod) != subject.name
+    };
+    let started = |pod: &'t Pod| {
+        let start: Timestamp = pod.status.start_time.as_deref()?.parse().ok()?;
+        let is_in_time = start >= from.plus(-SECOND).whole_second() && start <= until.plus(SOON);
+        is_in_time.then_some((start, pod))
+    };
+    let mut found: Vec<_> = pods(traces).filter(is_other).filter_map(started).collect();
+    found.sort_by_key(|(start, pod)| (*start, qualified(pod)));
+    found
+}
+
+/// Of the kubelet's victims, nothing names the pod that it was for. It is critical, may take the victim's
+/// place, and starts once all victims are gone.
+fn critical_after(
+    subject: &Subject<'_>,
+    (from, until): (Timestamp, Timestamp),
+    node: Option<&str>,
+    traces: &Traces<'_>,
+) -> Vec<Preemptor> {
+    let may = |pod: &Pod| {
+        is_critical_pod(pod) && subject.pod.is_none_or(|victim| is_preemptable(pod, victim))
+    };
+    let mut found = started_after(subject, (from, until), node, traces);
+    found.retain(|(_, pod)| may(pod));
+    let certainty = match found.as_slice() {
+        [_] => Certainty::Likely,
+        _ => Certainty::Possible,
+    };
+    let of_pod = |(start, pod): (Timestamp, &Pod)| {
+        let what = if is_mirror_pod(pod) { "static" } else { "critical" };
+        let among = match certainty {
+            Certainty::Likely => "the only critical pod that started in the ten minutes after",
+            _ => "one of several critical pods that started in the ten minutes after",
+        };
+        candidate(pod, certainty, format!("{what}, started {start}: {among}; nothing names it"))
+    };
+    found.into_iter().map(of_pod).collect()
+}
+
+/// Without the scheduler's event: pods of higher priority for whom it made room on this node, or that
+/// started there.
+fn higher_after(
+    subject: &Subject<'_>,
+    killed: Option<(Timestamp, Timestamp)>,
+    node: Option<&str>,
+    traces: &Traces<'_>,
+) -> Vec<Preemptor> {
+    let priority = subject.pod.and_then(|pod| pod.spec.priority);
+    let is_higher = |pod: &Pod| match (pod.spec.priority, priority) {
+        (Some(its), Some(own)) => its > own,
+        (its, None) => its.is_some_and(|its| its > 0),
+        (None, Some(_)) => false,
+    };
+    let nominated = |pod: &&Pod| {
+        let nominated = pod.status.nominated_node_name.as_str();
+        !nominated.is_empty() && Some(nominated) == node && is_higher(pod)
+    };
+    let mut found: Vec<Preemptor> = pods(traces)
+        .filter(nominated)
+        .map(|pod| {
+            let because = "of higher priority, and its nominatedNodeName is this node";
+            candidate(pod, Certainty::Possible, because.to_owned())
+        })
+        .collect();
+    let started = killed.map(|it| started_after(subject, it, node, traces)).unwrap_or_default();
+    for (start, pod) in started {
+        let name = qualified(pod);
+        if is_higher(pod)
+            && !is_mirror_pod(pod)
+            && !found.iter().any(|it| it.pod.as_ref() == Some(&name))
+        {
+            let because = format!("of higher priority, started here {start}; nothing names it");
+            found.push(candidate(pod, Certainty::Possible, because));
+        }
+    }
+    found
+}
+
+fn candidate(pod: &Pod, certainty: Certainty, because: String) -> Preemptor {
+    let uid = effective_uid(pod);
+    Preemptor {
+        pod: Some(qualified(pod)),
+        uid: (!uid.is_empty()).then(|| uid.to_owned()),
+        priority: pod.spec.priority,
+        certainty,
+        because,
+    }
+}

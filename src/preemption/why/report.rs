@@ -1,0 +1,200 @@
+//! The answer about the end of a pod, in the fields of its JSON.
+
+use crate::facts::basis::Basis;
+use crate::facts::timestamp::Timestamp;
+use serde::Serialize;
+use std::fmt;
+
+/// `kq preempt why`
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreemptionCause {
+    /// `kq/v1`
+    pub api_version: &'static str,
+    /// `PreemptionCause`
+    pub kind: &'static str,
+    /// The pod, as NAMESPACE/NAME.
+    pub pod: String,
+    /// Its UID, where it is known.
+    pub uid: Option<String>,
+    /// There is an object of it still.
+    pub exists: bool,
+    /// The node, where it is known.
+    pub node: Option<String>,
+    /// What happened to it.
+    pub cause: Cause,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// Why, in words.
+    pub because: String,
+    /// For whom it was preempted; several where nothing says which of them.
+    pub preemptors: Vec<Preemptor>,
+    /// What is left, in the order of time; what has no time that can be compared comes last.
+    pub evidence: Vec<Evidence>,
+    /// What it rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+    /// The moment that ages are counted from.
+    #[serde(skip)]
+    pub now: Timestamp,
+}
+
+/// What happened to a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Cause {
+    /// The scheduler deleted it for another of higher priority.
+    PreemptedByScheduler,
+    /// The kubelet killed it for a critical one.
+    PreemptedByKubelet,
+    /// The kubelet evicted it: the node ran short, or the pod exceeded a limit of local storage.
+    EvictedByKubelet,
+    /// Somebody asked the API server to evict it.
+    EvictedThroughApi,
+    /// It does not bear a taint.
+    DeletedByTaintManager,
+    /// Its node is gone, or it was never scheduled.
+    DeletedByPodGc,
+    /// The kubelet did not take it.
+    RefusedAtAdmission,
+    /// The node shut down.
+    NodeShutdown,
+    /// The kernel killed a container of it.
+    OutOfMemory,
+    /// It ran longer than it may.
+    DeadlineExceeded,
+    /// The kubelet ended it, and does not say why.
+    EndedByKubelet,
+    /// Somebody deleted it.
+    Deleted,
+    /// Its containers ended.
+    Ended,
+    /// It lives.
+    NotKilled,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Cause {
+    /// Tells whether it made room for another pod.
+    pub fn is_preemption(self) -> bool {
+        matches!(self, Self::PreemptedByScheduler | Self::PreemptedByKubelet)
+    }
+
+    /// Tells whether preemption can be neither said nor excluded.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Unknown | Self::EndedByKubelet)
+    }
+
+    /// Tells whether somebody put an end to the pod.
+    pub(super) fn is_an_end(self) -> bool {
+        !matches!(self, Self::Unknown | Self::NotKilled | Self::Ended | Self::OutOfMemory)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PreemptedByScheduler => "preempted by the scheduler",
+            Self::PreemptedByKubelet => "preempted by the kubelet",
+            Self::EvictedByKubelet => "not preempted: evicted by the kubelet",
+            Self::EvictedThroughApi => "not preempted: evicted through the eviction API",
+            Self::DeletedByTaintManager => {
+                "not preempted: deleted for a taint that it does not bear"
+            }
+            Self::DeletedByPodGc => "not preempted: removed by the pod garbage collector",
+            Self::RefusedAtAdmission => "not preempted: refused by the kubelet",
+            Self::NodeShutdown => "not preempted: stopped as the node shut down",
+            Self::OutOfMemory => "not preempted: a container was killed for want of memory",
+            Self::DeadlineExceeded => "not preempted: it ran longer than it may",
+            Self::EndedByKubelet => "ended by the kubelet, which does not say why",
+            Self::Deleted => "not preempted: deleted",
+            Self::Ended => "not preempted: it ended by itself",
+            Self::NotKilled => "not killed",
+            Self::Unknown => "not known",
+        })
+    }
+}
+
+/// How sure something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Certainty {
+    /// It is written down by who did it.
+    Certain,
+    /// It follows, unless something else happened at the same time.
+    Likely,
+    /// It may be.
+    Possible,
+}
+
+impl fmt::Display for Certainty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certain => "certain",
+            Self::Likely => "likely",
+            Self::Possible => "possible",
+        })
+    }
+}
+
+/// A pod for which another was killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Preemptor {
+    /// As NAMESPACE/NAME, or what else it is called; `None`: only its UID is known.
+    pub pod: Option<String>,
+    /// Its UID, where it is known.
+    pub uid: Option<String>,
+    /// Its priority, where it is known.
+    pub priority: Option<i32>,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// Why.
+    pub because: String,
+}
+
+/// A piece of evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Evidence {
+    /// Where from.
+    pub source: EvidenceSource,
+    /// When; `None`: it does not say, or in a way that cannot be compared.
+    pub at: Option<Timestamp>,
+    /// What it says.
+    pub says: String,
+    /// What that means.
+    pub means: String,
+}
+
+/// Where evidence is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EvidenceSource {
+    /// The pod's status.
+    Status,
+    /// A condition in it.
+    Condition,
+    /// Its metadata.
+    Metadata,
+    /// The status of a container.
+    Container,
+    /// An event.
+    Event,
+    /// The kubelet's log.
+    KubeletLog,
+}
+
+impl fmt::Display for EvidenceSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Status => "status",
+            Self::Condition => "condition",
+            Self::Metadata => "metadata",
+            Self::Container => "container",
+            Self::Event => "event",
+            Self::KubeletLog => "kubelet log",
+        })
+    }
+}

@@ -1,0 +1,486 @@
+//! Each cause, from each kind of evidence.
+
+use super::*;
+use crate::facts::events::read_events;
+use serde_json::{Value, json};
+
+fn pod(name: &str, change: impl FnOnce(&mut Value)) -> Pod {
+    let mut pod = json!({
+        "metadata": {"name": name, "namespace": "shop", "uid": format!("uid-{name}")},
+        "spec": {"nodeName": "n1", "priority": 100, "containers": [{"name": "c"}]},
+        "status": {"phase": "Running", "startTime": "2026-11-20T10:00:00Z"},
+    });
+    change(&mut pod);
+    serde_json::from_value(pod).expect("a pod")
+}
+
+fn ended(reason: &str, message: &str) -> impl FnOnce(&mut Value) {
+    move |pod| pod["status"] = json!({"phase": "Failed", "reason": reason, "message": message})
+}
+
+fn disrupted(reason: &str, message: &str) -> impl FnOnce(&mut Value) {
+    move |pod| {
+        pod["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:00:30Z");
+        pod["status"]["conditions"] = json!([{
+            "type": "DisruptionTarget", "status": "True", "reason": reason, "message": message,
+            "lastTransitionTime": "2026-11-20T11:00:00Z",
+        }]);
+    }
+}
+
+fn event(uid: &str, reporter: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "kind": "Event", "reason": reason, "message": message, "source": {"component": reporter},
+        "involvedObject": {"kind": "Pod", "namespace": "shop", "name": "web", "uid": uid},
+        "lastTimestamp": "2026-11-20T11:00:00Z",
+    })
+}
+
+fn events(items: Vec<Value>) -> Vec<PodEvent> {
+    read_events(json!({"kind": "List", "items": items}).to_string().as_bytes()).expect("events")
+}
+
+fn ask(pods: &[Pod], events: Option<&[PodEvent]>, log: Option<&str>) -> PreemptionCause {
+    let log = log.map(|text| KubeletLog::read(text.as_bytes()).expect("a log"));
+    let traces = Traces {
+        pods: Ok(pods.iter().collect()),
+        events: events.ok_or_else(|| "nobody asked".to_owned()),
+        log: log.as_ref(),
+        now: "2026-11-20T12:00:00Z".parse().expect("a time"),
+    };
+    why_killed(&PodSelector::new("shop/web"), &traces, Basis::default()).expect("an answer")
+}
+
+#[test]
+fn each_status_has_its_cause() {
+    use Cause::*;
+    use Certainty::*;
+    let oom = |phase: &'static str, state: &'static str| {
+        move |pod: &mut Value| {
+            pod["status"] = json!({"phase": phase, "containerStatuses": [{"name": "c", state: {
+                "terminated": {"reason": "OOMKilled", "exitCode": 137}}}]});
+        }
+    };
+    let low = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi.";
+    let rows: Vec<(&str, Pod, Cause, Certainty)> = vec![
+        ("running", pod("web", |_| {}), NotKilled, Certain),
+        ("ended", pod("web", |it| it["status"]["phase"] = json!("Succeeded")), Ended, Certain),
+        ("failed", pod("web", ended("", "")), Ended, Certain),
+        ("failed for want of memory", pod("web", oom("Failed", "state")), OutOfMemory, Certain),
+        (
+            "restarted for want of memory",
+            pod("web", oom("Running", "lastState")),
+            OutOfMemory,
+            Certain,
+        ),
+        ("what came before the end", pod("web", oom("Failed", "lastState")), Ended, Certain),
+        ("lost", pod("web", |it| it["status"]["phase"] = json!("Unknown")), Unknown, Possible),
+        (
+            "deleted",
+            pod("web", |it| it["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:00:30Z")),
+            Deleted,
+            Likely,
+        ),
+        (
+            "preempted by the kubelet",
+            pod("web", ended("Preempting", "Preempted in order to admit critical pod")),
+            PreemptedByKubelet,
+            Certain,
+        ),
+        ("evicted", pod("web", ended("Evicted", low)), EvictedByKubelet, Certain),
+        (
+            "refused for pressure",
+            pod(
+                "web",
+                ended("Evicted", "Pod was rejected: The node had condition: [DiskPressure]. "),
+            ),
+            RefusedAtAdmission,
+            Certain,
+        ),
+        (
+            "refused by an older kubelet",
+            pod("web", ended("Evicted", "Pod The node had condition: [DiskPressure]. ")),
+            RefusedAtAdmission,
+            Certain,
+        ),
+        ("no room", pod("web", ended("OutOfcpu", "")), RefusedAtAdmission, Certain),
+        ("no labels", pod("web", ended("NodeAffinity", "")), RefusedAtAdmission, Certain),
+        (
+            "some other check",
+            pod("web", ended("NewCheck", "Pod was rejected: no")),
+            RefusedAtAdmission,
+            Certain,
+        ),
+        (
+            "shut down",
+            pod(
+                "web",
+                ended("Terminated", "Pod was terminated in response to imminent node shutdown."),
+            ),
+            NodeShutdown,
+            Certain,
+        ),
+        (
+            "refused by a node that shuts down",
+            pod("web", ended("NodeShutdown", "Pod was rejected as the node is shutting down.")),
+            RefusedAtAdmission,
+            Certain,
+        ),
+        ("too long", pod("web", ended("DeadlineExceeded", "")), DeadlineExceeded, Certain),
+        ("a program's own reason", pod("web", ended("Mine", "")), Ended, Likely),
+    ];
+    for (name, pod, cause, certainty) in rows {
+        let answer = ask(&[pod], Some(&[]), None);
+        assert_eq!((answer.cause, answer.certainty), (cause, certainty), "{name}: {answer:?}");
+    }
+}
+
+#[test]
+fn each_condition_has_its_cause() {
+    use Cause::*;
+    for (reason, message, cause) in [
+        (
+            "PreemptionByScheduler",
+            "default-scheduler: preempting to accommodate a higher priority pod",
+            PreemptedByScheduler,
+        ),
+        ("EvictionByEvictionAPI", "Eviction API: evicting", EvictedThroughApi),
+        (
+            "DeletionByTaintManager",
+            "Taint manager: deleting due to NoExecute taint",
+            DeletedByTaintManager,
+        ),
+        ("DeletionByDeviceTaintManager", "", DeletedByTaintManager),
+        ("DeletionByPodGC", "PodGC: node no longer exists", DeletedByPodGc),
+        (
+            "TerminationByKubelet",
+            "Pod was preempted by Kubelet to accommodate a critical pod.",
+            PreemptedByKubelet,
+        ),
+        ("TerminationByKubelet", "The node was low on resource: memory. ", EvictedByKubelet),
+        (
+            "TerminationByKubelet",
+            "Pod was terminated in response to imminent node shutdown.",
+            NodeShutdown,
+        ),
+        ("TerminationByKubelet", "of a later kubelet", EndedByKubelet),
+        ("OfTheFuture", "", Deleted),
+    ] {
+        let answer = ask(&[pod("web", disrupted(reason, message))], Some(&[]), None);
+        assert_eq!(answer.cause, cause, "{reason}: {message}");
+        let is_sure = answer.certainty == Certainty::Certain;
+        assert_eq!(is_sure, cause != Deleted, "{reason}: {message}");
+    }
+    // The reason of the status tells what the condition does not.
+    let evicted = pod("web", |it| {
+        disrupted("TerminationByKubelet", "Usage of EmptyDir volume \"v\" exceeds the limit")(it);
+        it["status"]["reason"] = json!("Evicted");
+    });
+    assert_eq!(ask(&[evicted], Some(&[]), None).cause, EvictedByKubelet);
+    let stays = pod("web", |it| {
+        disrupted("PreemptionByScheduler", "")(it);
+        it["metadata"]["deletionTimestamp"] = Value::Null;
+    });
+    let answer = ask(std::slice::from_ref(&stays), Some(&[]), None);
+    assert_eq!((answer.cause, answer.certainty), (PreemptedByScheduler, Certainty::Likely));
+    let mut no_more = stays;
+    no_more.status.conditions[0].status = "False".to_owned();
+    assert_eq!(ask(&[no_more], Some(&[]), None).cause, NotKilled);
+}
+
+#[test]
+fn events_tell_of_a_pod_that_is_gone() {
+    use Cause::*;
+    use Certainty::*;
+    for (reporter, reason, message, cause, certainty) in [
+        (
+            "default-scheduler",
+            "Preempted",
+            "Preempted by pod u9 on node n1",
+            PreemptedByScheduler,
+            Certain,
+        ),
+        (
+            "kubelet",
+            "Preempting",
+            "Preempted in order to admit critical pod",
+            PreemptedByKubelet,
+            Likely,
+        ),
+        ("kubelet", "Evicted", "The node was low on resource: memory. ", EvictedByKubelet, Likely),
+        (
+            "kubelet",
+            "Evicted",
+            "The node had condition: [MemoryPressure]. ",
+            RefusedAtAdmission,
+            Certain,
+        ),
+        (
+            "kubelet",
+            "OutOfpods",
+            "Node didn't have enough resource: pods",
+            RefusedAtAdmission,
+            Certain,
+        ),
+        ("other", "OutOfpods", "not the kubelet's", Unknown, Possible),
+        (
+            "taint-eviction-controller",
+            "TaintManagerEviction",
+            "Marking for deletion Pod shop/web",
+            DeletedByTaintManager,
+            Likely,
+        ),
+        (
+            "taint-eviction-controller",
+            "TaintManagerEviction",
+            "Cancelling deletion of Pod shop/web",
+            Unknown,
+            Possible,
+        ),
+        ("kubelet", "Killing", "Stopping container c", Unknown, Possible),
+        ("mine", "Preempting", "somebody else's word", Unknown, Possible),
+        ("mine", "Evicted", "somebody else's word", Unknown, Possible),
+        ("volcano", "Preempted", "for another", PreemptedByScheduler, Likely),
+        ("kubelet", "Started", "Started container c", Unknown, Possible),
+    ] {
+        let events = events(vec![event("u1", reporter, reason, message)]);
+        let answer = ask(&[], Some(&events), None);
+        assert_eq!((answer.cause, answer.certainty), (cause, certainty), "{reason}: {message}");
+        assert!(!answer.exists && answer.uid.as_deref() == Some("u1"), "{reason}");
+    }
+}
+
+#[test]
+fn what_was_announced_need_not_have_come() {
+    let marked =
+        event("u1", "taint-eviction-controller", "TaintManagerEviction", "Marking for deletion");
+    let mut cancelled =
+        event("u1", "taint-eviction-controller", "TaintManagerEviction", "Cancelling deletion");
+    cancelled["lastTimestamp"] = json!("2026-11-20T11:00:09Z");
+    let answer = ask(&[], Some(&events(vec![cancelled.clone(), marked.clone()])), None);
+    assert_eq!(answer.cause, Cause::Unknown, "{answer:?}");
+    cancelled["lastTimestamp"] = json!("2026-11-20T10:59:59Z");
+    let answer = ask(&[], Some(&events(vec![cancelled, marked])), None);
+    assert_eq!(answer.cause, Cause::DeletedByTaintManager, "{answer:?}");
+
+    let told = events(vec![event("uid-web", "kubelet", "Preempting", "Preempted")]);
+    let answer = ask(&[pod("web", |_| {})], Some(&told), None);
+    let expected = (Cause::PreemptedByKubelet, Certainty::Possible);
+    assert_eq!((answer.cause, answer.certainty), expected, "{answer:?}");
+}
+
+#[test]
+fn of_several_pods_in_a_log_the_last_is_meant() {
+    let line = |uid: &str, requester: &str| {
+        format!(
+            "I1120 11:00:00.000000       1 a.go:1] \"Preempting pod to free up resources\" \
+             pod=\"shop/web\" podUID=\"{uid}\" insufficientResources=\"[(res: cpu, q: 50), ]\" \
+             requestingPod=\"kube-system/{requester}\"\n"
+        )
+    };
+    for (first, last) in [("u0", "u1"), ("u1", "u0")] {
+        let log = format!("{}{}", line(first, "x"), line(last, "y"));
+        let answer = ask(&[], None, Some(&log));
+        assert_eq!(answer.uid.as_deref(), Some(last));
+        let requesters: Vec<&str> =
+            answer.preemptors.iter().filter_map(|it| it.pod.as_deref()).collect();
+        assert_eq!(requesters, ["kube-system/y"]);
+    }
+}
+
+#[test]
+fn the_log_tells_for_whom() {
+    let line = |text: &str| format!("I1120 11:00:00.000000       1 a.go:1] {text}\n");
+    let preempting = line(
+        r#""Preempting pod to free up resources" pod="shop/web" podUID="uid-web" insufficientResources="[(res: cpu, q: 50), ]" requestingPod="kube-system/dns""#,
+    );
+    let gone = line(r#""Pod evicted successfully" pod="shop/web""#);
+    let both = format!("{preempting}{gone}");
+    for (log, certainty) in [(&preempting, Certainty::Likely), (&both, Certainty::Certain)] {
+        let answer = ask(&[], None, Some(log));
+        assert_eq!((answer.cause, answer.certainty), (Cause::PreemptedByKubelet, certainty));
+        let [for_whom] = answer.preemptors.as_slice() else { panic!("{answer:?}") };
+        assert_eq!(for_whom.pod.as_deref(), Some("kube-system/dns"));
+        assert_eq!(for_whom.certainty, Certainty::Certain);
+    }
+    let old = line(r#""Preempting pod to free up resources" pod="shop/web" podUID="uid-web""#);
+    let answer = ask(&[], None, Some(&old));
+    assert!(answer.preemptors.is_empty(), "{answer:?}");
+    assert!(answer.basis.missing.iter().any(|it| it.contains("the log does not name it")));
+    let evicted = line(r#""Eviction manager: pod is evicted successfully" pod="shop/web""#);
+    assert_eq!(ask(&[], None, Some(&evicted)).cause, Cause::EvictedByKubelet);
+    let other = preempting.replace("uid-web", "uid-of-another");
+    assert_eq!(
+        ask(&[pod("web", |_| {})], None, Some(&other)).uid.as_deref(),
+        Some("uid-of-another")
+    );
+}
+
+/// The names of those for whom a pod was killed, and how sure that is.
+fn for_whom(answer: &PreemptionCause) -> Vec<(&str, Certainty)> {
+    answer.preemptors.iter().map(|it| (it.pod.as_deref().unwrap_or("?"), it.certainty)).collect()
+}
+
+#[test]
+fn the_schedulers_event_names_the_pod_in_many_ways() {
+    use Certainty::Certain;
+    let related = |mut event: Value| {
+        event["related"] =
+            json!({"kind": "Pod", "namespace": "shop", "name": "big", "uid": "uid-big"});
+        event
+    };
+    let said = |message: &str| event("u1", "default-scheduler", "Preempted", message);
+    let big = pod("big", |it| it["status"]["nominatedNodeName"] = json!("n1"));
+    let of_big = {
+        let mut of_big =
+            event("uid-big", "default-scheduler", "Scheduled", "Successfully assigned");
+        of_big["involvedObject"]["name"] = json!("big");
+        of_big
+    };
+    for (name, said, pods, more, expected) in [
+        (
+            "related",
+            related(said("Preempted by pod uid-big on node n1")),
+            vec![],
+            vec![],
+            "shop/big",
+        ),
+        (
+            "uid, and the pod",
+            said("Preempted by pod uid-big on node n1"),
+            vec![big.clone()],
+            vec![],
+            "shop/big",
+        ),
+        (
+            "uid, and an event",
+            said("Preempted by pod uid-big on node n1"),
+            vec![],
+            vec![of_big],
+            "shop/big",
+        ),
+        ("uid alone", said("Preempted by pod uid-big on node n1"), vec![], vec![], "?"),
+        ("by name", said("Preempted by shop/big on node n1"), vec![], vec![], "shop/big"),
+        ("a group", said("Preempted by podgroup g1 on node n1"), vec![], vec![], "podgroup g1"),
+    ] {
+        let events = events([vec![said], more].concat());
+        let answer = ask(&pods, Some(&events), None);
+        assert_eq!(for_whom(&answer), [(expected, Certain)], "{name}: {answer:?}");
+        assert_eq!(answer.node.as_deref(), Some("n1"), "{name}");
+        assert!(answer.basis.missing.is_empty(), "{name}");
+        let is_nominated = answer.preemptors[0].because.contains("nominatedNodeName");
+        assert_eq!(is_nominated, !pods.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_scheduler_that_names_nobody_leaves_candidates() {
+    let events = events(vec![event(
+        "u1",
+        "default-scheduler",
+        "Preempted",
+        "Preempted by a pod on node n1",
+    )]);
+    let pods = [
+        pod("web", |it| {
+            disrupted("PreemptionByScheduler", "")(it);
+            it["metadata"]["uid"] = json!("u1");
+        }),
+        pod("nominated", |it| {
+            it["spec"] = json!({"priority": 200});
+            it["status"] = json!({"phase": "Pending", "nominatedNodeName": "n1"});
+        }),
+        pod("nominated-elsewhere", |it| {
+            it["spec"]["priority"] = json!(200);
+            it["status"]["nominatedNodeName"] = json!("n2");
+        }),
+        pod("after", |it| {
+            it["spec"]["priority"] = json!(200);
+            it["status"]["startTime"] = json!("2026-11-20T11:00:40Z");
+        }),
+        pod("no-higher", |it| it["status"]["startTime"] = json!("2026-11-20T11:00:40Z")),
+        pod("much-later", |it| {
+            it["spec"]["priority"] = json!(200);
+            it["status"]["startTime"] = json!("2026-11-20T11:10:41Z");
+        }),
+    ];
+    let answer = ask(&pods, Some(&events), None);
+    let possible = Certainty::Possible;
+    assert_eq!(for_whom(&answer), [("shop/nominated", possible), ("shop/after", possible)]);
+}
+
+#[test]
+fn critical_pods_that_start_right_after_are_candidates() {
+    let victim = pod("web", |it| {
+        ended("Preempting", "Preempted in order to admit critical pod")(it);
+        it["status"]["conditions"] = json!([{
+            "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
+            "lastTransitionTime": "2026-11-20T11:00:00Z",
+        }]);
+    });
+    let critical = |name: &str, start: &str| {
+        pod(name, |it| {
+            it["spec"]["priority"] = json!(2_000_000_000);
+            it["status"]["startTime"] = json!(start);
+        })
+    };
+    let one = critical("dns", "2026-11-20T11:00:00Z");
+    let elsewhere = {
+        let mut pod = critical("elsewhere", "2026-11-20T11:00:01Z");
+        pod.spec.node_name = "n2".to_owned();
+        pod
+    };
+    let others = [
+        elsewhere,
+        critical("before", "2026-11-20T10:59:50Z"),
+        critical("much-later", "2026-11-20T11:10:01Z"),
+        pod("not-critical", |it| it["status"]["startTime"] = json!("2026-11-20T11:00:00Z")),
+    ];
+    let alone = [&[victim.clone(), one.clone()], &others[..]].concat();
+    let answer = ask(&alone, Some(&[]), None);
+    assert_eq!(for_whom(&answer), [("shop/dns", Certainty::Likely)]);
+    assert!(answer.basis.missing[0].contains("--kubelet-log"), "{:?}", answer.basis);
+    let two = [&alone[..], &[critical("proxy", "2026-11-20T11:00:20Z")]].concat();
+    let possible = Certainty::Possible;
+    assert_eq!(
+        for_whom(&ask(&two, Some(&[]), None)),
+        [("shop/dns", possible), ("shop/proxy", possible)]
+    );
+}
+
+#[test]
+fn a_pod_that_took_the_name_over_is_not_the_one_that_was_killed() {
+    let killed = event("u1", "default-scheduler", "Preempted", "Preempted by shop/big on node n1");
+    let own = event("uid-web", "kubelet", "Started", "Started container c");
+    let answer = ask(&[pod("web", |_| {})], Some(&events(vec![own.clone(), killed.clone()])), None);
+    assert_eq!((answer.cause, answer.uid.as_deref()), (Cause::PreemptedByScheduler, Some("u1")));
+    assert!(!answer.exists && answer.basis.warnings[0].contains("another UID now"), "{answer:?}");
+    // Who was killed itself is asked about itself.
+    let evicted = pod("web", ended("Evicted", ""));
+    let answer = ask(&[evicted], Some(&events(vec![own, killed])), None);
+    assert_eq!((answer.cause, answer.uid.as_deref()), (Cause::EvictedByKubelet, Some("uid-web")));
+}
+
+#[test]
+fn what_nobody_knows_is_no_answer() {
+    let two = [pod("web", |_| {}), {
+        let mut other = pod("web", |_| {});
+        other.metadata.namespace = "other".to_owned();
+        other
+    }];
+    let traces = |pods: Vec<_>| Traces {
+        pods: Ok(pods),
+        events: Err("forbidden".to_owned()),
+        log: None,
+        now: Timestamp::default(),
+    };
+    let why =
+        |name: &str, pods| why_killed(&PodSelector::new(name), &traces(pods), Basis::default());
+    let error = why("web", two.iter().collect()).expect_err("two").to_string();
+    assert_eq!(error, "web means more than one pod: other/web, shop/web");
+    let error = why("db", two.iter().collect()).expect_err("none").to_string();
+    assert_eq!(error, "no pod db, and no trace of one: 2 pods; events: forbidden");
+    let lost = pod("web", |it| it["status"]["phase"] = json!("Unknown"));
+    let answer = why("web", vec![&lost]).expect("an answer");
+    assert!(answer.cause.is_open() && answer.basis.missing[0].contains("forbidden"), "{answer:?}");
+}

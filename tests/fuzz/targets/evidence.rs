@@ -1,0 +1,20 @@
+//! Whatever stands in a list of events, in a kubelet's log or in a list of nodes, reading it ends without a
+//! panic, and what is wrong with it is said.
+#![no_main]
+
+use kq::facts::events::read_events;
+use kq::facts::kubelet_log::KubeletLog;
+use kq::facts::node_list::read_node_list;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    match read_events(bytes) {
+        Ok(events) => events.iter().for_each(|event| assert!(event.pod.qualified().contains('/'))),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    if let Err(error) = KubeletLog::read(bytes) {
+        assert!(!error.to_string().is_empty());
+    }
+    if let Err(reason) = read_node_list(bytes) {
+        assert!(!reason.is_empty());
+    }
+});
