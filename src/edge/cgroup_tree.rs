@@ -32,6 +32,8 @@ pub struct TreeWants {
     pub beside: Vec<CgroupPath>,
     /// What the kernel counts, not only what is set.
     pub usage: bool,
+    /// What it counts at length, of the pods and what they are in.
+    pub statistics: bool,
     /// The processes, and `oom_score_adj` of those in containers.
     pub processes: bool,
 }
@@ -54,7 +56,7 @@ pub fn read_tree(host_root: &Path, layout: &CgroupLayout, wants: &TreeWants) -> 
         let hierarchy = &hierarchy;
         let wanted = known_files(hierarchy.version)
             .iter()
-            .filter(|file| is_wanted(wants, hierarchy, **file, Detail::Full));
+            .filter(|file| is_wanted(wants, hierarchy, **file, Detail::Container));
         let names: Vec<CString> = wanted.filter_map(|file| CString::new(file.name).ok()).collect();
         let names = names.as_slice();
         let walk = Walk { hierarchy, names, wants, found: &mut found, buffers: &mut buffers };
@@ -170,6 +172,8 @@ struct Listed {
 enum Detail {
     /// All that is wanted.
     Full,
+    /// The same without statistics.
+    Container,
     /// The settings only.
     Settings,
     /// The processes only.
@@ -231,7 +235,11 @@ impl Walk<'_> {
 
     /// `hugepages` are the files of the cgroup above that are named after sizes of huge pages.
     fn walk(&mut self, folder: OwnedFd, path: &CgroupPath, level: usize, hugepages: &[CString]) {
-        let detail = if level <= LEVELS { Detail::Full } else { Detail::Processes };
+        let detail = match level {
+            LEVELS => Detail::Container,
+            level if level < LEVELS => Detail::Full,
+            _ => Detail::Processes,
+        };
         if level == LEVELS && !(self.wants.processes && self.hierarchy.processes) {
             // Nothing below is wanted: opening the files costs less than listing them first.
             return self.read_known(folder.as_fd(), path, hugepages);
@@ -366,9 +374,12 @@ fn is_wanted(
 ) -> bool {
     match file.used_for {
         FileUse::Processes => wants.processes && hierarchy.processes && detail != Detail::Settings,
-        FileUse::Usage if !wants.usage || detail != Detail::Full => false,
+        FileUse::Usage if !wants.usage || !matches!(detail, Detail::Full | Detail::Container) => {
+            false
+        }
+        FileUse::Statistics if !wants.statistics || detail != Detail::Full => false,
         FileUse::Setting if detail == Detail::Processes => false,
-        FileUse::Usage | FileUse::Setting => {
+        FileUse::Usage | FileUse::Statistics | FileUse::Setting => {
             let here = hierarchy.controllers.as_ref();
             here.is_none_or(|controllers| controllers.contains(&file.controller))
         }

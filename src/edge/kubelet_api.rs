@@ -6,6 +6,8 @@
 
 use crate::edge::http::tls::{Identity, Tls, Trust, read_authorities};
 use crate::edge::http::{Deadline, Exchange, MAX_BODY, Target, read_token, run};
+use hyper::Method;
+use hyper::body::Bytes;
 use hyper::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,8 +60,15 @@ impl KubeletApi {
         let tls = if target.is_tls { Some(self.tls()?) } else { None };
         run(async {
             let deadline = Deadline::after(deadline);
-            let exchange =
-                Exchange { target: &target, path, headers, tls: tls.as_ref(), max_body: MAX_BODY };
+            let exchange = Exchange {
+                target: &target,
+                method: Method::GET,
+                path,
+                headers,
+                body: Bytes::new(),
+                tls: tls.as_ref(),
+                max_body: MAX_BODY,
+            };
             Ok(exchange.run(&deadline).await?.body)
         })
     }

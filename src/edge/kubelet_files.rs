@@ -8,6 +8,7 @@ use crate::facts::node_object::NodeObject;
 use crate::facts::origin::Origin;
 use crate::k8s::yaml::{self, YamlError};
 use serde_json::Value;
+use serde_path_to_error::Segment;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -248,12 +249,25 @@ pub fn read_node_object(
         Some(kind) => return Err(no_node(format!("kind {kind:?}, expected Node"))),
         None => return Err(no_node("kind is not set, expected Node".to_owned())),
     }
-    serde_path_to_error::deserialize(value)
-        .map_err(|error| no_node(format!("{}: {}", error.path(), error.inner())))
+    serde_path_to_error::deserialize(&value).map_err(|error| {
+        let at = error.path().iter().try_fold(&value, |value, segment| match segment {
+            Segment::Map { key } => value.get(key),
+            Segment::Seq { index } => value.get(index),
+            _ => None,
+        });
+        let (path, inner) = (error.path(), error.inner());
+        // What is wrong with a quantity is said without the quantity.
+        no_node(match at {
+            Some(Value::String(text)) if !inner.to_string().contains(text.as_str()) => {
+                format!("{path}: {text:?}: {inner}")
+            }
+            _ => format!("{path}: {inner}"),
+        })
+    })
 }
 
 /// Returns the one document of a file.
-fn document(
+pub(in crate::edge) fn document(
     path: &str,
     content: Vec<u8>,
     notes: &mut Vec<String>,

@@ -150,9 +150,15 @@ impl CgroupTree {
         self.cgroups.range(root..).take_while(|(path, _)| path.is_within(root))
     }
 
-    /// Forgets what was not asked for: what the kernel counts, or the processes and, with them, what is
-    /// deeper below the roots than pods and containers are.
-    pub fn restrict(&mut self, roots: &[CgroupPath], usage: bool, processes: bool) {
+    /// Forgets what was not asked for: what the kernel counts, its statistics, or the processes and, with
+    /// them, what is deeper below the roots than pods and containers are.
+    pub fn restrict(
+        &mut self,
+        roots: &[CgroupPath],
+        usage: bool,
+        statistics: bool,
+        processes: bool,
+    ) {
         let Some(version) = self.layout.version() else { return };
         if !processes {
             self.oom_score_adj.clear();
@@ -164,6 +170,7 @@ impl CgroupTree {
         for texts in self.cgroups.values_mut() {
             texts.0.retain(|name, _| match known_file(version, name).map(|file| file.used_for) {
                 Some(FileUse::Usage) => usage,
+                Some(FileUse::Statistics) => statistics,
                 Some(FileUse::Processes) => processes,
                 Some(FileUse::Setting) | None => true,
             });
@@ -191,6 +198,8 @@ pub enum FileUse {
     Setting,
     /// The kernel counts in it.
     Usage,
+    /// It counts in it at length, and takes its time for that. Read down to the pods only.
+    Statistics,
     /// It names the processes.
     Processes,
 }
@@ -214,6 +223,10 @@ const fn usage(controller: &'static str, name: &'static str) -> KnownFile {
     KnownFile { controller, name, used_for: FileUse::Usage }
 }
 
+const fn statistics(controller: &'static str, name: &'static str) -> KnownFile {
+    KnownFile { controller, name, used_for: FileUse::Statistics }
+}
+
 /// The files of cgroup v1. Those of huge pages are named after the sizes: see [`known_file`].
 const V1: &[KnownFile] = &[
     setting("cpu", "cpu.cfs_period_us"),
@@ -227,6 +240,7 @@ const V1: &[KnownFile] = &[
     setting("memory", "memory.memsw.limit_in_bytes"),
     usage("memory", "memory.oom_control"),
     setting("memory", "memory.soft_limit_in_bytes"),
+    statistics("memory", "memory.stat"),
     usage("memory", "memory.usage_in_bytes"),
     usage("pids", "pids.current"),
     setting("pids", "pids.max"),
@@ -249,6 +263,7 @@ const V2: &[KnownFile] = &[
     setting("memory", "memory.min"),
     setting("memory", "memory.oom.group"),
     usage("memory", "memory.pressure"),
+    statistics("memory", "memory.stat"),
     usage("memory", "memory.swap.current"),
     setting("memory", "memory.swap.max"),
     usage("pids", "pids.current"),

@@ -57,7 +57,7 @@ enum Format {
 impl Args {
     /// Gathers, checks and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let tree = Some(TreeDetail { usage: false, processes: true });
+        let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
         let devices = DevicesWanted { checkpoint: true, pod_resources: false };
         let wants = Wants { tree, state_files: true, devices, ..Wants::PLAN };
         let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;

@@ -7,7 +7,10 @@ use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs, config_of};
 use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
+use kq::facts::kubelet_config::{EvictionThreshold, eviction_thresholds};
 use kq::facts::live::missing;
+use kq::facts::node_object::NodeObject;
+use kq::facts::origin::Origin;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
 use kq::facts::sought::Sought;
@@ -107,6 +110,29 @@ impl KubeletNodeArgs {
         self.describe(Snapshot { taken_at: now(), pods, ..Snapshot::default() }, given, true)
     }
 
+    /// The same, with the pods that are named and a Node object.
+    pub fn of_flags_with_node(&self, node: Sought<NodeObject>) -> Result<KubeletNode, Failure> {
+        let given = self.config.given_config()?;
+        let pods = Sought { found: Some(of_files(&self.sources)?), tried: Vec::new() };
+        self.describe(Snapshot { taken_at: now(), pods, node, ..Snapshot::default() }, given, true)
+    }
+
+    /// Tells whether a flag says the kubelet's version.
+    pub fn knows_version(&self) -> bool {
+        self.rules.kubelet_version.is_some()
+    }
+
+    /// Tells whether a flag says anything of the kubelet.
+    pub fn is_told(&self) -> bool {
+        self.config.is_given() || self.rules.is_any_given()
+    }
+
+    /// Returns a function that describes the kubelet of what was gathered elsewhere, by the flags alone.
+    pub fn of_nodes(&self) -> Result<impl Fn(Snapshot) -> Result<KubeletNode, Failure>, Failure> {
+        let given = self.config.given_config()?;
+        Ok(move |snapshot| self.describe(snapshot, given.clone(), false))
+    }
+
     /// Describes the kubelet of what was gathered. A configuration that decides nothing is not missed.
     fn describe(
         &self,
@@ -180,9 +206,41 @@ impl KubeletNode {
         self.notes.iter().filter(move |text| !missing.contains(text))
     }
 
+    /// Returns what of the kubelet nobody said: its version and configuration.
+    pub fn assumed(&self) -> Vec<String> {
+        let mut assumed = Vec::new();
+        if !self.knows_config && self.snapshot.kubelet_config.tried.is_empty() {
+            assumed.push(
+                "the kubelet's configuration is the default one, apart from --set: none was given \
+                 (--kubelet-config FILE)"
+                    .to_owned(),
+            );
+        }
+        if self.kubelet.version_origin == Origin::Assumed {
+            let version = self.kubelet.version;
+            assumed.push(format!(
+                "the kubelet is of version {version}, the newest that kq knows (--kubelet-version)"
+            ));
+        }
+        assumed
+    }
+
     /// Returns the policy of image garbage collection.
     pub fn policy(&self) -> ImageGcPolicy {
         ImageGcPolicy::of(&self.kubelet.config)
+    }
+
+    /// Returns the thresholds of eviction, those of the pods' memory as a whole with them, which a
+    /// deprecated flag of the kubelet takes out.
+    ///
+    /// # Errors
+    ///
+    /// Fails on thresholds with which the kubelet would not start.
+    pub fn eviction_thresholds(&self) -> Result<Vec<EvictionThreshold>, Failure> {
+        eviction_thresholds(&self.kubelet.config, false).map_err(|error| {
+            Failure::usage(anyhow!("the kubelet would not start with these thresholds: {error}"))
+                .hint("kq gc lint looks at them all")
+        })
     }
 
     /// Returns what the runtime said.

@@ -133,7 +133,7 @@ pub struct NodeArgs {
 }
 
 /// The kubelet's configuration from files that were named.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct GivenConfig {
     /// The configuration.
     pub config: ConfigSource,
@@ -182,9 +182,14 @@ pub struct Described {
 }
 
 impl ConfigArgs {
+    /// Tells whether a file or a folder is named.
+    pub fn is_given(&self) -> bool {
+        self.kubelet_config.is_some() || self.kubelet_config_dir.is_some()
+    }
+
     /// Reads the kubelet's configuration, if it is given.
     pub fn given_config(&self) -> Result<Option<GivenConfig>, Failure> {
-        if self.kubelet_config.is_none() && self.kubelet_config_dir.is_none() {
+        if !self.is_given() {
             return Ok(None);
         }
         let mut notes = Vec::new();
@@ -223,6 +228,11 @@ impl ConfigArgs {
 }
 
 impl RulesArgs {
+    /// Tells whether a flag says anything about the kubelet.
+    pub fn is_any_given(&self) -> bool {
+        self.kubelet_version.is_some() || self.feature_gates.is_some() || !self.set.is_empty()
+    }
+
     /// Puts the flags over the configuration.
     pub fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
         for assignment in &self.set {

@@ -16,6 +16,7 @@ pub mod diff;
 pub mod diff_report;
 pub mod diff_view;
 pub mod place;
+pub mod pod_stats;
 pub mod repair;
 pub mod selection;
 pub mod show;

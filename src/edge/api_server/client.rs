@@ -6,12 +6,13 @@
 
 use crate::edge::api_server::ApiError;
 use crate::edge::api_server::kubeconfig::{self, Access};
-use crate::edge::api_server::page::{check_kind, is_node_name, next, query_value};
+use crate::edge::api_server::list::List;
+use crate::edge::api_server::page::{check_kind, is_node_name, next};
 use crate::edge::http::{Answer, Deadline, Exchange, HttpError, MAX_BODY, Target, run};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use hyper::{Request, Response, Uri};
+use hyper::{Method, Request, Response, Uri};
 use kube::Client;
 use kube::client::{Body, ConfigExt};
 use std::fmt;
@@ -19,11 +20,11 @@ use std::path::Path;
 use std::time::Duration;
 use tower::{BoxError, Layer, service_fn};
 
-/// How many pods one answer may have: what kubectl asks for.
+/// How many objects one answer may have: what kubectl asks for.
 const LIMIT: u32 = 500;
 
 /// The shortest wait before asking again, whatever the server says.
-const SHORTEST_WAIT: Duration = Duration::from_millis(100);
+pub(super) const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
 /// An API server.
 pub struct ApiServer {
@@ -63,6 +64,11 @@ impl ApiServer {
         &self.url
     }
 
+    /// Returns how long a request for a single object may take.
+    pub(super) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
     /// Returns the pods of a node: pages of JSON, each a `PodList`, as they came.
     ///
     /// A list whose continuation expires in between is asked for again, in one piece. The deadline is
@@ -73,10 +79,15 @@ impl ApiServer {
     /// Fails when not all of the pods came.
     pub fn pods_of_node(&self, node: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         check_name(node)?;
+        self.list(&List::pods_of_node(node), deadline)
+    }
+
+    /// Returns a list: pages of JSON, as they came.
+    pub(super) fn list(&self, list: &List, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         run(async {
             let deadline = Deadline::after(deadline);
             let call = Call { server: self, client: self.client(deadline)?, deadline };
-            call.pages(node).await
+            call.pages(list).await
         })
     }
 
@@ -98,19 +109,22 @@ impl ApiServer {
     }
 
     /// Returns kube's client for one call.
-    fn client(&self, deadline: Deadline) -> Result<Client, ApiError> {
+    pub(super) fn client(&self, deadline: Deadline) -> Result<Client, ApiError> {
         let Access { config, tls } = &self.access;
         let tls = tls.clone();
         let transport = service_fn(move |request: Request<Body>| {
             let tls = tls.clone();
             async move {
-                let (head, _) = request.into_parts();
+                let (head, body) = request.into_parts();
+                let body = body.collect_bytes().await?;
                 let target = Target::of(&head.uri)?;
                 let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
                 let exchange = Exchange {
+                    method: head.method,
                     path: target.path(path)?,
                     target: &target,
                     headers: head.headers,
+                    body,
                     tls: tls.as_ref(),
                     max_body: head.extensions.get().map_or(MAX_BODY, |MaxBody(bytes)| *bytes),
                 };
@@ -133,12 +147,13 @@ impl ApiServer {
         })
     }
 
-    fn unexpected(&self, path: &str, reason: String) -> ApiError {
-        ApiError::Unexpected { url: self.url.clone(), path: path.to_owned(), reason }
+    pub(super) fn unexpected(&self, path: &str, reason: String) -> ApiError {
+        let (url, method, path) = (self.url.clone(), "GET".to_owned(), path.to_owned());
+        ApiError::Unexpected { url, method, path, reason }
     }
 
     /// Finds what the transport said in what kube made of it.
-    fn broken(&self, path: &str, error: kube::Error) -> ApiError {
+    pub(super) fn broken(&self, path: &str, error: kube::Error) -> ApiError {
         match error {
             kube::Error::Service(error) => match error.downcast::<HttpError>() {
                 Ok(error) => ApiError::Http(*error),
@@ -158,22 +173,22 @@ fn check_name(name: &str) -> Result<(), ApiError> {
 struct MaxBody(u64);
 
 /// What belongs to one call.
-struct Call<'a> {
-    server: &'a ApiServer,
-    client: Client,
-    deadline: Deadline,
+pub(super) struct Call<'a> {
+    pub(super) server: &'a ApiServer,
+    pub(super) client: Client,
+    pub(super) deadline: Deadline,
 }
 
 impl Call<'_> {
-    /// Asks for the pods of a node, page after page.
-    async fn pages(&self, node: &str) -> Result<Vec<Vec<u8>>, ApiError> {
+    /// Asks for a list, page after page.
+    async fn pages(&self, list: &List) -> Result<Vec<Vec<u8>>, ApiError> {
         const GONE: Option<u16> = Some(410);
         let mut pages: Vec<Vec<u8>> = Vec::new();
         let mut left = MAX_BODY;
         let mut is_whole = false;
         let mut continuation: Option<String> = None;
         loop {
-            let path = pods_path(node, (!is_whole).then_some(LIMIT), continuation.as_deref());
+            let path = list.path((!is_whole).then_some(LIMIT), continuation.as_deref());
             let page = match self.ask(&path, left).await {
                 Err(error) if error.status() == GONE && continuation.is_some() && !is_whole => {
                     // The pages so far are older than what would follow them.
@@ -183,7 +198,8 @@ impl Call<'_> {
                 }
                 page => page?,
             };
-            let following = next(&page).map_err(|reason| self.server.unexpected(&path, reason))?;
+            let following =
+                next(&page, list.kind).map_err(|reason| self.server.unexpected(&path, reason))?;
             if following.is_some() && following == continuation {
                 let reason = "a page that is continued by itself".to_owned();
                 return Err(self.server.unexpected(&path, reason));
@@ -198,9 +214,9 @@ impl Call<'_> {
     }
 
     /// Asks for JSON; again when the server says when, as long as there is time for it.
-    async fn ask(&self, path: &str, max_body: u64) -> Result<Vec<u8>, ApiError> {
+    pub(super) async fn ask(&self, path: &str, max_body: u64) -> Result<Vec<u8>, ApiError> {
         loop {
-            let error = match self.ask_once(path, max_body).await {
+            let error = match self.send(Method::GET, path, Bytes::new(), max_body).await {
                 Err(ApiError::Http(error)) => error,
                 done => return done,
             };
@@ -217,12 +233,28 @@ impl Call<'_> {
         }
     }
 
-    async fn ask_once(&self, path: &str, max_body: u64) -> Result<Vec<u8>, ApiError> {
-        let uri: Uri = path
-            .parse()
-            .map_err(|error| self.server.unexpected(path, format!("nothing: {error}")))?;
-        let mut request = Request::new(Body::empty());
+    /// Sends one request and reads JSON. What is sent along is JSON as well.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+        max_body: u64,
+    ) -> Result<Vec<u8>, ApiError> {
+        let unexpected = |reason| {
+            let (url, path, method) =
+                (self.server.url.clone(), path.to_owned(), method.to_string());
+            ApiError::Unexpected { url, method, path, reason }
+        };
+        let uri: Uri = path.parse().map_err(|error| unexpected(format!("nothing: {error}")))?;
+        let has_body = !body.is_empty();
+        let mut request = Request::new(Body::from(body));
+        *request.method_mut() = method.clone();
         *request.uri_mut() = uri;
+        if has_body {
+            let json = HeaderValue::from_static("application/json");
+            request.headers_mut().insert(CONTENT_TYPE, json);
+        }
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
         request.extensions_mut().insert(MaxBody(max_body));
         let sent = self.client.send(request).await;
@@ -234,21 +266,9 @@ impl Call<'_> {
                 Some(content_type) => format!("{content_type}, expected application/json"),
                 None => "no content type, expected application/json".to_owned(),
             };
-            return Err(self.server.unexpected(path, reason));
+            return Err(unexpected(reason));
         }
         let body = response.into_body().collect_bytes().await;
         Ok(body.map_err(|error| self.server.broken(path, error))?.into())
     }
-}
-
-fn pods_path(node: &str, limit: Option<u32>, continuation: Option<&str>) -> String {
-    let selector = query_value(&format!("spec.nodeName={node}"));
-    let mut path = format!("/api/v1/pods?fieldSelector={selector}");
-    if let Some(limit) = limit {
-        path.push_str(&format!("&limit={limit}"));
-    }
-    if let Some(continuation) = continuation {
-        path.push_str(&format!("&continue={}", query_value(continuation)));
-    }
-    path
 }

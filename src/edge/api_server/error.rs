@@ -36,14 +36,36 @@ pub enum ApiError {
         /// The name.
         name: String,
     },
+    /// A pod cannot have that name.
+    #[error("no pod can be called {name:?} in namespace {namespace:?}")]
+    PodName {
+        /// The namespace.
+        namespace: String,
+        /// The name.
+        name: String,
+    },
+    /// A pod cannot have that name, in any namespace.
+    #[error("no pod can be called {name:?}")]
+    NameOfPod {
+        /// The name.
+        name: String,
+    },
+    /// It was not asked any more.
+    #[error("not asked for, because {count} lists before it got no answer")]
+    Silent {
+        /// How many lists in a row got none.
+        count: usize,
+    },
     /// There is no answer that is a success.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The answer is not what was asked for.
-    #[error("{url} answered GET {path} with {reason}")]
+    #[error("{url} answered {method} {path} with {reason}")]
     Unexpected {
         /// The server.
         url: String,
+        /// What was to be done: `GET`.
+        method: String,
         /// What was asked for.
         path: String,
         /// What came instead.
@@ -76,15 +98,24 @@ impl ApiError {
                 "check certificate-authority, tls-server-name and the client certificate in the \
                  kubeconfig"
             }
-            Self::Http(HttpError::Status { code, path, .. }) => match code {
+            Self::Http(HttpError::Status { code, path, refusal, .. }) => match code {
                 401 => {
                     "the API server does not accept the kubeconfig's token or certificate: it \
                         may have expired"
                 }
+                403 if path.contains("/events") => {
+                    "the kubeconfig's user needs the verb list on events, in the pod's namespace or all"
+                }
+                403 if path.contains("/namespaces/") && !path.contains("/pods?") => {
+                    return Some(permission(&refusal.method, path));
+                }
                 403 if path.contains("/pods") => {
                     "the kubeconfig's user needs the verb list on pods in all namespaces"
                 }
-                403 => "the kubeconfig's user needs the verb get on the node",
+                403 if path.contains("/nodes/") => {
+                    "the kubeconfig's user needs the verb get on the node"
+                }
+                403 => "the kubeconfig's user needs the verb list on nodes",
                 404 if path.contains("/nodes/") => {
                     "check the node's name: kubectl get nodes; or the kubeconfig's server"
                 }
@@ -95,5 +126,17 @@ impl ApiError {
             _ => return None,
         };
         Some(hint)
+    }
+}
+
+/// Says which permission a request about a single pod needs.
+fn permission(method: &str, path: &str) -> &'static str {
+    match method {
+        "POST" if path.contains("/eviction") => {
+            "the kubeconfig's user needs the verb create on pods/eviction in the pod's namespace, and \
+             admission may forbid it all the same"
+        }
+        "DELETE" => "the kubeconfig's user needs the verb delete on pods in the pod's namespace",
+        _ => "the kubeconfig's user needs the verb get on pods in the pod's namespace",
     }
 }

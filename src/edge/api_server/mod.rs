@@ -1,4 +1,5 @@
-//! Asking the API server for the pods of a node and for the node itself.
+//! Asking the API server for the pods of a node, for the node itself and for all nodes, for what is left of a
+//! single pod, and to evict single pods.
 //!
 //! What comes back is the answer's own bytes: who reads pods from a file reads these in the same way.
 //! The kubeconfig is read as kubectl reads it, with three exceptions that are errors and not surprises:
@@ -11,7 +12,15 @@ mod error;
 #[cfg(feature = "apiserver")]
 mod client;
 #[cfg(feature = "apiserver")]
+mod cluster;
+#[cfg(feature = "apiserver")]
+mod events;
+#[cfg(feature = "apiserver")]
+mod evict;
+#[cfg(feature = "apiserver")]
 mod kubeconfig;
+#[cfg(feature = "apiserver")]
+mod list;
 #[cfg(feature = "apiserver")]
 mod page;
 #[cfg(not(feature = "apiserver"))]

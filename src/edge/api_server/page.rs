@@ -24,12 +24,12 @@ struct Object {
 }
 
 /// Returns the token that continues a list, or why the page is none.
-pub(super) fn next(page: &[u8]) -> Result<Option<String>, String> {
+pub(super) fn next(page: &[u8], kind: &str) -> Result<Option<String>, String> {
     let page: Page<'_> = serde_json::from_slice(page).map_err(|error| no_json(&error))?;
-    is_kind(page.kind.as_deref(), "PodList")?;
+    is_kind(page.kind.as_deref(), kind)?;
     // An empty list of Go's can be null; a list without any is something else.
     if !page.items.is_none_or(|items| items.get().starts_with('[')) {
-        return Err("a PodList whose items are no list".to_owned());
+        return Err(format!("a {kind} whose items are no list"));
     }
     Ok(page.metadata.and_then(|metadata| metadata.next).filter(|next| !next.is_empty()))
 }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn pages_continue_or_end() {
-        let next_of = |text: &str| next(text.as_bytes());
+        let next_of = |text: &str| next(text.as_bytes(), "PodList");
         assert_eq!(next_of(r#"{"kind":"PodList","metadata":{},"items":[]}"#), Ok(None));
         assert_eq!(next_of(r#"{"kind":"PodList","items":null}"#), Ok(None));
         let more =

@@ -1,6 +1,7 @@
 //! What stands in for the API server in a kq that was built without it.
 
 use crate::edge::api_server::ApiError;
+use crate::preemption::apply::{Removal, Said, Sight, Target};
 use std::convert::Infallible;
 use std::path::Path;
 use std::time::Duration;
@@ -45,6 +46,86 @@ impl ApiServer {
     ///
     /// Is never called.
     pub fn node(&self, _name: &str) -> Result<Vec<u8>, ApiError> {
+        match self.never {}
+    }
+
+    /// Asks for a pod to be evicted, or deleted.
+    pub fn remove_pod(&self, _target: &Target, _how: Removal, _dry_run: bool) -> Said {
+        match self.never {}
+    }
+
+    /// Looks whether a pod is there.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn find_pod(&self, _target: &Target) -> Result<Sight, ApiError> {
+        match self.never {}
+    }
+
+    /// Returns the nodes, as pages of JSON.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn nodes(&self, _deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        match self.never {}
+    }
+
+    /// Returns the pods of a name, as pages of JSON.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn pods_named(&self, _name: &str, _deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        match self.never {}
+    }
+
+    /// Asks for the pods of each node.
+    pub fn pods_of_each<T: Send>(
+        &self,
+        _nodes: &[&str],
+        _deadline: Duration,
+        _work: impl Fn(usize, Result<Vec<Vec<u8>>, ApiError>) -> T + Sync,
+        _done: impl FnMut(usize),
+    ) -> Vec<T> {
+        match self.never {}
+    }
+
+    /// Returns the pods of a name in a namespace, or in all, as pages of JSON.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn pods_of_name(
+        &self,
+        _namespace: Option<&str>,
+        _name: &str,
+        _deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        match self.never {}
+    }
+
+    /// Returns the events about pods of a name, as pages of JSON.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn events_of_pod(
+        &self,
+        _namespace: Option<&str>,
+        _name: &str,
+        _deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        match self.never {}
+    }
+
+    /// Returns the events about the pod of a UID, as pages of JSON.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn events_of_uid(&self, _uid: &str, _deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         match self.never {}
     }
 }

@@ -71,11 +71,13 @@ pub enum HttpError {
         /// The server.
         address: String,
         /// The path that was asked for.
-        path: String,
+        path: Box<str>,
         /// The code: 403.
         code: u16,
         /// The first 200 characters of the answer.
         body: String,
+        /// What was refused, and how, in full.
+        refusal: Box<Refusal>,
         /// `Location`: where the server would have sent us. Redirects are not followed.
         location: Option<String>,
         /// `Retry-After`: when the server wants to be asked again.
@@ -117,6 +119,15 @@ pub enum HttpError {
     },
 }
 
+/// What a server did not do, and what it said about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What was to be done: `GET`.
+    pub method: String,
+    /// The answer, up to 64 KiB, with its line ends.
+    pub answer: String,
+}
+
 /// What was being done when the time was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -147,6 +158,25 @@ impl HttpError {
         match self {
             Self::Status { code, .. } => Some(*code),
             _ => None,
+        }
+    }
+
+    /// Tells whether the server cannot have got the request, and so cannot have done what it asks for.
+    pub fn is_unsent(&self) -> bool {
+        match self {
+            Self::Url { .. }
+            | Self::File { .. }
+            | Self::Clear { .. }
+            | Self::Refused { .. }
+            | Self::Connect { .. }
+            | Self::Runtime { .. } => true,
+            Self::Timeout { phase, .. } => matches!(phase, Phase::Connect | Phase::Tls),
+            // With TLS 1.3, a server can refuse us after it was sent.
+            Self::Tls { .. }
+            | Self::Status { .. }
+            | Self::CutOff { .. }
+            | Self::NotHttp { .. }
+            | Self::TooLarge { .. } => false,
         }
     }
 }

@@ -1,15 +1,15 @@
 //! One request and its answer.
 
 use crate::edge::http::deadline::Deadline;
-use crate::edge::http::error::{HttpError, Phase};
+use crate::edge::http::error::{HttpError, Phase, Refusal};
 use crate::edge::http::target::Target;
 use crate::edge::http::tls::{Tls, words};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::header::{LOCATION, RETRY_AFTER, USER_AGENT};
-use hyper::{Request, Response, Uri};
+use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
 use std::error::Error;
@@ -26,14 +26,18 @@ pub(crate) const MAX_BODY: u64 = 1 << 30;
 const READ_OF_REFUSAL: usize = 64 * 1024;
 const SHOWN_OF_REFUSAL: usize = 200;
 
-/// A GET request.
+/// A request.
 pub(crate) struct Exchange<'a> {
     /// The server.
     pub(crate) target: &'a Target,
+    /// What is to be done.
+    pub(crate) method: Method,
     /// The path and the query.
     pub(crate) path: Uri,
     /// Headers beside `Host`, `User-Agent` and `Connection`.
     pub(crate) headers: HeaderMap,
+    /// What is sent along; empty for a question.
+    pub(crate) body: Bytes,
     /// How to speak TLS; needed for a target that does.
     pub(crate) tls: Option<&'a Tls>,
     /// The most that is read of the answer.
@@ -108,7 +112,8 @@ impl Exchange<'_> {
             http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
         // What ends the connection is also told to whoever waits for the answer.
         tokio::spawn(connection);
-        let mut request = Request::new(Empty::<Bytes>::new());
+        let mut request = Request::new(Full::new(self.body.clone()));
+        *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.path.clone();
         let headers = request.headers_mut();
         let host = HeaderValue::from_str(self.address()).map_err(|_| HttpError::Url {
@@ -142,9 +147,13 @@ impl Exchange<'_> {
         let is_redirect = head.status.is_redirection();
         Err(HttpError::Status {
             address: self.address().to_owned(),
-            path: self.path.to_string(),
+            path: self.path.to_string().into(),
             code: head.status.as_u16(),
             body: self.excerpt(&read),
+            refusal: Box::new(Refusal {
+                method: self.method.to_string(),
+                answer: self.without_secret(&read),
+            }),
             location: self.text(&head.headers, LOCATION).filter(|_| is_redirect),
             retry_after: self
                 .text(&head.headers, RETRY_AFTER)
@@ -210,19 +219,23 @@ impl Exchange<'_> {
 
     /// Returns the beginning of a text in one line, without what we told the server in secret.
     fn excerpt(&self, text: &[u8]) -> String {
-        let mut text = String::from_utf8_lossy(text).into_owned();
-        if let Some(secret) = self.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok())
-        {
-            let secret = secret.split_once(' ').map_or(secret, |(_, secret)| secret);
-            if !secret.is_empty() {
-                text = text.replace(secret, "[credentials]");
-            }
-        }
+        let text = self.without_secret(text);
         let words: Vec<&str> = text
             .split(|c: char| c.is_whitespace() || c.is_control())
             .filter(|w| !w.is_empty())
             .collect();
         words.join(" ").chars().take(SHOWN_OF_REFUSAL).collect()
+    }
+
+    /// Returns a text without what we told the server in secret.
+    fn without_secret(&self, text: &[u8]) -> String {
+        let text = String::from_utf8_lossy(text).into_owned();
+        let secret = self.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let secret = secret.map(|it| it.split_once(' ').map_or(it, |(_, secret)| secret));
+        match secret.filter(|secret| !secret.is_empty()) {
+            Some(secret) => text.replace(secret, "[credentials]"),
+            None => text,
+        }
     }
 }
 

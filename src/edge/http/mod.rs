@@ -12,7 +12,7 @@ mod target;
 pub(crate) mod tls;
 
 pub(crate) use deadline::{Deadline, run};
-pub use error::{HttpError, Phase};
+pub use error::{HttpError, Phase, Refusal};
 #[cfg(feature = "apiserver")]
 pub(crate) use exchange::Answer;
 pub(crate) use exchange::{Exchange, MAX_BODY};

@@ -2,6 +2,7 @@
 //! `contract`.
 
 use super::fake_node::FakeNode;
+use super::kq;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -218,6 +219,82 @@ struct Found {
     value: Value,
 }
 
+/// `kq evict rank -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct EvictionRank {
+    api_version: String,
+    kind: String,
+    at: String,
+    signal: String,
+    resource: String,
+    condition: String,
+    usage: BTreeMap<String, String>,
+    layout: Option<DiskLayout>,
+    counted: Option<BTreeMap<String, bool>>,
+    thresholds: Vec<Threshold>,
+    now: Vec<String>,
+    reclaim: Vec<String>,
+    before: Vec<String>,
+    first: FirstEvicted,
+    items: Vec<RankItem>,
+    assumptions: Vec<String>,
+    warnings: Vec<String>,
+    missing: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DiskLayout {
+    dedicated_image_fs: Option<bool>,
+    split_container_image_fs: bool,
+    because: Vec<String>,
+    sources: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Threshold {
+    signal: String,
+    grace_period: String,
+    configured: String,
+    threshold: Option<i64>,
+    min_reclaim: Option<i64>,
+    available: Option<i64>,
+    capacity: Option<i64>,
+    margin: Option<i64>,
+    met: Option<bool>,
+    reclaim: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FirstEvicted {
+    one_of: Vec<BTreeMap<String, String>>,
+    spared: Vec<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RankItem {
+    rank: usize,
+    last_rank: usize,
+    namespace: String,
+    name: String,
+    uid: String,
+    priority: i32,
+    request: Option<i64>,
+    usage: Option<u64>,
+    over: Option<i64>,
+    exceeds: Option<bool>,
+    unmeasured: Vec<String>,
+    critical: bool,
+    soft_grace_seconds: i64,
+    parts: Option<BTreeMap<String, u64>>,
+    decided_by: Option<String>,
+    because: String,
+}
+
 const APP: &str = "/kubepods/burstable/podaaaa-1/app1";
 
 #[track_caller]
@@ -293,6 +370,55 @@ fn differences_have_their_shape() {
     assert_eq!((drifting.level.as_str(), drifting.cgroup.as_str()), ("container", APP));
     assert_eq!((drifting.writer.as_deref(), &drifting.reason), (Some("runtime"), &None));
     assert!(drifting.because.iter().any(|step| step.contains_key("text")), "{drifting:?}");
+}
+
+#[test]
+fn orders_of_eviction_have_their_shape() {
+    let files = "--pods examples/eviction/pods.json --stats examples/eviction/summary.json";
+    let rank = |signal: &str| -> EvictionRank {
+        let ran = kq(&format!("evict rank --signal {signal} {files} -o json")).run();
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
+    };
+    let disk = rank("disk");
+    assert_eq!((disk.api_version.as_str(), disk.kind.as_str()), ("kq/v1", "EvictionRank"));
+    assert_eq!(
+        (disk.signal.as_str(), disk.resource.as_str()),
+        ("nodefs.available", "ephemeral-storage")
+    );
+    assert_eq!((disk.condition.as_str(), disk.at.is_empty()), ("DiskPressure", false));
+    assert_eq!((disk.usage["from"].as_str(), disk.usage.len()), ("statsSummary", 2));
+    let layout = disk.layout.expect("disks have a layout");
+    assert_eq!((layout.dedicated_image_fs, layout.split_container_image_fs), (Some(false), false));
+    assert_eq!((layout.because.len(), layout.sources.len()), (2, 3));
+    assert_eq!(disk.counted.map(|counted| counted.into_values().all(|it| it)), Some(true));
+    assert_eq!(disk.reclaim, ["deleteAllUnusedContainers", "deleteUnusedImages"]);
+    assert_eq!((disk.now.len(), disk.before.len(), disk.assumptions.len()), (1, 2, 2));
+    assert!(disk.warnings.is_empty() && disk.missing.is_empty());
+    let [threshold] = disk.thresholds.as_slice() else { panic!("{:?}", disk.thresholds) };
+    let Threshold { threshold: amount, min_reclaim, available, capacity, margin, met, .. } =
+        threshold;
+    assert_eq!(*available, amount.zip(*margin).map(|(amount, margin)| amount + margin));
+    assert_eq!((*min_reclaim, *capacity, *met), (None, Some(100 << 30), Some(true)));
+    let texts = [&threshold.signal, &threshold.grace_period, &threshold.configured];
+    assert_eq!(texts, ["nodefs.available", "0s", "10%"]);
+    assert_eq!(threshold.reclaim, disk.reclaim);
+    assert_eq!((disk.first.one_of[0]["name"].as_str(), disk.first.spared.len()), ("new", 0));
+    let [unmeasured, cache, .., one, other] = disk.items.as_slice() else { panic!("few") };
+    assert_eq!((unmeasured.usage, unmeasured.over, unmeasured.exceeds), (None, None, None));
+    assert_eq!(unmeasured.decided_by.as_deref(), Some("notMeasured"));
+    assert_eq!([&cache.namespace, &cache.name, &cache.uid], ["shop", "cache", "u-cache"]);
+    let bytes = 906 << 20;
+    assert_eq!(
+        (cache.usage, cache.over, cache.request),
+        (Some(bytes as u64), Some(bytes), Some(0))
+    );
+    assert_eq!(cache.parts.as_ref().map(|parts| parts.values().sum()), cache.usage);
+    assert_eq!((cache.exceeds, cache.critical, cache.priority), (Some(true), false, 0));
+    assert_eq!((cache.soft_grace_seconds, cache.unmeasured.len()), (0, 0));
+    assert_eq!((one.rank, one.last_rank, other.rank, other.last_rank), (6, 7, 6, 7));
+    assert_eq!((other.decided_by.as_deref(), other.because.is_empty()), (None, false));
+    let memory = rank("memory");
+    assert!(memory.layout.is_none() && memory.counted.is_none() && memory.reclaim.is_empty());
 }
 
 #[test]

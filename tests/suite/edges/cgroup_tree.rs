@@ -106,11 +106,30 @@ fn a_thousand_pods_are_read_to_the_last_file() {
         }
         let settings = TreeWants { usage: false, processes: false, ..node.wants() };
         let mut all = tree.clone();
-        all.restrict(&settings.roots, false, false);
+        all.restrict(&settings.roots, false, false, false);
         let read = read_tree(node.folder.path(), &node.layout, &settings);
         assert_eq!(read.cgroups, all.cgroups, "{version:?}: less is read, not something else");
         assert!(read.oom_score_adj.is_empty());
     }
+}
+
+/// The kernel adds up statistics while they are read, and those of containers are nobody's question.
+#[test]
+fn statistics_are_read_down_to_the_pods() {
+    let node = node(2, 1, CgroupVersion::V2);
+    let pod = &node.made.pods[0].path;
+    for path in [pod, node.container()] {
+        fs::write(node.place(path).join("memory.stat"), "inactive_file 7\n").expect("a file");
+    }
+    let read = |statistics| {
+        let wants = TreeWants { statistics, ..node.wants() };
+        read_tree(node.folder.path(), &node.layout, &wants)
+    };
+    let mut tree = read(true);
+    assert_eq!(text(&tree, pod, "memory.stat"), Some("inactive_file 7"));
+    assert_eq!(text(&tree, node.container(), "memory.stat"), None);
+    tree.restrict(&node.wants().roots, true, false, true);
+    assert_eq!(tree.cgroups, read(false).cgroups);
 }
 
 /// Pods come and go all the time; files appear whole, by renaming.

@@ -328,7 +328,7 @@ fn what_a_server_says_beside_a_refusal_is_shown_in_one_short_line() {
         match get(server.url("http"), AMPLE) {
             Err(HttpError::Status { code: 404, body, path, .. }) => {
                 assert_eq!(body, expected);
-                assert_eq!(path, "/pods");
+                assert_eq!(&*path, "/pods");
             }
             other => panic!("{other:?}"),
         }

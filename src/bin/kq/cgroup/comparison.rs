@@ -47,7 +47,7 @@ impl ComparisonArgs {
     /// Gathers what a comparison needs.
     pub fn gather(&self, usage: bool) -> Result<Compared, Failure> {
         let subjects = Subjects::of(&self.subjects);
-        let tree = Some(TreeDetail { usage, processes: true });
+        let tree = Some(TreeDetail { usage, statistics: false, processes: true });
         let wants = Wants { tree, state_files: true, ..Wants::PLAN };
         let live = LiveNode::gather(&self.sources, &self.node, wants, &subjects.files)?;
         live.tree()?;

@@ -6,7 +6,7 @@ pub mod comparison;
 mod diff;
 mod explain;
 pub mod live_node;
-mod live_tree;
+pub mod live_tree;
 mod plan;
 mod question;
 mod rollback;

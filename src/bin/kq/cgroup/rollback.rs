@@ -51,7 +51,7 @@ impl Args {
         let rollback = Rollback::parse(&content)
             .with_context(|| format!("{} is no way back", self.file))
             .map_err(Failure::usage)?;
-        let tree = Some(TreeDetail { usage: false, processes: false });
+        let tree = Some(TreeDetail { usage: false, statistics: false, processes: false });
         let wants = Wants { tree, ..Wants::NAMES };
         let live = LiveTree::gather(&self.sources, &self.root, wants)?;
         let tree = live.tree()?;

@@ -65,7 +65,7 @@ impl Args {
 
     /// Gathers and shows.
     fn once(&self) -> Result<Code, Failure> {
-        let tree = Some(TreeDetail { usage: true, processes: false });
+        let tree = Some(TreeDetail { usage: true, statistics: false, processes: false });
         let wants = Wants { tree, ..Wants::NAMES };
         let live = LiveTree::gather(&self.sources, &self.root, wants)?;
         let tree = live.tree()?;

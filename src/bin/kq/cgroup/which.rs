@@ -52,7 +52,7 @@ struct AskedArgs {
 impl Args {
     /// Gathers, finds and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let tree = Some(TreeDetail { usage: false, processes: true });
+        let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
         let wants = Wants { tree, ..Wants::NAMES };
         let live = LiveTree::gather(&self.sources, &self.root, wants)?;
         let tree = live.tree()?;

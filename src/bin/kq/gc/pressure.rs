@@ -2,12 +2,11 @@
 
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
-use anyhow::anyhow;
 use kq::eviction::{
     AssumedSpace, DiskFacts, FreedBytes, NodeDisks, Pressure, PressureInput, Reclaimed, node_disks,
     pressure,
 };
-use kq::facts::kubelet_config::{EvictionThreshold, eviction_thresholds};
+use kq::facts::kubelet_config::EvictionThreshold;
 use kq::facts::live::incomplete;
 use kq::image_gc::containers::{ContainerGcPlan, Step};
 use kq::image_gc::cycle::ImageFs;
@@ -32,11 +31,7 @@ impl<'a> PressureFacts<'a> {
     /// Fails on thresholds with which the kubelet would not start.
     pub fn of(node: &'a KubeletNode, assumed: Option<ImageFs>) -> Result<Self, Failure> {
         let config = &node.kubelet.config;
-        // The flag that takes the pods' memory out of this does not matter for disks.
-        let thresholds = eviction_thresholds(config, false).map_err(|error| {
-            Failure::usage(anyhow!("the kubelet would not start with these thresholds: {error}"))
-                .hint("kq gc lint looks at them all")
-        })?;
+        let thresholds = node.eviction_thresholds()?;
         let runtime = node.snapshot.runtime.value();
         let assumed = assumed.and_then(|fs| {
             Some(AssumedSpace { capacity_bytes: fs.capacity?, available_bytes: fs.available? })

@@ -101,6 +101,16 @@ impl SourceArgs {
         given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
     }
 
+    /// Tells whether the pods are in files, and nobody is named who could be asked beside them.
+    pub fn files_alone(&self) -> bool {
+        !self.pods.is_empty()
+            && self.snapshot.is_none()
+            && self.host_root.is_none()
+            && self.kubeconfig.is_none()
+            && self.kubelet_url.is_none()
+            && self.runtime_endpoint.is_none()
+    }
+
     /// Returns what was said, for the order of the sources.
     pub fn given(&self, kubeconfig: bool) -> Given {
         Given {

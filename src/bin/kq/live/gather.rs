@@ -126,8 +126,8 @@ fn live(
         Some(detail) => {
             let roots = roots(root_args, settings.value());
             let beside = reserved(settings.value());
-            let TreeDetail { usage, processes } = detail;
-            let tree = TreeWants { roots, beside, usage, processes };
+            let TreeDetail { usage, statistics, processes } = detail;
+            let tree = TreeWants { roots, beside, usage, statistics, processes };
             gather_tree(&root, &host.cgroup_layout(), &tree)
         }
     };

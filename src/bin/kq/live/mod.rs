@@ -14,5 +14,7 @@ pub use args::SourceArgs;
 pub use config::forget_secrets;
 pub use devices::of_named_file;
 pub use gather::gather;
-pub use pods::of_files;
+pub use pods::{api_server, of_files};
+pub use runtime::environment;
+pub use stats::of_stats_file;
 pub use wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};

@@ -14,7 +14,7 @@ use kq::facts::kubelet_endpoint::kubelet_endpoints;
 use kq::facts::kubelet_process::KubeletProcess;
 use kq::facts::node_object::NodeObject;
 use kq::facts::runtime::RuntimeFacts;
-use kq::facts::snapshot::{PodSource, RecordedPods};
+use kq::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use kq::facts::sought::{Found, Sought, Tried};
 use kq::k8s::manifest::{Loaded, Note, NoteKind, load};
 use kq::k8s::priority::mark_static;
@@ -85,21 +85,46 @@ fn not_asked() -> Tried {
     Tried { source: "the API server".to_owned(), reason: "not asked".to_owned() }
 }
 
+/// Returns the kubeconfig to use: one that was named, those of the environment, that of the kubelet.
+fn kubeconfig(
+    args: &SourceArgs,
+    root: &Path,
+    process: Option<&KubeletProcess>,
+) -> Option<Kubeconfig> {
+    if let Some(named) = &args.kubeconfig {
+        return Some(Kubeconfig::File(named.clone()));
+    }
+    if let Some(paths) = environment("KUBECONFIG") {
+        return Some(Kubeconfig::Environment(paths));
+    }
+    let flag = process.and_then(|process| process.interpreted().kubeconfig);
+    let usual = ["/etc/kubernetes/kubelet.conf".to_owned()];
+    let candidates = flag.into_iter().chain(usual);
+    let on_node = candidates.map(|path| root.join(path.trim_start_matches('/')));
+    on_node.into_iter().find(|path| path.is_file()).map(Kubeconfig::File)
+}
+
+/// Connects to the API server that facts about this node are from.
+pub fn api_server(args: &SourceArgs, snapshot: &Snapshot) -> Result<ApiServer, Failure> {
+    let root = Path::new(&snapshot.host_root.path);
+    let found = kubeconfig(args, root, snapshot.kubelet.value());
+    let path = match &found {
+        Some(Kubeconfig::File(path)) => Some(path.as_path()),
+        Some(Kubeconfig::Environment(_)) | None => None,
+    };
+    connect(path, args.context.as_deref(), args.timeout).map_err(|error| {
+        let hint = error.hint();
+        let failure = Failure::missing(error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })
+}
+
 impl PodsQuestion<'_> {
-    /// Returns the kubeconfig to use: one that was named, those of the environment, that of the
-    /// kubelet.
     fn kubeconfig(&self) -> Option<Kubeconfig> {
-        if let Some(named) = &self.args.kubeconfig {
-            return Some(Kubeconfig::File(named.clone()));
-        }
-        if let Some(paths) = environment("KUBECONFIG") {
-            return Some(Kubeconfig::Environment(paths));
-        }
-        let flag = self.process.and_then(|process| process.interpreted().kubeconfig);
-        let usual = ["/etc/kubernetes/kubelet.conf".to_owned()];
-        let candidates = flag.into_iter().chain(usual);
-        let on_node = candidates.map(|path| self.root.join(path.trim_start_matches('/')));
-        on_node.into_iter().find(|path| path.is_file()).map(Kubeconfig::File)
+        kubeconfig(self.args, self.root, self.process)
     }
 
     /// Connects to the API server and asks for the node; one that is another machine is not believed.

@@ -2,6 +2,9 @@
 
 use super::args::SourceArgs;
 use super::config::{KubeletConfig, ask, known_kubelet};
+use crate::exit::Failure;
+use anyhow::anyhow;
+use kq::edge::input::{read_input, shown};
 use kq::facts::kubelet_endpoint::kubelet_endpoints;
 use kq::facts::sought::{Found, Sought, Tried};
 use kq::facts::stats_summary::StatsSummary;
@@ -23,14 +26,30 @@ pub fn gather(args: &SourceArgs, root: &Path, settings: &KubeletConfig) -> Sough
     Sought { found: None, tried }
 }
 
+/// Returns the summary in a file that was named.
+///
+/// # Errors
+///
+/// Fails when it cannot be read, or is none.
+pub fn of_stats_file(path: &str) -> Result<Sought<StatsSummary>, Failure> {
+    let content = read_input(path).map_err(Failure::missing)?;
+    let summary = read(&content).map_err(|reason| {
+        Failure::usage(anyhow!("{}: {reason}", shown(path))).hint(
+            "kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary gives what the kubelet measures",
+        )
+    })?;
+    Ok(Sought::found(shown(path), summary))
+}
+
 fn read(answer: &[u8]) -> Result<StatsSummary, String> {
-    let value: Value = serde_json::from_slice(answer)
-        .map_err(|error| format!("the answer is no JSON: {error}"))?;
+    let value: Value =
+        serde_json::from_slice(answer).map_err(|error| format!("this is no JSON: {error}"))?;
     // Else an empty summary would be made of any other answer.
     if !value.get("node").is_some_and(Value::is_object) {
-        return Err("the answer has no node".to_owned());
+        return Err("this is no summary: it has no node".to_owned());
     }
-    serde_json::from_value(value).map_err(|error| format!("the answer is no summary: {error}"))
+    serde_path_to_error::deserialize(value)
+        .map_err(|error| format!("this is no summary: {}: {}", error.path(), error.inner()))
 }
 
 #[cfg(test)]
@@ -45,16 +64,18 @@ mod tests {
                 r#"{"node":{"nodeName":"a","fs":{"availableBytes":1}},"pods":[]}"#,
                 Ok("a"),
             ),
-            ("a list of pods", r#"{"kind":"PodList","items":[]}"#, Err("the answer has no node")),
             (
-                "a word",
-                "Unauthorized",
-                Err("the answer is no JSON: expected value at line 1 column 1"),
+                "a list of pods",
+                r#"{"kind":"PodList","items":[]}"#,
+                Err("this is no summary: it has no node"),
             ),
+            ("a word", "Unauthorized", Err("this is no JSON: expected value at line 1 column 1")),
             (
                 "another type",
                 r#"{"node":{"nodeName":7}}"#,
-                Err("the answer is no summary: invalid type: integer `7`, expected a string"),
+                Err(
+                    "this is no summary: node.nodeName: invalid type: integer `7`, expected a string",
+                ),
             ),
         ] {
             let found = read(answer.as_bytes());

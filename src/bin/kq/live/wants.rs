@@ -78,6 +78,8 @@ pub enum PodsWanted {
 pub struct TreeDetail {
     /// What the kernel counts.
     pub usage: bool,
+    /// What it counts at length.
+    pub statistics: bool,
     /// The processes.
     pub processes: bool,
 }
@@ -89,7 +91,7 @@ impl Wants {
         node: true,
         has_node_file: false,
         runtime: RuntimeWants::ALL,
-        tree: Some(TreeDetail { usage: true, processes: true }),
+        tree: Some(TreeDetail { usage: true, statistics: true, processes: true }),
         state_files: true,
         folders: FoldersWanted::Usage,
         image_records: true,
@@ -112,7 +114,7 @@ impl Wants {
             sandbox_image: false,
             ..RuntimeWants::ALL
         },
-        tree: Some(TreeDetail { usage: false, processes: false }),
+        tree: Some(TreeDetail { usage: false, statistics: false, processes: false }),
         state_files: false,
         folders: FoldersWanted::None,
         image_records: false,
@@ -150,6 +152,15 @@ impl Wants {
     /// What a plan of reclaiming under disk pressure needs: what is measured as well.
     pub const GC_EVICTION: Self = Self {
         runtime: RuntimeWants { writable_layers: true, ..Self::GC_PLAN.runtime },
+        stats_summary: true,
+        ..Self::GC_PLAN
+    };
+
+    /// What the order of eviction needs: who the pods are, what they request, and what is measured.
+    pub const EVICTION: Self = Self {
+        runtime: RuntimeWants { image_filesystems: true, ..Self::NAMES.runtime },
+        state_files: true,
+        image_records: false,
         stats_summary: true,
         ..Self::GC_PLAN
     };
@@ -328,8 +339,8 @@ impl Wants {
         match (self.tree, &mut snapshot.cgroups.found) {
             (None, _) => snapshot.cgroups = Sought::default(),
             (Some(_), None) => {}
-            (Some(TreeDetail { usage, processes }), Some(found)) => {
-                found.value.restrict(roots, usage, processes);
+            (Some(TreeDetail { usage, statistics, processes }), Some(found)) => {
+                found.value.restrict(roots, usage, statistics, processes);
             }
         }
     }
@@ -476,6 +487,7 @@ mod tests {
             ("names", Wants::NAMES, ""),
             ("gc plan", Wants::GC_PLAN, "folders records statuses"),
             ("gc eviction", Wants::GC_EVICTION, "folders records summary statuses"),
+            ("evict", Wants::EVICTION, "folders summary"),
             ("gc policy", Wants::GC_POLICY, ""),
             ("gc images", Wants::GC_IMAGES, "records statuses"),
             ("gc disk", Wants::GC_DISK, "folders usage summary"),

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// What is left of a pod.
+mod events;
 /// What a kubeconfig says, and what it must not say.
 mod kubeconfig;
 /// Lists in pages.

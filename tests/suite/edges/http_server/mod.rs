@@ -41,6 +41,9 @@ pub struct Seen {
     pub headers: Vec<(String, String)>,
     /// How many certificates the client showed.
     pub certificates: usize,
+    /// What was sent along.
+    #[cfg_attr(not(feature = "apiserver"), expect(dead_code, reason = "others only ask"))]
+    pub body: String,
 }
 
 impl Seen {
@@ -194,11 +197,16 @@ fn respond<S: Read + Write>(
     let text = String::from_utf8_lossy(&request).into_owned();
     let mut lines = text.split("\r\n");
     let line = lines.next().unwrap_or_default().to_owned();
-    let headers = lines
+    let headers: Vec<(String, String)> = lines
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
         .collect();
-    let request = Seen { line, headers, certificates };
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, length)| length.parse().ok()).unwrap_or(0);
+    let mut body = Vec::new();
+    (&mut *stream).take(length).read_to_end(&mut body)?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let request = Seen { line, headers, certificates, body };
     let number = {
         let mut seen = seen.lock().expect("no thread panicked");
         seen.push(request.clone());

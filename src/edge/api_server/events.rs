@@ -1,0 +1,68 @@
+//! What is left of a single pod: its object, and the events about it.
+//!
+//! The server picks by name, so that a cluster with a hundred thousand events sends those of one pod. In all
+//! namespaces where none is named.
+
+use crate::edge::api_server::list::List;
+use crate::edge::api_server::page::is_node_name;
+use crate::edge::api_server::{ApiError, ApiServer};
+use std::time::Duration;
+
+impl ApiServer {
+    /// Returns the pods of a name: pages of JSON, each a `PodList`, as they came. Not to be called from
+    /// asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails when not all of them came, and for what can be no name.
+    pub fn pods_of_name(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        check(namespace, name)?;
+        let selector = format!("metadata.name={name}");
+        self.list(&List::within(namespace, "pods", "PodList", selector), deadline)
+    }
+
+    /// Returns the events about pods of a name: pages of JSON, each an `EventList`, as they came. Not to be
+    /// called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails when not all of them came, and for what can be no name.
+    pub fn events_of_pod(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        check(namespace, name)?;
+        let selector = format!("involvedObject.kind=Pod,involvedObject.name={name}");
+        self.list(&List::within(namespace, "events", "EventList", selector), deadline)
+    }
+
+    /// Returns the events about the pod of a UID, in the same form: they tell what it is called. Not to be
+    /// called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails when not all of them came, and for what can be no UID.
+    pub fn events_of_uid(&self, uid: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        check(None, &uid.to_ascii_lowercase())?;
+        let selector = format!("involvedObject.kind=Pod,involvedObject.uid={uid}");
+        self.list(&List::within(None, "events", "EventList", selector), deadline)
+    }
+}
+
+/// Refuses what would ask for something else: a comma adds to a selector, a slash to a path.
+fn check(namespace: Option<&str>, name: &str) -> Result<(), ApiError> {
+    match is_node_name(name) && namespace.is_none_or(is_node_name) {
+        true => Ok(()),
+        false => Err(ApiError::PodName {
+            namespace: namespace.unwrap_or("*").to_owned(),
+            name: name.to_owned(),
+        }),
+    }
+}

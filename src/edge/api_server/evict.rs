@@ -1,0 +1,298 @@
+//! Asking the API server to evict a pod, or to delete it, and whether it is there still.
+//!
+//! Both requests carry the UID as a precondition, which the server holds the pod to in the same step. The
+//! body is sent with `dryRun` and the query says so too: admission looks at the query alone.
+
+use crate::edge::api_server::client::{Call, SHORTEST_WAIT};
+use crate::edge::api_server::{ApiError, ApiServer};
+use crate::edge::http::{Deadline, HttpError, run};
+use crate::k8s::validation::{is_namespace_name, is_pod_name};
+use crate::preemption::apply::{Removal, Said, Sight, Target};
+use hyper::Method;
+use hyper::body::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// More is not read of a pod, or of the answer to an eviction: etcd keeps no object larger than that.
+const MAX_POD: u64 = 16 << 20;
+
+/// The reason of a cause that names a budget (`DisruptionBudgetCause` of `k8s.io/api/policy/v1`).
+const BUDGET_CAUSE: &str = "DisruptionBudget";
+
+/// The part of a `Status` that says why not.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failure {
+    message: String,
+    details: Details,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Details {
+    causes: Vec<Cause>,
+    retry_after_seconds: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cause {
+    reason: String,
+    message: String,
+}
+
+/// What is looked at of a pod.
+#[derive(Deserialize)]
+struct Object {
+    kind: String,
+    metadata: Metadata,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    uid: String,
+    deletion_timestamp: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    phase: String,
+}
+
+impl ApiServer {
+    /// Asks for a pod to be evicted, or deleted, with its own grace period and only if it has this UID.
+    ///
+    /// A server that is busy is asked again when it says; a budget that does not allow it is an answer. Not
+    /// to be called from asynchronous code.
+    pub fn remove_pod(&self, target: &Target, how: Removal, dry_run: bool) -> Said {
+        let asked = request(target, how, dry_run).and_then(|(method, path, body)| {
+            run(async {
+                let deadline = Deadline::after(self.deadline());
+                let call = Call { server: self, client: self.client(deadline)?, deadline };
+                call.remove(&method, &path, &body).await
+            })
+        });
+        match asked {
+            Ok(_) => Said::Accepted,
+            Err(error) => said(&error),
+        }
+    }
+
+    /// Looks whether a pod is there. Not to be called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails when that is not known.
+    pub fn find_pod(&self, target: &Target) -> Result<Sight, ApiError> {
+        let path = path_of(target)?;
+        let found = run(async {
+            let deadline = Deadline::after(self.deadline());
+            let call = Call { server: self, client: self.client(deadline)?, deadline };
+            call.ask(&path, MAX_POD).await
+        });
+        let answer = match found {
+            Ok(answer) => answer,
+            // Only a server of this API says so in a Status; another one has no pods at all.
+            Err(ApiError::Http(HttpError::Status { code: 404, refusal, .. }))
+                if serde_json::from_str::<Value>(&refusal.answer)
+                    .is_ok_and(|it| it["kind"] == "Status") =>
+            {
+                return Ok(Sight::Gone);
+            }
+            Err(error) => return Err(error),
+        };
+        let pod: Object = serde_json::from_slice(&answer)
+            .map_err(|error| self.unexpected(&path, format!("no pod: {error}")))?;
+        if pod.kind != "Pod" {
+            return Err(self.unexpected(&path, format!("kind {:?}, expected Pod", pod.kind)));
+        }
+        Ok(match pod.metadata {
+            Metadata { uid, .. } if uid != target.uid => Sight::Other { uid },
+            Metadata { deletion_timestamp, .. } => Sight::There {
+                is_going: deletion_timestamp.is_some(),
+                has_ended: matches!(pod.status.phase.as_str(), "Succeeded" | "Failed"),
+            },
+        })
+    }
+}
+
+impl Call<'_> {
+    /// Sends it; again when a busy server says when. To ask twice does no harm: the UID is asked for too.
+    async fn remove(&self, method: &Method, path: &str, body: &Bytes) -> Result<Vec<u8>, ApiError> {
+        loop {
+            let sent = self.send(method.clone(), path, body.clone(), MAX_POD).await;
+            let Err(ApiError::Http(error)) = sent else { return sent };
+            let wait = match &error {
+                HttpError::Status { code: 429, refusal, .. }
+                    if of_budget(&refusal.answer).is_some() =>
+                {
+                    None
+                }
+                HttpError::Status { code: 429 | 500.., retry_after, .. } => *retry_after,
+                _ => None,
+            };
+            match wait.map(|wait| wait.max(SHORTEST_WAIT)) {
+                Some(wait) if self.deadline.allows(wait) => tokio::time::sleep(wait).await,
+                _ => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Returns the path of a pod; nothing but names becomes a part of it.
+fn path_of(target: &Target) -> Result<String, ApiError> {
+    let Target { namespace, name, .. } = target;
+    if !is_namespace_name(namespace) || !is_pod_name(name) {
+        return Err(ApiError::PodName { namespace: namespace.clone(), name: name.clone() });
+    }
+    Ok(format!("/api/v1/namespaces/{namespace}/pods/{name}"))
+}
+
+fn request(
+    target: &Target,
+    how: Removal,
+    dry_run: bool,
+) -> Result<(Method, String, Bytes), ApiError> {
+    let path = path_of(target)?;
+    let mut options = json!({
+        "gracePeriodSeconds": target.grace_period_seconds,
+        "preconditions": {"uid": target.uid},
+    });
+    if dry_run {
+        options["dryRun"] = json!(["All"]);
+    }
+    let query = if dry_run { "?dryRun=All" } else { "" };
+    let (method, path, body) = match how {
+        Removal::Eviction => {
+            let eviction = json!({
+                "apiVersion": "policy/v1",
+                "kind": "Eviction",
+                "metadata": {"namespace": target.namespace, "name": target.name},
+                "deleteOptions": options,
+            });
+            (Method::POST, format!("{path}/eviction{query}"), eviction)
+        }
+        Removal::Deletion => {
+            options["apiVersion"] = json!("v1");
+            options["kind"] = json!("DeleteOptions");
+            (Method::DELETE, format!("{path}{query}"), options)
+        }
+    };
+    Ok((method, path, Bytes::from(body.to_string())))
+}
+
+/// Returns what a budget says, where it is one that refuses.
+fn of_budget(answer: &str) -> Option<Failure> {
+    let failure: Failure = serde_json::from_str(answer).ok()?;
+    let mut causes = failure.details.causes.iter();
+    causes.any(|cause| cause.reason == BUDGET_CAUSE).then_some(failure)
+}
+
+/// Tells what became of a request that was no success.
+fn said(error: &ApiError) -> Said {
+    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let ApiError::Http(http) = error else {
+        return match error {
+            ApiError::Unexpected { .. } => {
+                Said::Unclear { reason: error.to_string(), is_over: true }
+            }
+            _ => Said::Unsent { reason: format!("{error}{hint}") },
+        };
+    };
+    if http.is_unsent() {
+        return Said::Unsent { reason: format!("{error}{hint}") };
+    }
+    let HttpError::Status { code, refusal, retry_after, address, .. } = http else {
+        return Said::Unclear { reason: error.to_string(), is_over: false };
+    };
+    let answer = &refusal.answer;
+    let told = serde_json::from_str::<Failure>(answer).ok().filter(|it| !it.message.is_empty());
+    let reason = match &told {
+        Some(told) => format!("{address} answered {code}: {}{hint}", told.message),
+        None => format!("{error}{hint}"),
+    };
+    match code {
+        404 => Said::NotFound { reason },
+        409 => Said::Conflict { reason },
+        429 => match of_budget(answer) {
+            Some(Failure { message, details }) => {
+                let causes = details.causes.into_iter().filter(|it| it.reason == BUDGET_CAUSE);
+                let seconds = Some(details.retry_after_seconds).filter(|seconds| *seconds > 0);
+                Said::Budget {
+                    message,
+                    causes: causes.map(|cause| cause.message).collect(),
+                    retry_after: retry_after.or(seconds.map(Duration::from_secs)),
+                }
+            }
+            None => Said::Refused { reason },
+        },
+        // Whoever is in between has not heard of the end.
+        502 | 504 => Said::Unclear { reason, is_over: false },
+        500.. => Said::Unclear { reason, is_over: true },
+        _ => Said::Refused { reason },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(namespace: &str, name: &str) -> Target {
+        Target {
+            pod: format!("{namespace}/{name}"),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            uid: "u-1".to_owned(),
+            grace_period_seconds: 7,
+        }
+    }
+
+    #[test]
+    fn requests_name_the_pod_its_uid_and_its_grace() {
+        let read = |bytes: &Bytes| serde_json::from_slice::<Value>(bytes).expect("JSON");
+        let (method, path, body) =
+            request(&target("shop", "web.1"), Removal::Eviction, true).expect("a request");
+        assert_eq!(method, Method::POST);
+        assert_eq!(path, "/api/v1/namespaces/shop/pods/web.1/eviction?dryRun=All");
+        let expected = json!({
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": "shop", "name": "web.1"},
+            "deleteOptions": {
+                "gracePeriodSeconds": 7, "preconditions": {"uid": "u-1"}, "dryRun": ["All"],
+            },
+        });
+        assert_eq!(read(&body), expected);
+        let (method, path, body) =
+            request(&target("shop", "web"), Removal::Deletion, false).expect("a request");
+        assert_eq!((method, path.as_str()), (Method::DELETE, "/api/v1/namespaces/shop/pods/web"));
+        let expected = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions",
+            "gracePeriodSeconds": 7, "preconditions": {"uid": "u-1"},
+        });
+        assert_eq!(read(&body), expected);
+    }
+
+    #[test]
+    fn nothing_but_names_becomes_a_part_of_a_path() {
+        for (namespace, name) in [
+            ("", "web"),
+            ("shop", ""),
+            ("shop", ".."),
+            ("a/b", "web"),
+            ("a.b", "web"),
+            ("shop", "web/../../x"),
+            ("shop", "web?dryRun=All"),
+            ("shop", "web%2f"),
+            ("Shop", "web"),
+        ] {
+            let refused = request(&target(namespace, name), Removal::Deletion, false);
+            assert!(matches!(refused, Err(ApiError::PodName { .. })), "{namespace}/{name}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Being asked to end: SIGINT and SIGTERM, heeded between two steps and not in the middle of one.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Whether somebody wants it to end. Watched from [`Interrupts::watch`] on, until the process ends.
+#[derive(Clone, Debug)]
+pub struct Interrupts {
+    caught: Arc<(Mutex<Option<&'static str>>, Condvar)>,
+}
+
+impl Interrupts {
+    /// Begins to watch: from here on the first signal does not end the process. A second one calls
+    /// `give_up`.
+    ///
+    /// # Errors
+    ///
+    /// Fails where signals cannot be watched.
+    pub fn watch(give_up: fn()) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let kinds = [("SIGINT", SignalKind::interrupt()), ("SIGTERM", SignalKind::terminate())];
+        let mut signals = {
+            let _inside = runtime.enter();
+            let watched = kinds.map(|(name, kind)| Ok((name, signal(kind)?)));
+            watched.into_iter().collect::<io::Result<Vec<_>>>()?
+        };
+        let caught = Arc::new((Mutex::new(None), Condvar::new()));
+        let watched = Self { caught: Arc::clone(&caught) };
+        let watch = move || {
+            runtime.block_on(async {
+                loop {
+                    let name = poll_fn(|context| {
+                        for (name, signal) in &mut signals {
+                            if let Poll::Ready(Some(())) = signal.poll_recv(context) {
+                                return Poll::Ready(*name);
+                            }
+                        }
+                        Poll::Pending
+                    })
+                    .await;
+                    let (first, wake) = &*caught;
+                    let before = first.lock().unwrap_or_else(PoisonError::into_inner).replace(name);
+                    if before.is_some() {
+                        give_up();
+                    }
+                    wake.notify_all();
+                }
+            });
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(watch)?;
+        Ok(watched)
+    }
+
+    /// Returns the signal that was caught.
+    pub fn caught(&self) -> Option<&'static str> {
+        *self.caught.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits, and no longer than until a signal is caught, which is returned.
+    pub fn pause(&self, wait: Duration) -> Option<&'static str> {
+        let (caught, wake) = &*self.caught;
+        let until = Instant::now() + wait.min(Duration::from_secs(24 * 60 * 60));
+        let mut caught = caught.lock().unwrap_or_else(PoisonError::into_inner);
+        while caught.is_none() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            caught = wake.wait_timeout(caught, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *caught
+    }
+}
