@@ -200,13 +200,16 @@ impl Situation<'_> {
             .collect()
     }
 
-    /// A pod goes at once for a hard threshold. For a soft one it gets what it asks for, within bounds.
+    /// A pod goes at once for a hard threshold.
     fn grace_seconds(&self, threshold: &EvictionThreshold, pod: &Pod) -> i64 {
-        let most = self.setup.max_pod_grace_period_seconds;
-        if threshold.is_hard() {
-            IMMEDIATE_GRACE_SECONDS
-        } else {
-            pod.spec.termination_grace_period_seconds.map_or(most, |asked| asked.min(most))
+        match threshold.is_hard() {
+            true => IMMEDIATE_GRACE_SECONDS,
+            false => soft_grace_seconds(pod, self.setup.max_pod_grace_period_seconds),
         }
     }
+}
+
+/// For a soft threshold a pod gets what it asks for, within bounds.
+pub(super) fn soft_grace_seconds(pod: &Pod, most: i64) -> i64 {
+    pod.spec.termination_grace_period_seconds.map_or(most, |asked| asked.min(most))
 }

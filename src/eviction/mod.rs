@@ -15,6 +15,8 @@
 //! * `cycle`, `decision`: one turn of the manager, from thresholds to an eviction.
 //! * `disks`, `pressure`, `settlement`: what all of this comes to on one node at this moment;
 //!   [`pressure_view`] shows it.
+//! * `own_node`: which of the pods that were given are the node's own.
+//! * `rank_report`: the order for one signal with what decided it; [`rank_view`] shows it.
 
 mod admission;
 mod container_fs;
@@ -26,9 +28,12 @@ mod layout;
 mod local_storage;
 mod message;
 mod observation;
+mod own_node;
 mod pressure;
 pub mod pressure_view;
 mod rank;
+mod rank_report;
+pub mod rank_view;
 mod reclaim;
 mod settlement;
 mod usage;
@@ -46,11 +51,16 @@ pub use layout::{Disks, Layout};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
 pub use message::{EvictionMessage, Offender, eviction_message};
 pub use observation::{Observation, Observations, observe};
+pub use own_node::OwnNode;
 pub use pressure::{
     Act, ExceedingPod, GraceCase, PodName, Pressure, PressureInput, Reclaims, ThresholdRow, Victim,
-    pressure,
+    is_active, pressure,
 };
-pub use rank::{Figures, RankedPod, Ranking, rank_pods};
+pub use rank::{Figures, RankStep, RankedPod, Ranking, decided_by, rank_pods};
+pub use rank_report::{
+    EvictionRank, FirstEvicted, RankInput, RankItem, UsageFrom, UsageSource, UsedParts,
+    eviction_rank,
+};
 pub use reclaim::{ReclaimFunction, reclaim_functions};
 pub use settlement::{FreedBytes, Reclaimed, Settlement};
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};

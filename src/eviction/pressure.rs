@@ -360,12 +360,12 @@ impl<'a> Manager<'a> {
 
 /// Tells whether the kubelet takes a pod for one that may be evicted (`filterOutInactivePods` in
 /// `pkg/kubelet/kubelet_pods.go`): not one that ended, unless it is being deleted.
-fn is_active(pod: &Pod) -> bool {
+pub fn is_active(pod: &Pod) -> bool {
     let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
     !has_ended || pod.metadata.deletion_timestamp.is_some()
 }
 
-fn row(crossing: &Crossing, layout: Layout) -> ThresholdRow {
+pub(super) fn row(crossing: &Crossing, layout: Layout) -> ThresholdRow {
     let Crossing { threshold, comparison } = crossing;
     let numbers = comparison.as_ref();
     let amount = numbers.map(|numbers| numbers.threshold_quantity.value());

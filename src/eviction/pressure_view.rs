@@ -1,5 +1,6 @@
 //! Disk pressure for people.
 
+use super::disks::DiskLayout;
 use super::layout::Disks;
 use super::pressure::{Act, GraceCase, PodName, Pressure, ThresholdRow};
 use super::reclaim::ReclaimFunction;
@@ -93,11 +94,7 @@ fn of_act(pressure: &Pressure, act: &Act) -> String {
             "nothing can be reclaimed for it, and it comes before disks: a pod is evicted"
         }
         [] => "nothing is reclaimed for it: a pod is evicted",
-        [ReclaimFunction::DeleteAllUnusedContainers] => {
-            "dead containers are removed, and images stay"
-        }
-        [ReclaimFunction::DeleteUnusedImages] => "unused images are removed, and containers stay",
-        _ => "dead containers are removed, then unused images",
+        some => cleared(some),
     };
     let only_if = match act.only_if {
         None => "",
@@ -112,8 +109,20 @@ fn of_act(pressure: &Pressure, act: &Act) -> String {
     format!("{crossed}; {done}{only_if}")
 }
 
+/// Returns what is cleared away.
+pub(super) fn cleared(functions: &[ReclaimFunction]) -> &'static str {
+    match functions {
+        [] => "nothing is reclaimed",
+        [ReclaimFunction::DeleteAllUnusedContainers] => {
+            "dead containers are removed, and images stay"
+        }
+        [ReclaimFunction::DeleteUnusedImages] => "unused images are removed, and containers stay",
+        _ => "dead containers are removed, then unused images",
+    }
+}
+
 /// Returns the numbers of a threshold: `imagefs.available 44Gi, threshold 15% of 252Gi = 37.8Gi`.
-fn numbers(row: &ThresholdRow) -> String {
+pub(super) fn numbers(row: &ThresholdRow) -> String {
     format!("{} {}, threshold {}", row.signal, amount(row.signal, row.available), formula(row))
 }
 
@@ -129,7 +138,7 @@ fn formula(row: &ThresholdRow) -> String {
     }
 }
 
-fn amount(signal: Signal, amount: Option<i64>) -> String {
+pub(super) fn amount(signal: Signal, amount: Option<i64>) -> String {
     let Some(amount) = amount else { return "?".to_owned() };
     match signal.resource() {
         StarvedResource::Memory | StarvedResource::EphemeralStorage => {
@@ -142,10 +151,15 @@ fn amount(signal: Signal, amount: Option<i64>) -> String {
 
 /// Returns a line for each threshold.
 pub fn table(pressure: &Pressure) -> Table {
+    thresholds(&pressure.thresholds)
+}
+
+/// Returns a line for each threshold.
+pub(super) fn thresholds(rows: &[ThresholdRow]) -> Table {
     let headings =
         ["SIGNAL", "KIND", "THRESHOLD", "AVAILABLE", "MARGIN", "CROSSED", "WOULD-RECLAIM"];
     let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for row in &pressure.thresholds {
+    for row in rows {
         let kind = match row.grace_period.0 {
             0 => "hard".to_owned(),
             _ => format!("soft {}", row.grace_period),
@@ -184,12 +198,7 @@ pub fn summary(pressure: &Pressure) -> String {
     let mut line = |heading: &str, words: String| {
         let _ = writeln!(text, "{heading:<12} {}", plain(words));
     };
-    let layout = match pressure.layout.layout().disks() {
-        Disks::One => "one for everything",
-        Disks::ImagesApart => "images and writable layers apart from the kubelet's",
-        Disks::ImagesAndContainersApart => "images apart from writable layers and the kubelet's",
-    };
-    line("DISKS", format!("{layout}: {}", pressure.layout.because.join("; ")));
+    line("DISKS", disks(&pressure.layout));
     let conditions: Vec<&str> =
         pressure.conditions.iter().map(|condition| condition.as_str()).collect();
     if !conditions.is_empty() {
@@ -200,6 +209,16 @@ pub fn summary(pressure: &Pressure) -> String {
         line("LIMITS", format!("{} {fate}: {}", name(&pod.pod), pod.exceeded.join("").trim_end()));
     }
     text
+}
+
+/// Returns how the file systems lie, and why that is so.
+pub(super) fn disks(layout: &DiskLayout) -> String {
+    let words = match layout.layout().disks() {
+        Disks::One => "one for everything",
+        Disks::ImagesApart => "images and writable layers apart from the kubelet's",
+        Disks::ImagesAndContainersApart => "images apart from writable layers and the kubelet's",
+    };
+    format!("{words}: {}", layout.because.join("; "))
 }
 
 /// Returns what follows once something was reclaimed, a sentence each.
@@ -243,6 +262,6 @@ fn of_outcome(act: &Act) -> String {
     format!("{start}; {goes}")
 }
 
-fn name(pod: &PodName) -> String {
+pub(super) fn name(pod: &PodName) -> String {
     format!("{}/{}", pod.namespace, pod.name)
 }

@@ -15,7 +15,7 @@ use crate::k8s::kubelet_request::kubelet_request;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::quantity::{Format, Quantity};
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
 /// Pods in the order of eviction.
@@ -76,6 +76,10 @@ pub enum Figures {
     },
 }
 
+/// So many pods are sorted as Go sorts the fewest even where numbers of processes turn around; more would
+/// take too long, and have no order to be exact about.
+const FEW: usize = 1000;
+
 /// Ranks pods for eviction.
 pub fn rank_pods(
     signal: Signal,
@@ -94,8 +98,10 @@ pub fn rank_pods(
     let order = |left: &RankedPod, right: &RankedPod| compare(resource, left, right);
     if ranked.iter().all(has_countable_processes) {
         ranked.sort_by(order);
-    } else {
+    } else if ranked.len() <= FEW {
         insertion_sort(&mut ranked, order);
+    } else {
+        ranked.sort_by_key(|pod| (pod.priority, pod.figures.is_some(), Reverse(pod.processes())));
     }
     let ties = ties(&ranked, order);
     Ranking { pods: ranked, ties }
@@ -143,56 +149,84 @@ fn ties(
     ties
 }
 
-fn compare(resource: StarvedResource, left: &RankedPod, right: &RankedPod) -> Ordering {
-    let by_priority = left.priority.cmp(&right.priority);
-    match resource {
-        StarvedResource::Pids => by_priority.then_with(|| by_processes(left, right)),
-        _ => by_exceeding(left, right).then(by_priority).then_with(|| by_excess(left, right)),
+/// What is compared of two pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RankStep {
+    /// What was not measured goes before what was.
+    NotMeasured,
+    /// What uses more than it requests goes before what does not.
+    ExceedsRequest,
+    /// The lower priority goes first.
+    LowerPriority,
+    /// What is further over its request goes first.
+    MoreOver,
+    /// What has more processes goes first.
+    MoreProcesses,
+}
+
+impl RankStep {
+    /// Returns what is compared, in order, when something is short.
+    fn of(resource: StarvedResource) -> &'static [Self] {
+        match resource {
+            StarvedResource::Pids => &[Self::LowerPriority, Self::NotMeasured, Self::MoreProcesses],
+            _ => &[Self::NotMeasured, Self::ExceedsRequest, Self::LowerPriority, Self::MoreOver],
+        }
+    }
+
+    fn compare(self, left: &RankedPod, right: &RankedPod) -> Ordering {
+        match self {
+            Self::NotMeasured => left.figures.is_some().cmp(&right.figures.is_some()),
+            Self::ExceedsRequest => right.exceeds().cmp(&left.exceeds()),
+            Self::LowerPriority => left.priority.cmp(&right.priority),
+            Self::MoreOver => match (left.excess(), right.excess()) {
+                (Some(left), Some(right)) => right.compare(left),
+                _ => Ordering::Equal,
+            },
+            // The kubelet subtracts unsigned and looks at the sign of what comes out, so a difference
+            // of 2^63 and more turns around.
+            Self::MoreProcesses => {
+                (right.processes().wrapping_sub(left.processes()) as i64).cmp(&0)
+            }
+        }
     }
 }
 
-/// What was not measured goes first; `None` for two pods that were both measured.
-fn by_absence(left: &RankedPod, right: &RankedPod) -> Option<Ordering> {
-    match (&left.figures, &right.figures) {
-        (Some(_), Some(_)) => None,
-        (left, right) => Some(left.is_some().cmp(&right.is_some())),
+impl RankedPod {
+    fn exceeds(&self) -> Option<bool> {
+        match self.figures.as_ref()? {
+            Figures::Memory { exceeds, .. } | Figures::Disk { exceeds, .. } => Some(*exceeds),
+            Figures::Processes { .. } => None,
+        }
     }
-}
 
-fn by_exceeding(left: &RankedPod, right: &RankedPod) -> Ordering {
-    by_absence(left, right).unwrap_or_else(|| {
-        let exceeds = |pod: &RankedPod| match &pod.figures {
-            Some(Figures::Memory { exceeds, .. } | Figures::Disk { exceeds, .. }) => *exceeds,
-            _ => false,
-        };
-        exceeds(right).cmp(&exceeds(left))
-    })
-}
-
-fn by_excess(left: &RankedPod, right: &RankedPod) -> Ordering {
-    match (excess(left), excess(right)) {
-        (Some(left), Some(right)) => right.compare(left),
-        (left, right) => left.is_some().cmp(&right.is_some()),
+    fn excess(&self) -> Option<&Quantity> {
+        match self.figures.as_ref()? {
+            Figures::Memory { excess, .. } | Figures::Disk { excess, .. } => Some(excess),
+            Figures::Processes { .. } => None,
+        }
     }
-}
 
-fn excess(pod: &RankedPod) -> Option<&Quantity> {
-    match pod.figures.as_ref()? {
-        Figures::Memory { excess, .. } | Figures::Disk { excess, .. } => Some(excess),
-        Figures::Processes { .. } => None,
-    }
-}
-
-/// The kubelet subtracts unsigned and looks at the sign of what comes out, so a difference of 2^63 and
-/// more turns around.
-fn by_processes(left: &RankedPod, right: &RankedPod) -> Ordering {
-    by_absence(left, right).unwrap_or_else(|| {
-        let count = |pod: &RankedPod| match pod.figures {
+    fn processes(&self) -> u64 {
+        match self.figures {
             Some(Figures::Processes { count }) => count,
             _ => 0,
-        };
-        (count(right).wrapping_sub(count(left)) as i64).cmp(&0)
-    })
+        }
+    }
+}
+
+/// Returns what tells two pods apart first; `None`: they are equal.
+pub fn decided_by(
+    resource: StarvedResource,
+    left: &RankedPod,
+    right: &RankedPod,
+) -> Option<RankStep> {
+    let mut steps = RankStep::of(resource).iter().copied();
+    steps.find(|step| step.compare(left, right) != Ordering::Equal)
+}
+
+fn compare(resource: StarvedResource, left: &RankedPod, right: &RankedPod) -> Ordering {
+    decided_by(resource, left, right).map_or(Ordering::Equal, |step| step.compare(left, right))
 }
 
 fn ranked_pod(
@@ -300,6 +334,21 @@ mod tests {
         assert_eq!(got, (vec![2, 1, 0, 3], vec![(2, 4)]));
         let nothing = ranked(Signal::MemoryAvailable, &[], stats);
         assert_eq!(nothing, (vec![], vec![]));
+    }
+
+    #[test]
+    fn many_pods_with_numbers_beyond_all_measure_take_no_longer() {
+        let names: Vec<String> = (0..100_000).map(|at| format!("p{at}")).collect();
+        let list: Vec<_> = names.iter().map(|name| (name.as_str(), None, "")).collect();
+        let stats = names.iter().enumerate().map(|(at, name)| {
+            let count = if at == 7 { u64::MAX } else { at as u64 };
+            format!(
+                r#"{{"podRef":{{"uid":"{name}"}},"process_stats":{{"process_count":{count}}}}}"#
+            )
+        });
+        let stats = format!("[{}]", stats.collect::<Vec<_>>().join(","));
+        let (order, ties) = ranked(Signal::PidAvailable, &pods(&list), &stats);
+        assert_eq!((&order[..3], ties.len()), (&[7, 99_999, 99_998][..], 0));
     }
 
     #[test]

@@ -1,0 +1,310 @@
+//! The order of eviction for people.
+
+use super::pressure::{PodName, ThresholdRow};
+use super::pressure_view::{amount, cleared, disks, name, numbers, thresholds};
+use super::rank::{Figures, RankStep, RankedPod};
+use super::rank_report::{EvictionRank, RankItem, UsageFrom};
+use super::usage::FsParts;
+use crate::facts::kubelet_config::{Signal, StarvedResource};
+use crate::output::table::Table;
+use crate::output::terminal::plain;
+use crate::output::units::bytes;
+use std::fmt::Write;
+
+/// How many names are listed before the others are counted.
+const NAMED: usize = 5;
+
+/// Returns how near the node is to it, a sentence each.
+pub(super) fn now(rank: &EvictionRank) -> Vec<String> {
+    let signal = rank.signal;
+    if let Some(refused) = rank.layout.as_ref().and_then(|layout| layout.refused) {
+        return vec![format!(
+            "the kubelet neither reclaims nor evicts for any threshold: {refused}"
+        )];
+    }
+    if rank.thresholds.is_empty() {
+        return vec![format!(
+            "no threshold of {signal} is configured, so the kubelet evicts nobody for it: this is the \
+             order if it did"
+        )];
+    }
+    rank.thresholds.iter().map(|row| of_threshold(rank.usage.from, row)).collect()
+}
+
+fn of_threshold(from: UsageFrom, row: &ThresholdRow) -> String {
+    let numbers = numbers(row);
+    let soft = row.grace_period;
+    let mut text = match row.met {
+        None if from == UsageFrom::StatsSummary => {
+            format!("not measured, and so not crossed for the kubelet: {numbers}")
+        }
+        None => format!("not known whether it is crossed: {numbers}"),
+        Some(false) => {
+            format!("not crossed: {numbers}, {} to go", amount(row.signal, row.margin))
+        }
+        Some(true) if soft.0 == 0 => format!("crossed: {numbers}"),
+        Some(true) => format!(
+            "crossed: {numbers}; soft: a pod goes once that was so for {soft}, which one look cannot tell"
+        ),
+    };
+    if let Some(reclaim) = row.min_reclaim.filter(|reclaim| *reclaim > 0) {
+        let _ = write!(
+            text,
+            "; once crossed, it counts as crossed until {} more than the threshold are left",
+            amount(row.signal, Some(reclaim))
+        );
+    }
+    text
+}
+
+/// Returns what comes before the first pod in the order, a sentence each.
+pub(super) fn before(
+    rank: &EvictionRank,
+    others: &[ThresholdRow],
+    over_own_limits: &[String],
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !over_own_limits.is_empty() {
+        lines.push(format!(
+            "pods that exceed limits of local storage of their own are evicted before any threshold is \
+             looked at: {}",
+            listed(over_own_limits)
+        ));
+    }
+    let memory = others
+        .iter()
+        .find(|row| row.met == Some(true) && row.signal.resource() == StarvedResource::Memory);
+    if let Some(row) = memory {
+        let soft = match row.grace_period.0 {
+            0 => String::new(),
+            _ => format!(" (soft, grace period {})", row.grace_period),
+        };
+        let numbers = numbers(row);
+        lines.push(format!("memory comes before {}, and is crossed{soft}: {numbers}", rank.signal));
+    }
+    lines.push(match rank.reclaim {
+        [] => format!("nothing is reclaimed for {}: a pod is evicted", rank.signal),
+        some => format!(
+            "{}; no pod goes if that is enough (kq gc dry-run --trigger eviction)",
+            cleared(some)
+        ),
+    });
+    lines
+}
+
+/// Returns what puts a pod before those behind it; it is one of so many that are equal.
+pub(super) fn because(
+    signal: Signal,
+    pod: &RankedPod,
+    next: Option<&RankedPod>,
+    step: Option<RankStep>,
+    equals: usize,
+) -> String {
+    let tie = match equals {
+        0 | 1 => None,
+        2 => Some("equal to one other: any order".to_owned()),
+        many => Some(format!("equal to {} others: any order", many - 1)),
+    };
+    let step = match (next, step) {
+        (Some(next), Some(step)) => Some(of_step(signal, pod, next, step)),
+        (Some(_), None) => None,
+        (None, _) => Some("nobody comes after".to_owned()),
+    };
+    [tie, step].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+fn of_step(signal: Signal, pod: &RankedPod, next: &RankedPod, step: RankStep) -> String {
+    let of_inodes = signal.resource() == StarvedResource::Inodes;
+    let over = |pod: &RankedPod| match &pod.figures {
+        Some(Figures::Memory { excess, .. } | Figures::Disk { excess, .. }) => {
+            amount(signal, Some(excess.value()))
+        }
+        Some(Figures::Processes { count }) => count.to_string(),
+        None => "unknown".to_owned(),
+    };
+    match step {
+        RankStep::NotMeasured => "no stats: goes before what was measured".to_owned(),
+        RankStep::ExceedsRequest if of_inodes => "uses inodes, the next none".to_owned(),
+        RankStep::ExceedsRequest => "exceeds its request, the next does not".to_owned(),
+        RankStep::LowerPriority => {
+            format!("lower priority: {}, then {}", pod.priority, next.priority)
+        }
+        RankStep::MoreOver => {
+            let (own, its) = (over(pod), over(next));
+            match own.starts_with('-') {
+                true => format!("less below its request: {own}, then {its}"),
+                false => format!("more over its request: {own}, then {its}"),
+            }
+        }
+        RankStep::MoreProcesses => format!("more processes: {}, then {}", over(pod), over(next)),
+    }
+}
+
+/// Shows the order, and how near the node is to it.
+pub fn table(rank: &EvictionRank) -> String {
+    shown(rank, false)
+}
+
+/// Shows the parts of what is used, and what was not measured, as well.
+pub fn wide(rank: &EvictionRank) -> String {
+    shown(rank, true)
+}
+
+fn shown(rank: &EvictionRank, is_wide: bool) -> String {
+    let mut text = summary(rank);
+    if !rank.thresholds.is_empty() {
+        let _ = write!(text, "\n{}", thresholds(&rank.thresholds));
+    }
+    if !rank.items.is_empty() {
+        let _ = write!(text, "\n{}", pods(rank, is_wide));
+    }
+    text
+}
+
+fn summary(rank: &EvictionRank) -> String {
+    let mut text = String::new();
+    // Writing to a text does not fail.
+    let mut line = |heading: &str, words: String| {
+        let _ = writeln!(text, "{heading:<10} {}", plain(words));
+    };
+    line("SIGNAL", format!("{} ({})", rank.signal, rank.condition));
+    let how = match rank.usage.from {
+        UsageFrom::StatsSummary => "as the kubelet measured it",
+        UsageFrom::Cgroups => "counted in cgroups, as the kubelet could not be asked",
+    };
+    line("USAGE", format!("{how}: {}", rank.usage.source));
+    if let Some(layout) = &rank.layout {
+        line("DISKS", disks(layout));
+    }
+    if let Some(counted) = rank.counted {
+        line("COUNTED", parts(counted));
+    }
+    if rank.resource == StarvedResource::Inodes {
+        line(
+            "OVER",
+            "inodes used, less the bytes of ephemeral storage requested: so the kubelet computes it"
+                .to_owned(),
+        );
+    }
+    for sentence in &rank.now {
+        line("NOW", sentence.clone());
+    }
+    for sentence in &rank.before {
+        line("BEFORE", sentence.clone());
+    }
+    let spared = match rank.first.spared.as_slice() {
+        [] => String::new(),
+        some => format!("; critical and passed over before: {}", named(some)),
+    };
+    line(
+        "FIRST",
+        match rank.first.one_of.as_slice() {
+            [] if rank.items.is_empty() => "no pod can be evicted: there are none".to_owned(),
+            [] => "no pod can be evicted: all are critical".to_owned(),
+            [one] => format!("{}{spared}", name(one)),
+            some => format!("one of {}: they are equal{spared}", named(some)),
+        },
+    );
+    text
+}
+
+fn parts(counted: FsParts) -> String {
+    let FsParts { root, logs, local_volumes } = counted;
+    let parts = [(root, "writable layers"), (logs, "logs"), (local_volumes, "local volumes")];
+    let parts: Vec<&str> =
+        parts.iter().filter_map(|(counts, part)| counts.then_some(*part)).collect();
+    match parts.as_slice() {
+        [] => "nothing that pods use: images only".to_owned(),
+        some => some.join(", "),
+    }
+}
+
+fn named(pods: &[PodName]) -> String {
+    listed(&pods.iter().map(name).collect::<Vec<_>>())
+}
+
+fn listed(names: &[String]) -> String {
+    match names.get(NAMED..) {
+        Some(others) if !others.is_empty() => {
+            format!("{} and {} others", names[..NAMED].join(", "), others.len())
+        }
+        _ => names.join(", "),
+    }
+}
+
+fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
+    let of_disk = rank.counted.is_some();
+    let mut headings =
+        vec!["RANK", "POD", "PRIORITY", "REQUEST", "USAGE", "OVER", "EXCEEDS", "CRITICAL"];
+    if is_wide {
+        if of_disk {
+            headings.extend(["LAYERS", "LOGS", "VOLUMES"]);
+        }
+        headings.extend(["SOFT-GRACE", "COUNTED-AS-0", "UID"]);
+    }
+    headings.push("WHY THERE");
+    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
+    for item in &rank.items {
+        let mut cells = of_item(rank, item);
+        if is_wide {
+            if of_disk {
+                let amounts = item.parts.map(|parts| [parts.root, parts.logs, parts.local_volumes]);
+                let cell = |at: usize| match amounts.and_then(|amounts| amounts.get(at).copied()) {
+                    Some(amount) => used(rank.resource, amount),
+                    None => "unknown".to_owned(),
+                };
+                cells.extend([cell(0), cell(1), cell(2)]);
+            }
+            let unmeasured = match item.unmeasured.is_empty() {
+                true => "-".to_owned(),
+                false => item.unmeasured.join(", "),
+            };
+            cells.extend([
+                format!("{}s", item.soft_grace_seconds),
+                unmeasured,
+                item.pod.uid.clone(),
+            ]);
+        }
+        cells.push(item.because.clone());
+        table.add(cells);
+    }
+    table
+}
+
+fn of_item(rank: &EvictionRank, item: &RankItem) -> Vec<String> {
+    let is_requested = rank.resource != StarvedResource::Pids;
+    let unknown = || if is_requested { "unknown" } else { "-" }.to_owned();
+    let usage = match item.usage {
+        None => "unknown".to_owned(),
+        Some(usage) => {
+            let mark = if item.unmeasured.is_empty() { "" } else { " (in part)" };
+            used(rank.resource, usage) + mark
+        }
+    };
+    let place = match item.last_rank {
+        last if last == item.rank => item.rank.to_string(),
+        last => format!("{}-{last}", item.rank),
+    };
+    vec![
+        place,
+        name(&item.pod),
+        item.priority.to_string(),
+        // Inodes are not requested either: what counts in their place are bytes.
+        item.request.map_or_else(unknown, |request| bytes(request.unsigned_abs())),
+        usage,
+        item.over.map_or_else(unknown, |over| amount(rank.signal, Some(over))),
+        match item.exceeds {
+            None => unknown(),
+            Some(true) => "yes".to_owned(),
+            Some(false) => "no".to_owned(),
+        },
+        if item.critical { "spared" } else { "no" }.to_owned(),
+    ]
+}
+
+fn used(resource: StarvedResource, amount: u64) -> String {
+    match resource {
+        StarvedResource::Memory | StarvedResource::EphemeralStorage => bytes(amount),
+        StarvedResource::Inodes | StarvedResource::Pids => amount.to_string(),
+    }
+}
