@@ -28,8 +28,11 @@ complete -c kq -n "__fish_kq_needs_command" -s h -l help -d 'Print help (see mor
 complete -c kq -n "__fish_kq_needs_command" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_needs_command" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
 complete -c kq -n "__fish_kq_needs_command" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
+complete -c kq -n "__fish_kq_needs_command" -f -a "evict" -d 'Tell whom the kubelet evicts when the node runs short'
 complete -c kq -n "__fish_kq_needs_command" -f -a "devices" -d 'Tell who has which device, and what the kubelet\'s device manager would do next'
 complete -c kq -n "__fish_kq_needs_command" -f -a "probe" -d 'Run the probes of containers as the kubelet does, and say what follows'
+complete -c kq -n "__fish_kq_needs_command" -f -a "admit" -d 'Tell whether the kubelet takes a pod'
+complete -c kq -n "__fish_kq_needs_command" -f -a "preempt" -d 'Tell which pods the kubelet would kill to take in a critical one, and evict them'
 complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
 complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
 complete -c kq -n "__fish_kq_needs_command" -f -a "completion" -d 'Print the completions for a shell'
@@ -660,6 +663,59 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -f -a "rank" -d 'Show in which order this node\'s kubelet would evict pods, and what decides it'
+complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l signal -d 'What runs short' -r -f -a "memory\t''
+disk\t''
+inodes\t''
+imagefs\t''
+containerfs\t''
+pid\t''
+allocatableMemory.available\t''
+containerfs.available\t''
+containerfs.inodesFree\t''
+imagefs.available\t''
+imagefs.inodesFree\t''
+memory.available\t''
+nodefs.available\t''
+nodefs.inodesFree\t''
+pid.available\t''"
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l stats -d 'What the kubelet measured (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary); else it is asked. With --pods nothing is looked at but files' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from help" -f -a "rank" -d 'Show in which order this node\'s kubelet would evict pods, and what decides it'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "list" -d 'Show which container has which device, and in what state'
@@ -1064,6 +1120,163 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "simulate" -d 'Say what the kubelet makes of a row of probe results'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find what is refused, unwise or surprising in the probes of pods'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -f -a "explain" -d 'Show whether this node\'s kubelet takes a pod now, and what says no'
+complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority, or system-cluster-critical or system-node-critical; else that of its spec' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l without -d 'Answer as if this pod were not on the node: NAMESPACE/NAME (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-restart -d 'Show which pods of the node a kubelet that starts anew would take in again'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l static -d 'Take the pod of the file for a static one, as from the kubelet\'s folder'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Show whether this node\'s kubelet takes a pod now, and what says no'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -f -a "explain" -d 'Show whom this node\'s kubelet would kill to take in a pod, and why them'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -f -a "apply" -d 'Evict the victims that explain shows, until the pod fits'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -f -a "why" -d 'Tell who killed a pod, and for which other pod'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority, or system-cluster-critical or system-node-critical; else that of its spec' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l without -d 'Answer as if this pod were not on the node: NAMESPACE/NAME (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l order -d 'The order of the pods as the kubelet has them: NAMESPACE/NAME, those that are not named come after; else the order of their names' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l static -d 'Take the pod of the file for a static one, as from the kubelet\'s folder'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l all-nodes -d 'Ask every node of the cluster, and show the cheapest first'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l budget-timeout -d 'How long to wait for the disruption budgets of each victim; 0s: not at all' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l victim-timeout -d 'How long to wait for each victim to go; else as long as the kubelet: half as long again as its grace period, and 10s at least' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l order -d 'The order of the pods as the kubelet has them: NAMESPACE/NAME, those that are not named come after; else the order of their names' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l priority -d 'The pod\'s priority, or system-cluster-critical or system-node-critical; else that of its spec' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l without -d 'Answer as if this pod were not on the node: NAMESPACE/NAME (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-version -d 'Whose rules to follow, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan, and what the API server says to it, and do nothing'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do it without asking'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l like-kubelet -d 'Delete the victims as the kubelet kills them: no disruption budget is asked'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l static -d 'Take the pod of the file for a static one, as from the kubelet\'s folder'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l events -d 'Events: kubectl get events -A -o json; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-log -d 'The kubelet\'s log: journalctl -u kubelet -o cat, or any other form of it (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l node-name -d 'The node\'s name to the API server; else the kubelet\'s, else the host\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubeconfig -d 'How to reach the API server; else $KUBECONFIG, else the kubelet\'s own' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250; else what its configuration says' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-client-key -d 'The key of the client certificate; else it is in the same file' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-certificate-authority -d 'The authority of the kubelet\'s own certificate, in PEM; else it is not verified, and no token is sent' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock; else $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s, the usual sockets' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l timeout -d 'How long each source may take' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A picture at a glance'
+wide\t'Everything that is known'
+json\t'The whole answer as JSON'
+yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-insecure-skip-tls-verify -d 'Send the token even to a kubelet whose certificate nobody can verify'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s v -l verbose -d 'Say what was asked, and what came of it'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Show whom this node\'s kubelet would kill to take in a pod, and why them'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Evict the victims that explain shows, until the pod fits'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "why" -d 'Tell who killed a pod, and for which other pod'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s o -l output -d 'How to show the answer' -r -f -a "table\t'A line for each check'
 wide\t'With what to do'
 json\t'The whole answer as JSON'
@@ -1140,15 +1353,18 @@ complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand man" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "devices" -d 'Tell who has which device, and what the kubelet\'s device manager would do next'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "probe" -d 'Run the probes of containers as the kubelet does, and say what follows'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc devices probe doctor snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "gc" -d 'Foresee, explain and do the garbage collection of images'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "evict" -d 'Tell whom the kubelet evicts when the node runs short'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "devices" -d 'Tell who has which device, and what the kubelet\'s device manager would do next'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "probe" -d 'Run the probes of containers as the kubelet does, and say what follows'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "admit" -d 'Tell whether the kubelet takes a pod'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "preempt" -d 'Tell which pods the kubelet would kill to take in a critical one, and evict them'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "doctor" -d 'Check this node: what is known of it from where, and what is wrong with its cgroups'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "snapshot" -d 'Store everything that kq can find out about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "completion" -d 'Print the completions for a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "man" -d 'Write the man pages into a folder'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show who gets how much CPU when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Say what a value in a cgroup file means and where it can come from'
@@ -1165,6 +1381,7 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "policy" -d 'Show the policy in force, who set it, and what the kubelet refuses'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "record" -d 'Keep records of images as the kubelet does in its memory'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from gc" -f -a "watch" -d 'Turn the kubelet\'s loop and say what each pass would do'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from evict" -f -a "rank" -d 'Show in which order this node\'s kubelet would evict pods, and what decides it'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "list" -d 'Show which container has which device, and in what state'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "verify" -d 'Check the files in which the kubelet remembers devices, CPUs, memory and pods'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from devices" -f -a "plan" -d 'Show which devices a pod would get now, or the kubelet\'s error'
@@ -1177,3 +1394,7 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "plan" -d 'Show what the kubelet will send, and when something can follow from it'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "simulate" -d 'Say what the kubelet makes of a row of probe results'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from probe" -f -a "lint" -d 'Find what is refused, unwise or surprising in the probes of pods'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from admit" -f -a "explain" -d 'Show whether this node\'s kubelet takes a pod now, and what says no'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "explain" -d 'Show whom this node\'s kubelet would kill to take in a pod, and why them'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "apply" -d 'Evict the victims that explain shows, until the pod fits'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "why" -d 'Tell who killed a pod, and for which other pod'

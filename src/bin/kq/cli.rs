@@ -1,7 +1,7 @@
 //! The commands.
 
 use crate::exit::{Code, Failure};
-use crate::{cgroup, devices, doctor, gc, generate, probe, snapshot};
+use crate::{admit, cgroup, devices, doctor, evict, gc, generate, preempt, probe, snapshot};
 use clap::{Parser, Subcommand};
 
 /// Answer what the kubelet on one node will do, why, and what if
@@ -22,8 +22,11 @@ pub struct Cli {
 enum Command {
     Cgroup(Box<cgroup::Args>),
     Gc(gc::Args),
+    Evict(evict::Args),
     Devices(devices::Args),
     Probe(probe::Args),
+    Admit(admit::Args),
+    Preempt(preempt::Args),
     Doctor(Box<doctor::Args>),
     Snapshot(Box<snapshot::Args>),
     Completion(generate::CompletionArgs),
@@ -37,8 +40,11 @@ impl Cli {
         match self.command {
             Command::Cgroup(args) => args.run(),
             Command::Gc(args) => args.run(),
+            Command::Evict(args) => args.run(),
             Command::Devices(args) => args.run(),
             Command::Probe(args) => args.run(),
+            Command::Admit(args) => args.run(),
+            Command::Preempt(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Completion(args) => args.run(),

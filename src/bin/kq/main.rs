@@ -1,10 +1,13 @@
 //! The command line of kq: gather facts, ask the library, write the answer.
 
+mod admission_node;
+mod admit;
 mod ask;
 mod cgroup;
 mod cli;
 mod devices;
 mod doctor;
+mod evict;
 mod exit;
 mod form;
 mod gc;
@@ -13,7 +16,9 @@ mod interval;
 mod kubelet_node;
 mod live;
 mod node_args;
+mod preempt;
 mod probe;
+mod progress;
 mod snapshot;
 mod subjects;
 mod write;

@@ -237,8 +237,11 @@ Usage: kq <COMMAND>
 Commands:
   cgroup      Plan, explain and check cgroup values
   gc          Foresee, explain and do the garbage collection of images
+  evict       Tell whom the kubelet evicts when the node runs short
   devices     Tell who has which device, and what the kubelet's device manager would do next
   probe       Run the probes of containers as the kubelet does, and say what follows
+  admit       Tell whether the kubelet takes a pod
+  preempt     Tell which pods the kubelet would kill to take in a critical one, and evict them
   doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
   completion  Print the completions for a shell
@@ -271,8 +274,11 @@ Usage: kq <COMMAND>
 Commands:
   cgroup      Plan, explain and check cgroup values
   gc          Foresee, explain and do the garbage collection of images
+  evict       Tell whom the kubelet evicts when the node runs short
   devices     Tell who has which device, and what the kubelet's device manager would do next
   probe       Run the probes of containers as the kubelet does, and say what follows
+  admit       Tell whether the kubelet takes a pod
+  preempt     Tell which pods the kubelet would kill to take in a critical one, and evict them
   doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
   snapshot    Store everything that kq can find out about this node
   completion  Print the completions for a shell

@@ -11,14 +11,25 @@ use snapbox::cmd::Command;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// `kq admit explain --kubelet-restart`, and what wide says of sums
+mod admit_restart;
 /// `kq cgroup apply` and `rollback`.
 mod apply;
 /// What cannot be understood is refused by name, and nothing breaks kq.
 mod bad_input;
+/// An API server with pods that can be evicted.
+#[cfg(feature = "apiserver")]
+pub mod cluster;
 /// The shape of JSON answers is what programs were promised.
 mod contract;
+/// The same for preemption on all nodes.
+mod contract_all_nodes;
 /// The same for answers about a live node.
 mod contract_live;
+/// The same for admission and preemption.
+mod contract_preempt;
+/// The same for what is done about it.
+mod contract_preempt_apply;
 /// `kq devices serve`, `allocate` and `plugins`, where something is in the way
 #[cfg(feature = "cri")]
 mod devices_allocate;
@@ -47,6 +58,10 @@ mod devices_stand_in;
 mod devices_verify;
 /// `kq doctor`
 pub mod doctor;
+/// `kq evict rank`: who is ranked, and what of them counts
+mod evict_pods;
+/// `kq evict rank`
+mod evict_rank;
 /// `kq cgroup explain`
 mod explain;
 /// A node in a temporary folder.
@@ -74,13 +89,34 @@ pub mod half_way;
 /// Sources that do not answer.
 mod live_faults;
 /// A node in a folder.
-mod made_up_node;
+pub mod made_up_node;
 /// `kq cgroup plan`: the flags and files that describe a node.
 mod node_args;
 /// Inputs that are pipes: of a shell, and with a name and nobody at the other end.
 mod pipes;
 /// `kq cgroup plan`: what pods get.
 mod plan;
+/// `kq admit explain` and `kq preempt explain`
+mod preempt;
+/// `kq preempt explain --all-nodes`
+mod preempt_all_nodes;
+/// `kq preempt apply`
+#[cfg(feature = "apiserver")]
+mod preempt_apply;
+/// The same, where something goes wrong half-way.
+#[cfg(feature = "apiserver")]
+mod preempt_apply_faults;
+/// The same through the API server.
+#[cfg(feature = "apiserver")]
+mod preempt_cluster;
+/// What the kubelet remembers counts.
+mod preempt_facts;
+/// How long victims get, and how long the kubelet waits for them.
+mod preempt_grace;
+/// `kq preempt explain` on a node with very many pods.
+mod preempt_many;
+/// `kq preempt why`
+mod preempt_why;
 /// `kq probe plan` and `kq probe lint`
 mod probe_plan;
 /// `kq probe run`

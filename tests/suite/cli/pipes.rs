@@ -24,6 +24,10 @@ fn a_named_pipe_that_nobody_writes_to_ends() {
         "devices list --node-file pipe",
         "devices list --pods pipe",
         "devices plan pod.yaml --devices pipe",
+        "admit explain pod.yaml --node-file pipe",
+        "preempt why p --pods pipe",
+        "preempt why p --events pipe",
+        "preempt why p --kubelet-log pipe",
         #[cfg(feature = "cri")]
         "devices allocate pipe --dir .",
     ];

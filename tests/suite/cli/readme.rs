@@ -1,13 +1,24 @@
-//! The README's sessions are real: every command that it shows with an answer gives that answer.
+//! The sessions of the README and of docs/examples.md are real: every command that they show with an answer
+//! gives that answer.
 
-use super::kq;
+use super::{kq, repository};
 
 #[test]
 fn every_session_of_the_readme_is_real() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
-        .expect("the README is there");
+    assert!(sessions("README.md") >= 9);
+}
+
+#[test]
+fn every_session_of_the_examples_is_real() {
+    assert!(sessions("docs/examples.md") >= 12);
+}
+
+/// Runs the sessions of a file; returns how many there are.
+#[track_caller]
+fn sessions(file: &str) -> usize {
+    let text = std::fs::read_to_string(repository().join(file)).expect("the file is there");
     let mut sessions = 0;
-    let mut lines = readme.lines().peekable();
+    let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let Some(command) = line.strip_prefix("    $ kq ") else { continue };
         let mut command = command.to_owned();
@@ -29,5 +40,5 @@ fn every_session_of_the_readme_is_real() {
         assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), answer, "kq {command}");
         sessions += 1;
     }
-    assert!(sessions >= 4, "{sessions} sessions");
+    sessions
 }

@@ -84,6 +84,12 @@ impl Api {
 /// Writes a kubeconfig and returns the flags with which it is used.
 #[cfg(feature = "apiserver")]
 pub fn kubeconfig_flags(node: &Node, url: &str, authority: &str) -> String {
+    kubeconfig_in(node.beside(), url, authority)
+}
+
+/// The same, in a folder.
+#[cfg(feature = "apiserver")]
+pub fn kubeconfig_in(folder: &std::path::Path, url: &str, authority: &str) -> String {
     let config = serde_json::json!({
         "apiVersion": "v1",
         "kind": "Config",
@@ -92,7 +98,7 @@ pub fn kubeconfig_flags(node: &Node, url: &str, authority: &str) -> String {
         "clusters": [{"name": "c", "cluster": {"server": url, "certificate-authority": authority}}],
         "users": [{"name": "u", "user": {"token": "hunter2-token"}}],
     });
-    let file = node.beside().join("kubeconfig");
+    let file = folder.join("kubeconfig");
     std::fs::write(&file, config.to_string()).expect("a file can be written");
     format!("--kubeconfig {}", file.display())
 }

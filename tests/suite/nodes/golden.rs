@@ -111,8 +111,10 @@ fn first_container(node: &Path) -> String {
 }
 
 /// Commands that know of snapshots and have no answer about a recorded node: some refuse, one stores what it
-/// was given, and the pods of these nodes have no probes to plan.
-const NO_ANSWERS: &[&str] = &["cgroup rollback", "probe plan", "probe run", "snapshot"];
+/// was given, one wants the API server's word, the pods of these nodes have no probes to plan, and nobody
+/// measured what they use.
+const NO_ANSWERS: &[&str] =
+    &["cgroup rollback", "evict rank", "preempt apply", "probe plan", "probe run", "snapshot"];
 
 #[test]
 fn no_command_about_a_node_is_left_out() {
@@ -126,6 +128,7 @@ fn no_command_about_a_node_is_left_out() {
     let is_asked = |command: &String| {
         crate::images::asks(command)
             || crate::devices::asks(command)
+            || crate::preemption::asks(command)
             || COMMANDS.contains(&command.as_str())
             || NO_ANSWERS.contains(&command.as_str())
             || LIVE_COMMANDS.iter().any(|line| line.starts_with(command.as_str()))

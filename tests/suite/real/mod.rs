@@ -16,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 pub use node::Node;
 pub use pods::{Container, Runc, Running};
 
+/// Whom the kubelet takes in, and whom it kills for that, among pods that run.
+mod admission;
 /// What the runtime says of pods that run.
 mod asked;
 /// The kernel's hierarchies: cgroups come, get values and go.
@@ -30,6 +32,9 @@ mod live;
 mod node;
 /// Pods that run.
 mod pods;
+/// Victims are evicted, and the runtime lets them go.
+#[cfg(feature = "apiserver")]
+mod preempt;
 /// Probes of containers that run.
 mod probes;
 /// The runtime over its socket, one call after the other.

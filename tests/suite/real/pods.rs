@@ -300,6 +300,29 @@ impl<'n> Running<'n> {
         all.find(|container| container["name"] == name).expect("kq made up no container")
     }
 
+    /// Stops a pod, as the kubelet does with one that must go: its sandbox and all of its containers.
+    #[track_caller]
+    pub fn stop_pod(&self, pod: &str) {
+        let at = self.pods.iter().position(|loaded| loaded.pod.metadata.name == pod);
+        let at = at.unwrap_or_else(|| panic!("no pod {pod}"));
+        let request = v1::StopPodSandboxRequest { pod_sandbox_id: self.sandboxes[at].clone() };
+        let runtime = &self.node.runtime;
+        runtime
+            .call(runtime.client().stop_pod_sandbox(request))
+            .unwrap_or_else(|error| panic!("{pod}: {error}"));
+    }
+
+    /// Forgets the sandbox of a pod that somebody else has removed.
+    #[cfg(feature = "apiserver")]
+    #[track_caller]
+    pub fn forget(&mut self, pod: &str) {
+        let at = self.pods.iter().position(|loaded| loaded.pod.metadata.name == pod);
+        let at = at.unwrap_or_else(|| panic!("no pod {pod}"));
+        self.sandboxes.remove(at);
+        self.pods.remove(at);
+        self.objects.remove(at);
+    }
+
     /// Notes the id of a container in the status of its pod.
     fn record(&mut self, index: usize, kind: ContainerKind, name: &str, id: &str) {
         let list = match kind {

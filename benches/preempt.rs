@@ -1,0 +1,163 @@
+//! How long it takes to find whom a kubelet would kill: on a node of a thousand pods, beside the kubelet's
+//! own search, and on each node of a large cluster.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use kq::admission::{Before, Facts, NodePod, Occupancy, examine, explain};
+use kq::facts::basis::Basis;
+use kq::facts::node_object::NodeObject;
+use kq::k8s::defaults::apply_api_defaults;
+use kq::k8s::kubelet_rules::KubeletRules;
+use kq::k8s::manifest::load;
+use kq::k8s::pod::Pod;
+use kq::preemption::{
+    ClusterPreemption, NodeAnswer, NodeStanding, PodPreemption, Requirement, Trace,
+    explain_preemption, make_room, pick_victims, view, why_critical,
+};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+#[path = "../tests/support/pod_list.rs"]
+mod pod_list;
+
+fn pods(count: usize, rules: &KubeletRules) -> Vec<Pod> {
+    let loaded = load("list.json", pod_list::pod_list(count).as_bytes()).pods;
+    let mut pods: Vec<Pod> = loaded.into_iter().map(|loaded| loaded.pod).collect();
+    for pod in &mut pods {
+        apply_api_defaults(pod, rules);
+        pod.spec.priority = Some(0);
+    }
+    pods
+}
+
+fn critical(cpu_millis: i64, memory_mebibytes: i64) -> Pod {
+    let text = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"new"}},"spec":{{"priority":2000000000,"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{cpu_millis}m","memory":"{memory_mebibytes}Mi"}}}}}}]}}}}"#
+    );
+    load("new.json", text.as_bytes()).pods.remove(0).pod
+}
+
+/// A node that has just as much as its pods take.
+fn full(name: &str, pods: &[&Pod], rules: &KubeletRules) -> NodeObject {
+    let text = format!(
+        r#"{{"kind":"Node","metadata":{{"name":"{name}"}},"status":{{"allocatable":{{"cpu":"9999999","memory":"999Ti","pods":"99999"}}}}}}"#
+    );
+    let mut node: NodeObject = serde_json::from_str(&text).expect("a node");
+    let nothing = BTreeMap::new();
+    let facts = Facts {
+        others: &Occupancy::of(pods.iter().copied(), rules),
+        cached: Ok(&node),
+        fresh: Ok(&node),
+        given_devices: Ok(&nothing),
+    };
+    let examined = examine(&critical(1, 1), &facts, rules);
+    let used = examined.ledger.expect("amounts are compared").used;
+    let allocatable = &mut node.status.allocatable;
+    allocatable.insert("cpu".into(), format!("{}m", used.milli_cpu).parse().expect("a quantity"));
+    allocatable.insert("memory".into(), used.memory.to_string().parse().expect("a quantity"));
+    node
+}
+
+fn search(criterion: &mut Criterion) {
+    let rules = KubeletRules::default();
+    let pods = pods(1_000, &rules);
+    let pods: Vec<&Pod> = pods.iter().collect();
+    let all: i64 =
+        pods.iter().map(|pod| kq::preemption::preemption_request(pod, &"cpu".into(), &rules)).sum();
+    let mut group = criterion.benchmark_group("1000 pods");
+    group.sample_size(20);
+    for (name, part) in [("few victims", 100), ("hundreds of victims", 2)] {
+        let need = |resource: &str, quantity| Requirement { resource: resource.into(), quantity };
+        let requirements = [need("cpu", all / part), need("memory", 1 << 30)];
+        let preemptor = critical(1, 1);
+        for (search, trace) in [("quick", Trace::Chosen), ("plain", Trace::Visits)] {
+            group.bench_function(format!("{name}, {search}"), |bencher| {
+                bencher.iter_with_large_drop(|| {
+                    pick_victims(&preemptor, black_box(&pods), &requirements, trace, &rules)
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+fn answer(pod: &Pod, pods: &[NodePod<'_>], node: &NodeObject, trace: Trace) -> PodPreemption {
+    let rules = KubeletRules::default();
+    let others: Vec<&Pod> = pods.iter().map(|it| it.pod).collect();
+    let nothing = BTreeMap::new();
+    let facts = Facts {
+        others: &Occupancy::of(others.iter().copied(), &rules),
+        cached: Ok(node),
+        fresh: Ok(node),
+        given_devices: Ok(&nothing),
+    };
+    let (admission, examined) = explain(pod, pods, &Before::default(), &facts, &rules);
+    let (verdict, handled) = make_room(pod, &examined, &others, trace, &rules);
+    let refusals = verdict.refusals();
+    let preemption = explain_preemption(pod, refusals, handled.as_ref(), &others, &rules);
+    PodPreemption::new(preemption, admission, Basis::default())
+}
+
+fn whole_answers(criterion: &mut Criterion) {
+    let rules = KubeletRules::default();
+    let pods = pods(1_000, &rules);
+    let refs: Vec<&Pod> = pods.iter().collect();
+    let node = full("n", &refs, &rules);
+    let on_node = |pod| NodePod { pod, counts: true, why: String::new() };
+    let on_node: Vec<NodePod<'_>> = refs.iter().copied().map(on_node).collect();
+    let mut group = criterion.benchmark_group("explain on 1000 pods");
+    group.sample_size(10);
+    for (name, cpu_millis) in [("few victims", 4_000), ("hundreds of victims", 150_000)] {
+        let pod = critical(cpu_millis, 1);
+        group.bench_function(format!("{name}, table"), |bencher| {
+            bencher.iter(|| view::table(&answer(&pod, black_box(&on_node), &node, Trace::Chosen)));
+        });
+        group.bench_function(format!("{name}, wide"), |bencher| {
+            bencher.iter(|| view::wide(&answer(&pod, black_box(&on_node), &node, Trace::Visits)));
+        });
+    }
+    group.finish();
+}
+
+fn all_nodes(criterion: &mut Criterion) {
+    const NODES: usize = 1_000;
+    const PODS: usize = 110;
+    let rules = KubeletRules::default();
+    // Nodes that are not all alike: each has a part of a longer list.
+    let pods = pods(PODS * 10, &rules);
+    let nodes: Vec<(NodeObject, Vec<&Pod>)> = (0..NODES)
+        .map(|at| {
+            let first = at * 97 % (PODS * 9);
+            let on_node: Vec<&Pod> = pods.iter().skip(first).take(PODS).collect();
+            (full(&format!("n{at}"), &on_node, &rules), on_node)
+        })
+        .collect();
+    let pod = critical(4_000, 4_096);
+    let ask = |(node, others): &(NodeObject, Vec<&Pod>)| {
+        let nothing = BTreeMap::new();
+        let facts = Facts {
+            others: &Occupancy::of(others.iter().copied(), &rules),
+            cached: Ok(node),
+            fresh: Ok(node),
+            given_devices: Ok(&nothing),
+        };
+        let examined = examine(&pod, &facts, &rules);
+        let (verdict, handled) = make_room(&pod, &examined, others, Trace::Chosen, &rules);
+        let standing = NodeStanding { name: node.metadata.name.clone(), ..NodeStanding::default() };
+        let (refusals, handled) = (verdict.refusals(), handled.as_ref());
+        NodeAnswer::new(&standing, &pod, refusals, handled, others, &rules, Basis::default())
+    };
+    let mut group = criterion.benchmark_group("1000 nodes of 110 pods");
+    group.sample_size(10);
+    group.bench_function("answers, in order", |bencher| {
+        bencher.iter(|| {
+            let answers = black_box(&nodes).iter().map(ask).collect();
+            let critical = why_critical(&pod);
+            let answer = ClusterPreemption::new(&pod, critical, answers, Basis::default());
+            assert_eq!(answer.summary.preempts, NODES);
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, search, whole_answers, all_nodes);
+criterion_main!(benches);

@@ -1,0 +1,321 @@
+//! A pod that is to come to a node, and the node: for the questions of admission and preemption.
+
+mod allocated;
+mod others;
+mod plan;
+mod wanted;
+
+pub use plan::{Detail, Planned, plan};
+pub use wanted::as_of_kubelet;
+
+use self::allocated::{given_devices, put_allocations};
+use self::wanted::{bind_static, pod_of_node};
+use crate::exit::Failure;
+use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::live::{DevicesWanted, SourceArgs, Wants};
+use crate::node_args::of_file;
+use crate::subjects::is_file;
+use anyhow::anyhow;
+use kq::admission::{Before, GivenDevices, Refusal, is_extended_resource};
+use kq::edge::cri::RuntimeWants;
+use kq::edge::input::shown;
+use kq::edge::kubelet_files::read_node_object;
+use kq::eviction::{Admission, admit_under_pressure};
+use kq::facts::basis::Basis;
+use kq::facts::kubelet_config::PressureCondition;
+use kq::facts::node_object::NodeObject;
+use kq::facts::sought::Sought;
+use kq::facts::workloads::effective_uid;
+use kq::k8s::pod::{OS_LABEL, Pod, ResourceName};
+use kq::k8s::priority::priority_of_class;
+use std::collections::BTreeSet;
+
+/// The flags that say what a pod is to the cluster, and to which node it is to come.
+#[derive(Debug, clap::Args)]
+pub struct AdmissionArgs {
+    /// Take the pod of the file for a static one, as from the kubelet's folder
+    #[arg(long = "static", help_heading = "The pod")]
+    is_static: bool,
+
+    /// The pod's priority, or system-cluster-critical or system-node-critical; else that of its spec
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "The pod", value_parser = parse_priority)]
+    pub priority: Option<i32>,
+
+    /// Answer as if this pod were not on the node: NAMESPACE/NAME (can be repeated)
+    #[arg(long, value_name = "POD", help_heading = "What if")]
+    pub without: Vec<String>,
+
+    /// The Node object (kubectl get node NAME -o json); else the API server is asked
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    pub node_file: Option<String>,
+
+    #[command(flatten)]
+    pub kubelet: KubeletNodeArgs,
+}
+
+/// The node that a pod is to come to.
+pub struct AdmissionNode {
+    /// The node.
+    pub node: KubeletNode,
+    /// The pods that are taken for gone.
+    without: Vec<String>,
+    /// The devices that are given away, as far as the kubelet's checkpoint tells.
+    pub devices: GivenDevices,
+    /// Why it does not tell; `None`: it does.
+    unknown_devices: Option<String>,
+    /// What the answer rests on.
+    pub basis: Basis,
+}
+
+impl AdmissionArgs {
+    /// Gathers the pod that is named, and the node.
+    pub fn gather(&self, name: &str) -> Result<(AdmissionNode, Pod), Failure> {
+        let mut of_file = Basis::default();
+        let pod = match is_file(name) {
+            true => Some(self.pod_of_file(name, &mut of_file)?),
+            false if self.is_static => {
+                let refused = anyhow!("--static: {name} is a pod of the node, and is what it is");
+                return Err(Failure::usage(refused).hint("--static is about the pod of a file"));
+            }
+            false => None,
+        };
+        let mut about = self.gather_node()?;
+        about.basis.warnings.splice(0..0, of_file.warnings);
+        let mut pod = match pod {
+            Some(mut pod) => {
+                if self.is_static {
+                    bind_static(&mut pod, &about);
+                }
+                pod
+            }
+            None => pod_of_node(&about.node, name)?,
+        };
+        if !is_file(name) && pod.status.phase == "Running" {
+            about.basis.assumptions.push(
+                "the pod runs on the node already: the answer is about one that comes anew"
+                    .to_owned(),
+            );
+        }
+        self.set_priority(&mut pod, &mut about.basis);
+        as_of_kubelet(&mut pod, &about.node.kubelet.rules);
+        Ok((about, pod))
+    }
+
+    /// Gathers both once more: of a pod of this node what it is now, or nothing where it is no more.
+    pub fn gather_again(
+        &self,
+        name: &str,
+        pod: &Pod,
+    ) -> Result<(AdmissionNode, Option<Pod>), Failure> {
+        let mut about = self.gather_node()?;
+        if is_file(name) {
+            return Ok((about, Some(pod.clone())));
+        }
+        let is_meant = |it: &&Pod| effective_uid(it) == effective_uid(pod);
+        let found = about.node.pods().into_iter().find(is_meant).cloned();
+        let found = found.map(|mut pod| {
+            self.set_priority(&mut pod, &mut about.basis);
+            pod
+        });
+        Ok((about, found))
+    }
+
+    /// Returns the flag that says that it is not about the node as it is now.
+    pub fn stored(&self) -> Option<&'static str> {
+        let sources = self.sources();
+        let given = [
+            (sources.snapshot.is_some(), "--snapshot"),
+            (!sources.pods.is_empty(), "--pods"),
+            (self.node_file.is_some(), "--node-file"),
+            (!self.without.is_empty(), "--without"),
+        ];
+        given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+
+    /// Returns where the facts come from.
+    pub fn sources(&self) -> &SourceArgs {
+        &self.kubelet.sources
+    }
+
+    /// Gathers the node.
+    pub fn gather_node(&self) -> Result<AdmissionNode, Failure> {
+        let mut basis = Basis::default();
+        let mut node = self.node(&mut basis)?;
+        if let Some(found) = &mut node.snapshot.pods.found {
+            basis.warnings.extend(found.value.keep_one_of_a_uid());
+            let pods = found.value.pods.iter_mut().map(|loaded| &mut loaded.pod);
+            pods.for_each(|pod| as_of_kubelet(pod, &node.kubelet.rules));
+        }
+        basis.assumptions.extend(node.assumed());
+        put_allocations(&mut node, &mut basis);
+        let (devices, unknown_devices) = match given_devices(&node) {
+            Ok(devices) => (devices, None),
+            Err(reason) => (GivenDevices::default(), Some(reason)),
+        };
+        basis.warnings.extend(node.notes.iter().cloned());
+        let without = self.without.clone();
+        Ok(AdmissionNode { node, without, devices, unknown_devices, basis })
+    }
+
+    /// Gathers the node. Where files say all of it and nobody else is named, the machine that kq runs on is
+    /// not looked at.
+    fn node(&self, basis: &mut Basis) -> Result<KubeletNode, Failure> {
+        let sources = &self.kubelet.sources;
+        let object = match &self.node_file {
+            None => None,
+            Some(file) => {
+                let object = read_node_object(file, &mut basis.warnings).map_err(of_file)?;
+                Some(Sought::found(shown(file), object))
+            }
+        };
+        if object.is_some() && sources.files_alone() {
+            return self.kubelet.of_flags_with_node(object.unwrap_or_default());
+        }
+        let wants = Wants {
+            node: true,
+            has_node_file: object.is_some(),
+            runtime: RuntimeWants { sandboxes: true, containers: true, ..RuntimeWants::default() },
+            devices: DevicesWanted { checkpoint: true, pod_resources: false },
+            ..Wants::DEVICES
+        };
+        self.kubelet.gather_with(wants, |snapshot| {
+            if let Some(object) = object {
+                snapshot.node = object;
+            }
+        })
+    }
+}
+
+impl AdmissionNode {
+    /// Takes a node that was gathered elsewhere, with all of its pods; its own files are not there.
+    pub fn of(mut node: KubeletNode, basis: &mut Basis) -> Self {
+        put_allocations(&mut node, basis);
+        Self {
+            node,
+            without: Vec::new(),
+            devices: GivenDevices::default(),
+            unknown_devices: Some(String::new()),
+            basis: Basis::default(),
+        }
+    }
+
+    /// Returns the Node object, which must say what it has.
+    pub fn object(&self) -> Result<&NodeObject, Failure> {
+        const HINT: &str = "kubectl get node NAME -o json > node.json; --node-file node.json";
+        let sought = &self.node.snapshot.node;
+        let Some(found) = &sought.found else {
+            let reason = match sought.is_unsought() {
+                true => "nobody was asked for it, as no kubeconfig was named or found".to_owned(),
+                false => sought.reason(),
+            };
+            let error = anyhow!("the Node object could not be had: {reason}");
+            return Err(Failure::missing(error).hint(HINT));
+        };
+        let (source, status) = (&found.source, &found.value.status);
+        if found.value.metadata.name.is_empty() {
+            let error =
+                anyhow!("{source}: metadata.name is not set, so whose pods count is not known");
+            return Err(Failure::usage(error).hint(HINT));
+        }
+        if let Some(os) = found.value.metadata.labels.get(OS_LABEL).filter(|os| *os != "linux") {
+            let error =
+                anyhow!("{source}: label {OS_LABEL} is {os}: kq knows the kubelet on linux");
+            return Err(Failure::missing(error));
+        }
+        if status.allocatable.is_empty() {
+            let error = anyhow!(
+                "{source}: status.allocatable: nothing is in it, so what the node has for pods is not known"
+            );
+            return Err(Failure::missing(error).hint(HINT));
+        }
+        for (field, list) in [("capacity", &status.capacity), ("allocatable", &status.allocatable)]
+        {
+            if let Some((name, amount)) = list.iter().find(|(_, amount)| amount.sign() < 0) {
+                return Err(Failure::usage(anyhow!(
+                    "{source}: status.{field}.{name}: {amount}: no node has less than nothing"
+                ))
+                .hint(HINT));
+            }
+        }
+        if !status.allocatable.contains(&ResourceName::from("pods")) {
+            let error = anyhow!("{source}: status.allocatable.pods is not set");
+            return Err(Failure::missing(error).hint(HINT));
+        }
+        Ok(&found.value)
+    }
+
+    /// Asks what the kubelet asks first: whether the node is short of something.
+    pub fn pressure(&self, pod: &Pod, basis: &mut Basis) -> Result<Before, Failure> {
+        let (short, unknown) = self.object()?.status.pressure();
+        let names = |conditions: &[PressureCondition]| {
+            conditions.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        if !unknown.is_empty() {
+            let unknown = names(&unknown);
+            basis.assumptions.push(format!("no {unknown}: the Node object does not say"));
+        }
+        let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);
+        let short = names(&short);
+        Ok(Before {
+            check: "pressure",
+            because: match &admission {
+                Admission::NoPressure => "the node is short of nothing".to_owned(),
+                Admission::Critical => format!("{short}; but the pod is critical"),
+                Admission::AsksForMemory(class) => {
+                    format!("{short} alone; but the pod is {}", class.as_str())
+                }
+                Admission::ToleratesMemoryPressure => {
+                    format!("{short} alone; the pod bears its taint")
+                }
+                Admission::Refused(_) => short,
+            },
+            refusal: (!admission.admitted()).then(|| Refusal {
+                reason: admission.reason().to_owned(),
+                message: admission.to_string(),
+            }),
+        })
+    }
+
+    /// Says what is taken for granted in every answer about these pods.
+    pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
+        basis.assumptions.push(
+            "what is not looked at does not refuse the pod: sysctls, CPUs, memory, devices and their \
+             topology before the predicates, AppArmor, declared features and node shutdown after them"
+                .to_owned(),
+        );
+        basis
+            .assumptions
+            .push("the kubelet has the node and its pods in mind as they were read".to_owned());
+        let containers = |pod: &'p Pod| pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        let names: BTreeSet<&ResourceName> = pods
+            .flat_map(containers)
+            .flat_map(|it| it.resources.requests.iter())
+            .map(|(name, _)| name)
+            .collect();
+        let allocatable = self.node.snapshot.node.value().map(|node| &node.status.allocatable);
+        for name in ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from) {
+            if names.contains(&name) && allocatable.is_some_and(|has| !has.contains(&name)) {
+                basis.missing.push(format!(
+                    "status.allocatable.{name} of the Node object, which counts as 0 (--node-file)"
+                ));
+            }
+        }
+        if let Some(reason) = &self.unknown_devices
+            && names.iter().any(|name| is_extended_resource(name.as_str()))
+        {
+            basis.assumptions.push(format!(
+                "no more devices are given away than the Node object says are allocatable: else the \
+                 kubelet counts with those (kq devices capacity){reason}"
+            ));
+        }
+    }
+}
+
+/// Reads a priority: a number, or a class that every cluster has.
+fn parse_priority(text: &str) -> Result<i32, String> {
+    let number = priority_of_class(text).or_else(|| text.parse().ok());
+    number.ok_or_else(|| {
+        "expected a number such as 1000000, system-cluster-critical or system-node-critical"
+            .to_owned()
+    })
+}

@@ -1,0 +1,87 @@
+//! What becomes of the pod, and of those on the node.
+
+use super::AdmissionNode;
+use crate::exit::Failure;
+use kq::admission::{Explanation, Facts, NodePod, Occupancy, explain, finally, qualified};
+use kq::facts::basis::Basis;
+use kq::k8s::pod::Pod;
+use kq::preemption::{
+    Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption, make_room,
+};
+
+/// What the kubelet does with a pod.
+pub struct Planned<'n> {
+    /// Every check, the sums, and what becomes of it.
+    pub admission: Explanation,
+    /// Whom it kills for it.
+    pub preemption: PreemptionExplanation,
+    /// The same, in the order in which they are killed.
+    pub victims: Vec<&'n Pod>,
+    /// The pods that count.
+    pub counted: Vec<&'n Pod>,
+    /// What it rests on.
+    pub basis: Basis,
+}
+
+/// How much of it is told.
+pub struct Detail {
+    /// What is kept of the search for victims.
+    pub trace: Trace,
+    /// What each pod of the node requests, and how that comes about.
+    pub ledger: bool,
+}
+
+/// Plans for a pod on a node; the pods are put in an order first.
+pub fn plan<'n>(
+    about: &'n AdmissionNode,
+    pod: &Pod,
+    arrange: impl FnOnce(&mut [NodePod<'n>]) -> Result<(), Failure>,
+    detail: Detail,
+) -> Result<Planned<'n>, Failure> {
+    let mut basis = about.basis.clone();
+    let object = about.object()?;
+    let mut others = about.others(Some(pod), &mut basis)?;
+    arrange(&mut others)?;
+    let before = about.pressure(pod, &mut basis)?;
+    about.assume([pod].into_iter(), &mut basis);
+    let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
+    let rules = &about.node.kubelet.rules;
+    let given = about.devices.around(pod, &counted, rules);
+    let facts = Facts {
+        others: &Occupancy::of(counted.iter().copied(), rules),
+        cached: Ok(object),
+        fresh: Ok(object),
+        given_devices: Ok(&given),
+    };
+    let listed = if detail.ledger { others.as_slice() } else { &[] };
+    let (admission, examined) = explain(pod, listed, &before, &facts, rules);
+    let (refusals, handled) = match before.refusal {
+        Some(refusal) => (vec![refusal], None),
+        None => {
+            let (verdict, handled) = make_room(pod, &examined, &counted, detail.trace, rules);
+            (finally(pod, verdict.refusals(), rules), handled)
+        }
+    };
+    let preemption = explain_preemption(pod, refusals.clone(), handled.as_ref(), &counted, rules);
+    let chosen = match handled.as_ref().map(|handled| &handled.outcome) {
+        Some(Outcome::Kills(victims)) => victims.as_slice(),
+        _ => &[],
+    };
+    let victims: Vec<&Pod> = chosen.iter().filter_map(|at| counted.get(*at).copied()).collect();
+    let kills = victims.iter().map(|victim| qualified(victim)).collect();
+    let unordered = examined.filtered.unordered.len() > 1;
+    if unordered
+        && matches!(preemption.result, PreemptionResult::Preempts | PreemptionResult::NotEnough)
+    {
+        basis.assumptions.push(
+            "devices, huge pages and the like are missing in the order of their names; the kubelet's \
+             is random, and so are its message and how it rounds distances"
+                .to_owned(),
+        );
+    }
+    for it in &admission.removed_requests {
+        basis.warnings.push(format!("{} asks for {}: {}", it.container, it.resource, it.because));
+    }
+    let admission = admission.with_room(refusals, kills);
+    Ok(Planned { admission, preemption, victims, counted, basis })
+}

@@ -1,0 +1,148 @@
+//! The pod in question, as the kubelet gets it.
+
+use super::{AdmissionArgs, AdmissionNode};
+use crate::exit::Failure;
+use crate::kubelet_node::KubeletNode;
+use anyhow::anyhow;
+use kq::admission::qualified;
+use kq::edge::input::{read_input, shown};
+use kq::facts::basis::Basis;
+use kq::facts::pod_selector::PodSelector;
+use kq::facts::workloads::effective_uid;
+use kq::k8s::defaults::{
+    apply_api_defaults, apply_default_tolerations, apply_placement_defaults, apply_priority,
+};
+use kq::k8s::kubelet_rules::KubeletRules;
+use kq::k8s::manifest::{Loaded, load};
+use kq::k8s::nearest::nearest;
+use kq::k8s::pod::Pod;
+use kq::k8s::priority::{is_mirror_pod, is_static_pod, priority_of_class};
+
+impl AdmissionArgs {
+    /// Reads the one pod of the file.
+    pub fn pod_of_file(&self, file: &str, basis: &mut Basis) -> Result<Pod, Failure> {
+        let name = shown(file);
+        let content = read_input(file).map_err(Failure::missing)?;
+        let loaded = load(name, &content);
+        if let Some(problem) = loaded.problems.first() {
+            return Err(Failure::usage(anyhow!("{problem}")));
+        }
+        let mut pod = match loaded.pods.as_slice() {
+            [one] => one.pod.clone(),
+            _ => return Err(not_one(name, file, &loaded)),
+        };
+        basis.warnings.extend(loaded.notes.iter().map(ToString::to_string));
+        if self.is_static {
+            pod.metadata.annotations.config_source = Some("file".to_owned());
+        } else if pod.metadata.uid.is_empty() {
+            apply_default_tolerations(&mut pod);
+        }
+        Ok(pod)
+    }
+
+    /// Gives the pod the priority that it has in the cluster. A static pod has the one of its manifest, or
+    /// none: the kubelet knows no classes.
+    pub fn set_priority(&self, pod: &mut Pod, basis: &mut Basis) {
+        let is_static = is_static_pod(pod) || is_mirror_pod(pod);
+        let spec = &mut pod.spec;
+        if let Some(priority) = self.priority {
+            if let Some(own) = spec.priority.filter(|own| *own != priority) {
+                let text =
+                    format!("the pod's own priority {own} does not count (--priority {priority})");
+                basis.warnings.push(text);
+            }
+            spec.priority = Some(priority);
+        }
+        if spec.priority.is_some() || is_static {
+            return;
+        }
+        let class = &spec.priority_class_name;
+        spec.priority = priority_of_class(class);
+        if spec.priority.is_none() {
+            basis.assumptions.push(match class.as_str() {
+                "" => {
+                    "priority 0: the pod names no class; the cluster's default can be another one \
+                     (--priority)"
+                        .to_owned()
+                }
+                class => format!(
+                    "priority 0: only the cluster knows the value of class {class} (--priority); no \
+                     class but Kubernetes' own two makes a pod critical"
+                ),
+            });
+            spec.priority = Some(0);
+        }
+    }
+}
+
+/// Says what is in a file instead of one pod.
+fn not_one(name: &str, file: &str, loaded: &Loaded) -> Failure {
+    let names: Vec<String> = loaded.pods.iter().take(3).map(|it| qualified(&it.pod)).collect();
+    if names.is_empty() {
+        let notes: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
+        let what =
+            if notes.is_empty() { format!("{name}: no pod is in it") } else { notes.join("; ") };
+        return Failure::usage(anyhow!("{what}"))
+            .hint("a Pod, or a workload with a pod template, is expected");
+    }
+    let more = if loaded.pods.len() > names.len() { ", ..." } else { "" };
+    let (count, names) = (loaded.pods.len(), names.join(", "));
+    Failure::usage(anyhow!("{name}: {count} pods, expected one: {names}{more}"))
+        .hint(format!("pods of the node are named: NAMESPACE/NAME --pods {file}"))
+}
+
+/// Fills in what a pod that was read from a manifest gets on its way to the kubelet. What the API server
+/// shows of a static pod has the priority of its class; the kubelet's own has none.
+pub fn as_of_kubelet(pod: &mut Pod, rules: &KubeletRules) {
+    apply_api_defaults(pod, rules);
+    apply_placement_defaults(pod);
+    if is_static_pod(pod) {
+        return;
+    }
+    match is_mirror_pod(pod) {
+        true => pod.spec.priority = None,
+        false => apply_priority(pod),
+    }
+}
+
+/// Names a static pod as the kubelet does, and binds it to its node (`applyDefaults` and `generatePodName` of
+/// `pkg/kubelet/config/common.go`).
+pub(super) fn bind_static(pod: &mut Pod, about: &AdmissionNode) {
+    let Some(node) = about.node.snapshot.node.value().map(|node| &node.metadata.name) else {
+        return;
+    };
+    pod.metadata.name = format!("{}-{node}", pod.metadata.name).to_lowercase();
+    pod.spec.node_name.clone_from(node);
+}
+
+/// Returns the pod of a name.
+pub(super) fn pod_of_node(node: &KubeletNode, name: &str) -> Result<Pod, Failure> {
+    if node.snapshot.pods.found.is_none() {
+        let reason = node.snapshot.pods.reason();
+        let error = anyhow!("the pods of the node could not be had: {reason}");
+        return Err(Failure::missing(error)
+            .hint("run as root on the node, or give its pods with --pods FILE"));
+    }
+    let selector = PodSelector::new(name);
+    let is_meant = |pod: &&Pod| {
+        let metadata = &pod.metadata;
+        selector.matches(&metadata.namespace, &metadata.name, effective_uid(pod))
+    };
+    let pods = node.pods();
+    let mut meant = pods.iter().copied().filter(is_meant);
+    match (meant.next(), meant.next()) {
+        (Some(pod), None) => Ok(pod.clone()),
+        (Some(_), Some(_)) => {
+            let hint = if name.contains('/') { "say its UID" } else { "say NAMESPACE/NAME" };
+            Err(Failure::usage(anyhow!("{name} means more than one pod")).hint(hint))
+        }
+        (None, _) => {
+            let names: Vec<String> = pods.iter().map(|pod| qualified(pod)).collect();
+            let near = nearest(name, names.iter().map(String::as_str));
+            Err(Failure::missing(anyhow!("no pod {name} on this node")).hint(match near {
+                Some(near) => format!("did you mean {near}?"),
+                None => "a file is named by its path, such as ./pod.yaml".to_owned(),
+            }))
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! `kq evict`
+
+use crate::admission_node::as_of_kubelet;
+use crate::cgroup::live_tree::tree_of;
+use crate::exit::{Code, Failure, tell};
+use crate::form::Form;
+use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::live::{TreeDetail, Wants, of_stats_file};
+use anyhow::anyhow;
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use kq::cgroup::live::place::kubelet_roots;
+use kq::cgroup::live::pod_stats::pod_stats;
+use kq::device::pods::{NodePods, Standing};
+use kq::eviction::rank_view::{table, wide};
+use kq::eviction::{
+    DiskFacts, EvictionRank, OwnNode, RankInput, UsageFrom, UsageSource, eviction_rank, is_active,
+    node_disks,
+};
+use kq::facts::basis::Basis;
+use kq::facts::kubelet_config::Signal;
+use kq::facts::live::incomplete;
+use kq::facts::resize::RecordedResources;
+use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
+use kq::facts::workloads::effective_uid;
+use kq::k8s::pod::Pod;
+
+/// Tell whom the kubelet evicts when the node runs short
+///
+/// Examples:
+///
+///   kq evict rank --signal memory
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Rank(Box<RankArgs>),
+}
+
+/// Show in which order this node's kubelet would evict pods, and what decides it
+///
+/// One pod goes in each cycle of ten seconds, the first one that is not critical; then the
+/// kubelet measures again. Above the pods: the thresholds of the signal, what is left now, and
+/// what is cleared away before a pod has to go. What puts a pod in its place stands beside it.
+/// Equal pods share a rank: the kubelet's order among them is random. A pod that was not
+/// measured goes first, which is not to use nothing.
+///
+/// What pods use is taken from the kubelet's stats summary, by which it ranks itself; where
+/// that cannot be had, memory and processes are counted in cgroups.
+///
+/// Signals: memory, disk (nodefs.available), inodes (nodefs.inodesFree), imagefs, containerfs,
+/// pid, or as in evictionHard.
+///
+/// Nothing is changed. Exit code 0: answered. 3: a fact is missing; what is known is shown.
+///
+/// Examples:
+///
+///   kq evict rank --signal memory
+///   kq evict rank --signal disk -o wide
+///   kq evict rank --signal imagefs.inodesFree --snapshot node.json
+///   kq evict rank --signal memory --pods pods.json --stats summary.json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct RankArgs {
+    /// What runs short
+    #[arg(long, value_name = "SIGNAL", value_parser = signals())]
+    signal: Signal,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    /// What the kubelet measured (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary); else it is
+    /// asked. With --pods nothing is looked at but files
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    stats: Option<String>,
+
+    #[command(flatten)]
+    kubelet: KubeletNodeArgs,
+}
+
+/// The flag with which the kubelet does not watch the memory of the pods as a whole.
+const IGNORES_ALLOCATABLE: &str = "experimental-allocatable-ignore-eviction";
+
+/// The short names of signals.
+const SHORT: [(&str, Signal); 6] = [
+    ("memory", Signal::MemoryAvailable),
+    ("disk", Signal::NodeFsAvailable),
+    ("inodes", Signal::NodeFsInodesFree),
+    ("imagefs", Signal::ImageFsAvailable),
+    ("containerfs", Signal::ContainerFsAvailable),
+    ("pid", Signal::PidAvailable),
+];
+
+fn signals() -> impl TypedValueParser<Value = Signal> {
+    let long = Signal::ALL.map(Signal::as_str);
+    let names = SHORT.iter().map(|(name, _)| *name).chain(long);
+    PossibleValuesParser::new(names.collect::<Vec<_>>()).map(|text| {
+        let short = SHORT.iter().find(|(name, _)| *name == text);
+        short
+            .map(|(_, signal)| *signal)
+            .or_else(|| Signal::from_text(&text))
+            .expect("the text is one of the possible values")
+    })
+}
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> Result<Code, Failure> {
+        match self.command {
+            Command::Rank(args) => args.run(),
+        }
+    }
+}
+
+impl RankArgs {
+    fn run(self) -> Result<Code, Failure> {
+        let mut node = self.gather()?;
+        if let Some(pods) = &mut node.snapshot.pods.found {
+            node.notes.extend(pods.value.keep_one_of_a_uid());
+            for loaded in &mut pods.value.pods {
+                as_of_kubelet(&mut loaded.pod, &node.kubelet.rules);
+            }
+        }
+        let rank = self.rank(&node)?;
+        self.output.write(&rank, table, wide)?;
+        if self.output.is_for_people() {
+            tell(&rank.basis);
+        }
+        Ok(if rank.basis.missing.is_empty() { Code::Answered } else { Code::Missing })
+    }
+
+    /// Gathers the node. Where files say all of it, the machine that kq runs on is not looked at.
+    fn gather(&self) -> Result<KubeletNode, Failure> {
+        let stats = self.stats.as_deref().map(of_stats_file).transpose()?;
+        let Some(stats) = stats else { return self.kubelet.gather(self.wants()) };
+        if self.kubelet.sources.files_alone() {
+            let mut node = self.kubelet.of_flags_with_pods()?;
+            node.snapshot.stats_summary = stats;
+            return Ok(node);
+        }
+        let wants = Wants { stats_summary: false, tree: None, ..self.wants() };
+        self.kubelet.gather_with(wants, |snapshot| snapshot.stats_summary = stats)
+    }
+
+    /// What is on disks is counted nowhere but by the kubelet.
+    fn wants(&self) -> Wants {
+        let of_disk = self.signal.filesystem().is_some();
+        let processes = self.signal == Signal::PidAvailable;
+        let tree = TreeDetail { usage: true, statistics: !processes, processes };
+        Wants { tree: (!of_disk).then_some(tree), ..Wants::EVICTION }
+    }
+
+    fn rank(&self, node: &KubeletNode) -> Result<EvictionRank, Failure> {
+        if let Some(error) = node.kubelet.errors.first() {
+            return Err(Failure::usage(anyhow!(
+                "the kubelet would not start with this configuration: {error}"
+            )));
+        }
+        let thresholds = node.eviction_thresholds()?;
+        let mut told = basis_of(node);
+        has_pods(node)?;
+        let (summary, usage) = self.measured(node, &mut told)?;
+        let pods = active_pods(node, &summary, &mut told);
+        let pods: Vec<&Pod> = pods.iter().collect();
+        let snapshot = &node.snapshot;
+        let config = &node.kubelet.config;
+        let disks = node_disks(DiskFacts {
+            folders: &snapshot.folders,
+            runtime: snapshot.runtime.value().and_then(|it| it.image_filesystems.value()),
+            endpoint: &config.container_runtime_endpoint,
+            feature_gates: &config.feature_gates,
+            rules: &node.kubelet.rules,
+            summary: Some(&summary),
+            assumed: None,
+        });
+        let input = RankInput {
+            signal: self.signal,
+            config,
+            thresholds: &thresholds,
+            rules: &node.kubelet.rules,
+            layout: &disks.layout,
+            summary: &disks.summary,
+            usage,
+            pods: &pods,
+        };
+        let mut rank = eviction_rank(&input, node.now.to_string());
+        if self.signal.filesystem().is_some() && disks.layout.dedicated_image_fs.is_none() {
+            told.assumptions.push(
+                "images are on the kubelet's file system: where they are is not known".to_owned(),
+            );
+        }
+        rank.basis.assumptions.extend(told.assumptions);
+        rank.basis.warnings.extend(told.warnings);
+        rank.basis.missing.extend(told.missing);
+        Ok(rank)
+    }
+
+    /// Returns what was measured, and who did that.
+    fn measured(
+        &self,
+        node: &KubeletNode,
+        told: &mut Basis,
+    ) -> Result<(StatsSummary, UsageSource), Failure> {
+        let sought = &node.snapshot.stats_summary;
+        if let Some(found) = &sought.found {
+            let source =
+                UsageSource { from: UsageFrom::StatsSummary, source: found.source.clone() };
+            return Ok((found.value.clone(), source));
+        }
+        let reason = match sought.is_unsought() && self.kubelet.sources.snapshot.is_some() {
+            true => "the snapshot does not have it".to_owned(),
+            false => sought.reason(),
+        };
+        let failed = |error: anyhow::Error| {
+            Failure::missing(error).hint(
+                "give what the kubelet measured with --stats FILE (kubectl get --raw \
+                 /api/v1/nodes/NAME/proxy/stats/summary), or take a snapshot as root on the node and \
+                 pass it with --snapshot",
+            )
+        };
+        if self.signal.filesystem().is_some() {
+            return Err(failed(anyhow!(
+                "what the pods use of the disk is not known: only the kubelet measures it: {reason}"
+            )));
+        }
+        let tree = tree_of(&node.snapshot)
+            .map_err(|error| failed(anyhow!("{}; nor the kubelet: {reason}", error.reason())))?;
+        let config = &node.kubelet.config;
+        let roots = kubelet_roots(&config.cgroup_root, config.cgroups_per_qos);
+        let pods = pod_stats(tree, &roots, &node.workloads);
+        let is_known = |pod: &&PodStats| match self.signal {
+            Signal::PidAvailable => pod.process_stats.is_some(),
+            _ => pod.memory.is_some(),
+        };
+        if pods.is_empty() {
+            let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
+            let roots = roots.join(" or ");
+            return Err(failed(anyhow!("there is no pod in {roots}; nor the kubelet: {reason}")));
+        }
+        let unknown: Vec<_> = pods.iter().filter(|pod| !is_known(pod)).collect();
+        if let Some(pod) = unknown.first() {
+            let (of, uid) = (unknown.len(), &pod.pod_ref.uid);
+            return Err(failed(anyhow!(
+                "what {of} pods use is not in their cgroups, such as pod{uid}; nor could the kubelet be \
+                 asked: {reason}"
+            )));
+        }
+        let problems = tree.problems.iter().map(|problem| format!("a cgroup: {problem}"));
+        told.missing.extend(problems);
+        told.missing.push(format!(
+            "what the kubelet itself measured, so it may rank by other numbers, and what is left on the \
+             node is not known; limits of local storage are taken not to be exceeded: {reason}"
+        ));
+        let source = node.snapshot.cgroups.found.as_ref().map(|found| found.source.clone());
+        let usage = UsageSource { from: UsageFrom::Cgroups, source: source.unwrap_or_default() };
+        Ok((StatsSummary { pods, ..StatsSummary::default() }, usage))
+    }
+}
+
+/// Returns what every answer about this node rests on.
+fn basis_of(node: &KubeletNode) -> Basis {
+    let mut basis = Basis::default();
+    basis.warnings.extend(node.notes.iter().cloned());
+    let flags = node.snapshot.kubelet.value().into_iter().flat_map(|process| &process.flags);
+    if flags.into_iter().any(|flag| flag.name == IGNORES_ALLOCATABLE) {
+        basis.warnings.push(format!(
+            "the kubelet was started with --{IGNORES_ALLOCATABLE}, and may not watch \
+             allocatableMemory.available"
+        ));
+    }
+    basis.assumptions.extend(node.assumed());
+    let known = node.pods();
+    let snapshot = &node.snapshot;
+    basis.missing.extend(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
+    basis
+}
+
+/// Fails where nobody tells of the pods.
+fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
+    let pods = &node.snapshot.pods;
+    if pods.found.is_some() {
+        return Ok(());
+    }
+    let reason = pods.reason();
+    Err(Failure::missing(anyhow!("the pods of the node could not be had: {reason}"))
+        .hint("run as root on the node, or give its pods with --pods FILE"))
+}
+
+/// Returns the pods that may be evicted, with what was allocated to them.
+fn active_pods(node: &KubeletNode, summary: &StatsSummary, told: &mut Basis) -> Vec<Pod> {
+    let snapshot = &node.snapshot;
+    let measured = StatsByPod::new(&summary.pods);
+    let said = [
+        snapshot.node_name.value().map(String::as_str),
+        Some(&*summary.node.node_name),
+        snapshot.node.value().map(|object| &*object.metadata.name),
+    ];
+    let said = said.into_iter().flatten().find(|name| !name.is_empty());
+    let own_node = OwnNode::of(said, &node.pods(), &measured);
+    told.assumptions.extend(own_node.assumption());
+    let standings = NodePods::of(snapshot);
+    let files = snapshot.state_files.as_ref();
+    let name = "allocated_pods_state";
+    let allocated = RecordedResources::parse(files.and_then(|files| files.get(name)));
+    let allocated = allocated.unwrap_or_else(|reason| {
+        let path = files.map(|files| files.path(name)).unwrap_or_default();
+        told.warnings
+            .push(format!("{path}: {reason}: a resize that is not done yet counts as done"));
+        RecordedResources::default()
+    });
+    let mut pods = Vec::new();
+    let (mut elsewhere, mut nowhere, mut without_priority, mut by_name) = (0, 0, 0, 0);
+    for pod in node.pods() {
+        let bound_to = &pod.spec.node_name;
+        let uid = effective_uid(pod);
+        let is_active = match uid {
+            "" => is_active(pod),
+            uid => !matches!(standings.standing(uid), Standing::Ended(_) | Standing::Gone(_)),
+        };
+        if own_node.is_another(bound_to) {
+            elsewhere += 1;
+        } else if bound_to.is_empty() && pod.status.phase == "Pending" {
+            nowhere += 1;
+        } else if is_active {
+            if let Some(doubt) = own_node.doubt(pod, &measured) {
+                told.missing.push(doubt);
+                continue;
+            }
+            by_name += usize::from(uid.is_empty());
+            let mut pod = pod.clone();
+            allocated.put_into(&mut pod);
+            let has_class = !pod.spec.priority_class_name.is_empty();
+            without_priority += usize::from(has_class && pod.spec.priority.is_none());
+            pods.push(pod);
+        }
+    }
+    // Of equal pods the order is left to chance; here it is always the same.
+    pods.sort_by_cached_key(|pod| (pod.metadata.namespace.clone(), pod.metadata.name.clone()));
+    let mut assume = |count: usize, what: String| {
+        if count > 0 {
+            let pods = if count == 1 { "pod" } else { "pods" };
+            told.assumptions.push(format!("{count} {pods} {what}"));
+        }
+    };
+    let own_name = own_node.name().unwrap_or_default();
+    assume(elsewhere, format!("on other nodes than {own_name}: not counted"));
+    assume(
+        by_name,
+        "without a UID: what was measured under the name is taken for its own".to_owned(),
+    );
+    assume(nowhere, "that no node has yet: not counted".to_owned());
+    assume(
+        without_priority,
+        "with a class and no priority: taken for 0; the API server writes it".to_owned(),
+    );
+    pods
+}

@@ -1,0 +1,412 @@
+//! `kq preempt apply`
+
+use super::explain::{random_order, sort};
+use super::look::{DETAIL, has_ended, look, runs};
+use crate::admission_node::{AdmissionArgs, plan};
+use crate::ask::ask;
+use crate::exit::{Code, Failure, note, tell};
+use crate::form::Form;
+use crate::live::api_server;
+use crate::subjects::is_file;
+use crate::write;
+use anyhow::anyhow;
+use kq::edge::api_server::ApiServer;
+use kq::edge::clock::steady;
+use kq::edge::interrupt::Interrupts;
+use kq::k8s::duration::GoDuration;
+use kq::k8s::pod::Pod;
+use kq::preemption::apply::{
+    Apply, ApplyResult, Ask, Check, CheckResult, Manner, PreemptionApply, Removal, StepReport,
+    Target, Told, result_line, table, unfit, why_not,
+};
+use kq::preemption::{PodPreemption, PreemptionResult, view};
+use std::time::Duration;
+
+/// Evict the victims that explain shows, until the pod fits
+///
+/// Shows the plan and what the API server says to it, asks, and evicts one victim after the
+/// other, each with its own grace period, and waits until it is gone. Before each the node is
+/// read again and planned anew: it ends as soon as the pod fits, and stops where a pod would
+/// have to go that was not shown.
+///
+/// Disruption budgets are honoured, which the kubelet does not do. --like-kubelet deletes the
+/// victims instead: no budget is asked, and it goes on to the next when one does not stop in
+/// time. The kubelet is not spoken to, and takes the pod in once the scheduler or a file
+/// brings it.
+///
+/// What is in files cannot be changed: with --snapshot, --pods, --node-file and --without, and
+/// with --priority for a pod of the node, there is --dry-run only.
+///
+/// Exit code 0: the pod fits. 1: the kubelet would kill nobody for it. 3: a fact is missing.
+/// 4: refused, nothing was changed. 5: stopped part-way.
+///
+/// Examples:
+///
+///   kq preempt apply dns.yaml --dry-run
+///   kq preempt apply dns.yaml
+///   kq preempt apply kube-system/dns-abcde --yes --budget-timeout 5m
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct ApplyArgs {
+    /// The pod, or a file with it; - is standard input
+    #[arg(value_name = "POD|FILE")]
+    pod: String,
+
+    /// Show the plan, and what the API server says to it, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do it without asking
+    #[arg(short, long, conflicts_with = "dry_run")]
+    yes: bool,
+
+    /// Delete the victims as the kubelet kills them: no disruption budget is asked
+    #[arg(long)]
+    like_kubelet: bool,
+
+    /// How long to wait for the disruption budgets of each victim; 0s: not at all
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_wait)]
+    budget_timeout: Duration,
+
+    /// How long to wait for each victim to go; else as long as the kubelet: half as long again as its grace
+    /// period, and 10s at least
+    #[arg(long, value_name = "DURATION", value_parser = parse_wait)]
+    victim_timeout: Option<Duration>,
+
+    /// The order of the pods as the kubelet has them: NAMESPACE/NAME, those that are not named come
+    /// after; else the order of their names
+    #[arg(long, value_name = "POD", value_delimiter = ',')]
+    order: Vec<String>,
+
+    #[command(flatten)]
+    admission: AdmissionArgs,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+}
+
+/// What is shown before the question.
+struct Plan {
+    /// The answer of `kq preempt explain`.
+    answer: PodPreemption,
+    /// The victims, and why the API server cannot be asked about one.
+    victims: Vec<(Target, Option<String>)>,
+}
+
+impl ApplyArgs {
+    /// Gathers, plans, shows, asks and evicts.
+    pub fn run(self) -> Result<Code, Failure> {
+        self.refuse_files()?;
+        if !self.output.is_for_people() && !self.yes && !self.dry_run {
+            return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
+                .hint("say --dry-run to look, or --yes to do it"));
+        }
+        let (about, pod) = self.admission.gather(&self.pod)?;
+        let planned = plan(&about, &pod, |others| sort(others, &self.order), DETAIL)?;
+        let victims = planned.victims.iter().map(|pod| (Target::of(pod), unfit(pod))).collect();
+        let answer = PodPreemption::new(planned.preemption, planned.admission, planned.basis);
+        let planned = Plan { answer, victims };
+        let mut report = self.report(&planned, &pod);
+        let server = match report.result {
+            ApplyResult::Planned if self.admission.stored().is_none() => {
+                let server = api_server(self.admission.sources(), &about.node.snapshot);
+                self.check(server, &planned, &mut report)?
+            }
+            _ => None,
+        };
+        if let Err(failure) = self.show(&planned, &report) {
+            // Nobody saw the plan, so it is not carried out; a closed pipe is no answer here.
+            return match self.dry_run {
+                true => Err(failure),
+                false => Err(Failure::refused(anyhow!(
+                    "the plan could not be shown, so nothing was changed: {}",
+                    failure.reason()
+                ))),
+            };
+        }
+        if let Some(code) = self.settled(&mut report) {
+            return self.end(&report, code);
+        }
+        let Some(server) = server else {
+            let refused = anyhow!("the API server could not be asked, so nothing is changed");
+            return Err(Failure::refused(refused).hint("name a kubeconfig with --kubeconfig"));
+        };
+        if !self.yes {
+            ask(&self.question(&report))?;
+        }
+        let targets = planned.victims.into_iter().map(|(target, _)| target).collect();
+        let done = self.carry_out(&server, &pod, targets, &mut report)?;
+        report.record(&done);
+        let code = match report.result {
+            ApplyResult::Stopped => Code::Stopped,
+            ApplyResult::Refused => Code::Refused,
+            _ => Code::Answered,
+        };
+        // What was done was done, whether or not anybody reads it; the exit code says how it went.
+        self.end(&report, code).or(Ok(code))
+    }
+
+    /// Refuses to change what is in files.
+    fn refuse_files(&self) -> Result<(), Failure> {
+        let refused = match self.admission.stored() {
+            None if !self.dry_run && self.admission.priority.is_some() && !is_file(&self.pod) => {
+                anyhow!(
+                    "--priority: {} has its own, and what is not so cannot be acted upon",
+                    self.pod
+                )
+            }
+            Some(flag) if !self.dry_run => match flag {
+                "--snapshot" => anyhow!("a snapshot cannot be changed"),
+                "--without" => anyhow!("--without: what is not so cannot be acted upon"),
+                _ => anyhow!("{flag}: what is in a file cannot be changed"),
+            },
+            _ => return Ok(()),
+        };
+        Err(Failure::usage(refused).hint("say --dry-run to see what would be done"))
+    }
+
+    fn manner(&self) -> Manner {
+        Manner {
+            how: if self.like_kubelet { Removal::Deletion } else { Removal::Eviction },
+            goes_on: self.like_kubelet,
+            budget_timeout: self.budget_timeout,
+            victim_timeout: self.victim_timeout,
+        }
+    }
+
+    /// Puts together what is to be done, with nothing asked and nothing done yet.
+    fn report(&self, planned: &Plan, pod: &Pod) -> PreemptionApply {
+        let answer = &planned.answer;
+        let (name, node) = (answer.pod.clone(), answer.node.clone());
+        let manner = self.manner();
+        let mut report = PreemptionApply::new(name, node, manner.how, answer.basis.clone());
+        report.dry_run = self.dry_run;
+        report.because.clone_from(&answer.preemption.because);
+        report.result = match answer.preemption.result {
+            PreemptionResult::Fits => ApplyResult::Fits,
+            PreemptionResult::Preempts => ApplyResult::Planned,
+            PreemptionResult::Refused | PreemptionResult::NotEnough => {
+                report.because = why_not(&answer.preemption);
+                ApplyResult::Helpless
+            }
+        };
+        let step = |(target, unfit): &(Target, Option<String>)| {
+            let check = unfit.clone().map_or(Check::NOT_ASKED, Check::unfit);
+            StepReport::planned(target, &manner, check)
+        };
+        report.steps = planned.victims.iter().map(step).collect();
+        if report.result == ApplyResult::Planned && !is_file(&self.pod) && runs(pod) {
+            report.because =
+                "it runs on the node already: the kubelet kills nobody for a pod that it took in"
+                    .to_owned();
+            report.result = ApplyResult::Helpless;
+            report.steps.clear();
+        }
+        report.basis.assumptions.extend(random_order(&answer.preemption, &self.order));
+        if report.result == ApplyResult::Planned {
+            report.notes = notes(self.like_kubelet, &report.node, pod);
+        }
+        report
+    }
+
+    /// Asks the API server what it would say to each victim.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is no way to an API server, but not where nothing is to be changed.
+    fn check(
+        &self,
+        server: Result<ApiServer, Failure>,
+        planned: &Plan,
+        report: &mut PreemptionApply,
+    ) -> Result<Option<ApiServer>, Failure> {
+        let server = match server {
+            Ok(server) => server,
+            Err(failure) if self.dry_run => {
+                let reason = failure.reason();
+                let missing = format!("what the API server says to it: {reason} (--kubeconfig)");
+                report.basis.missing.push(missing);
+                return Ok(None);
+            }
+            Err(failure) => return Err(failure),
+        };
+        for ((target, _), step) in planned.victims.iter().zip(&mut report.steps) {
+            if step.check.result == CheckResult::NotAsked {
+                step.check = Check::of(&server.remove_pod(target, report.method, true));
+            }
+        }
+        Ok(Some(server))
+    }
+
+    fn show(&self, planned: &Plan, report: &PreemptionApply) -> Result<(), Failure> {
+        if !self.output.is_for_people() {
+            return Ok(());
+        }
+        match self.output {
+            Form::Wide => write::text(view::wide(&planned.answer))?,
+            _ => write::text(view::table(&planned.answer))?,
+        }
+        if !report.steps.is_empty() {
+            write::text(format!("\n{}", table(&report.steps)))?;
+        }
+        tell(&report.basis);
+        report.notes.iter().for_each(|text| note("note", text));
+        Ok(())
+    }
+
+    /// Returns how it ends where nothing is to be done, or must not be.
+    fn settled(&self, report: &mut PreemptionApply) -> Option<Code> {
+        let is_known = report.basis.missing.is_empty();
+        match report.result {
+            ApplyResult::Fits if is_known => return Some(Code::Answered),
+            ApplyResult::Helpless if is_known => return Some(Code::No),
+            ApplyResult::Planned => {}
+            _ => return Some(Code::Missing),
+        }
+        let waits = !self.budget_timeout.is_zero();
+        let against: Vec<&str> = report
+            .steps
+            .iter()
+            .filter(|step| step.check.is_against(waits))
+            .map(|step| step.pod.as_str())
+            .collect();
+        if !against.is_empty() {
+            report.because = format!("the API server would not do it: {}", against.join(", "));
+            report.result = ApplyResult::Refused;
+            return Some(Code::Refused);
+        }
+        match (self.dry_run, is_known) {
+            (true, true) => Some(Code::Answered),
+            (true, false) => Some(Code::Missing),
+            (false, true) => None,
+            (false, false) => {
+                report.because = "not all that counts is known".to_owned();
+                report.result = ApplyResult::Refused;
+                Some(Code::Refused)
+            }
+        }
+    }
+
+    fn question(&self, report: &PreemptionApply) -> String {
+        let verb = if self.like_kubelet { "Delete" } else { "Evict" };
+        let pods = match report.steps.len() {
+            1 => "1 pod".to_owned(),
+            count => format!("{count} pods"),
+        };
+        format!("{verb} {pods} from {} so that {} fits?", report.node, report.pod)
+    }
+
+    /// Does what the steps ask for, and tells each result at once.
+    fn carry_out(
+        &self,
+        server: &ApiServer,
+        pod: &Pod,
+        targets: Vec<Target>,
+        report: &mut PreemptionApply,
+    ) -> Result<Apply, Failure> {
+        let interrupts = Interrupts::watch(give_up)
+            .map_err(|error| Failure::refused(anyhow!("signals cannot be watched: {error}")))?;
+        let (begun, how) = (steady(), report.method);
+        let mut apply = Apply::new(targets, self.manner());
+        loop {
+            let next = apply.ask();
+            let told = match (interrupts.caught(), next) {
+                (_, Ask::End) => return Ok(apply),
+                (Some(signal), _) => Told::Interrupted(signal),
+                (None, Ask::Look) => {
+                    Told::Looked(look(&self.admission, &self.pod, pod, apply.targets()))
+                }
+                (None, Ask::Remove(at)) => {
+                    Told::Answered(server.remove_pod(&apply.targets()[at], how, false))
+                }
+                (None, Ask::Find(at)) => {
+                    let found = server.find_pod(&apply.targets()[at]);
+                    Told::Found(found.map_err(|error| error.to_string()))
+                }
+                (None, Ask::Pause(wait)) => {
+                    interrupts.pause(wait);
+                    Told::Paused
+                }
+            };
+            apply.tell(told, begun.elapsed());
+            let news = apply.news();
+            report.record(&apply);
+            if self.output.is_for_people() {
+                // A reader that went away is no reason to leave things half done.
+                let lines = news.into_iter().map(|at| result_line(at, &report.steps, how));
+                let _ = write::lines(lines);
+            }
+        }
+    }
+
+    /// Says how it ended.
+    fn end(&self, report: &PreemptionApply, code: Code) -> Result<Code, Failure> {
+        let PreemptionApply { pod, node, because, .. } = report;
+        if !self.output.is_for_people() {
+            self.output.write(report, |_| "", |_| "")?;
+        } else if report.result == ApplyResult::Done {
+            write::lines([format!("{pod} fits on {node}: {}", report.counts())])?;
+        }
+        match report.result {
+            ApplyResult::Stopped => {
+                note("stopped", &format!("{because}; {}", report.counts()));
+                note(
+                    "hint",
+                    "what was evicted stays so; to go on, look at the new plan and apply it",
+                );
+            }
+            ApplyResult::Refused => {
+                note("refused", &format!("{because}, so nothing was changed"));
+                let is_budget = |step: &StepReport| step.check.result == CheckResult::Budget;
+                if report.steps.iter().any(is_budget) {
+                    note("hint", "--budget-timeout waits for budgets; --like-kubelet asks none");
+                }
+            }
+            _ => {}
+        }
+        Ok(code)
+    }
+}
+
+/// Ends at once, at a second signal: what was said so far is all.
+#[expect(clippy::disallowed_methods, reason = "this is the end")]
+fn give_up() {
+    std::process::exit(Code::Stopped as i32)
+}
+
+/// Says what is not as the kubelet does it, and what may follow.
+fn notes(like_kubelet: bool, node: &str, pod: &Pod) -> Vec<String> {
+    let budgets = match like_kubelet {
+        true => "disruption budgets are not asked, as the kubelet does not ask them",
+        false => {
+            "disruption budgets are asked; the kubelet would not ask them (--like-kubelet deletes \
+             without)"
+        }
+    };
+    let mut notes = vec![
+        budgets.to_owned(),
+        "the victims are deleted; the kubelet would leave them with phase Failed and reason Preempting"
+            .to_owned(),
+        format!(
+            "controllers make new pods for them, which the scheduler may send here again: kubectl \
+             cordon {node} keeps them away"
+        ),
+    ];
+    let phase = &pod.status.phase;
+    if has_ended(phase) {
+        notes.push(format!(
+            "the pod's phase is {phase}: it stays so, and room is made for another one"
+        ));
+    }
+    notes
+}
+
+/// Reads how long to wait; nothing is allowed too.
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
+    let nanoseconds = u64::try_from(duration.0);
+    nanoseconds
+        .map(Duration::from_nanos)
+        .map_err(|_| "expected a duration that is not negative, such as 30s or 5m".to_owned())
+}

@@ -1,0 +1,46 @@
+//! `kq preempt`: whom the kubelet kills for a critical pod, and who killed a pod.
+
+mod all_nodes;
+mod apply;
+mod cluster;
+mod explain;
+mod look;
+mod why;
+
+use self::apply::ApplyArgs;
+use self::explain::ExplainArgs;
+use self::why::WhyArgs;
+use crate::exit::{Code, Failure};
+use clap::Subcommand;
+
+/// Tell which pods the kubelet would kill to take in a critical one, and evict them
+///
+/// Examples:
+///
+///   kq preempt explain dns.yaml
+///   kq preempt apply dns.yaml
+///   kq preempt why shop/web-7d4b9
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Explain(Box<ExplainArgs>),
+    Apply(Box<ApplyArgs>),
+    Why(Box<WhyArgs>),
+}
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> Result<Code, Failure> {
+        match self.command {
+            Command::Explain(args) => args.run(),
+            Command::Apply(args) => args.run(),
+            Command::Why(args) => args.run(),
+        }
+    }
+}

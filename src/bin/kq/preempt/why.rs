@@ -1,0 +1,363 @@
+//! `kq preempt why`
+
+use crate::exit::{Code, Failure, tell};
+use crate::form::Form;
+use crate::live::{DevicesWanted, SourceArgs, Wants, environment, gather, of_files};
+use crate::node_args::RootArgs;
+use anyhow::anyhow;
+use kq::edge::api_server::{ApiError, ApiServer, connect};
+use kq::edge::clock::after_now;
+use kq::edge::cri::RuntimeWants;
+use kq::edge::input::{read_input, read_input_within, shown};
+use kq::facts::basis::Basis;
+use kq::facts::events::{PodEvent, read_events};
+use kq::facts::kubelet_log::KubeletLog;
+use kq::facts::pod_selector::PodSelector;
+use kq::facts::snapshot::PodSource;
+use kq::facts::timestamp::Timestamp;
+use kq::facts::workloads::effective_uid;
+use kq::k8s::manifest::{LoadedPod, load};
+use kq::preemption::why::view::{table, wide};
+use kq::preemption::why::{NoTraces, Traces, named_uid, why_killed};
+use std::collections::BTreeSet;
+
+/// Tell who killed a pod, and for which other pod
+///
+/// The scheduler, the kubelet, or somebody else. The evidence is what is left: the pod's status and
+/// conditions, events about it, the kubelet's log. Each piece is a line with what it says and what it
+/// means; then comes what follows, and how sure that is. The scheduler's event names the pod that it made
+/// room for. Of the kubelet only the log names it: without it, the critical pods that started right after
+/// are shown as likely or possible.
+///
+/// With a kubeconfig that is named (--kubeconfig, $KUBECONFIG) the API server is asked for the pod, its
+/// events, and the pods of its node, from anywhere. On the node without one, the kubelet is asked for its
+/// pods; a kubelet's own credentials may not list events. With --pods or --events nothing is looked at but
+/// files, and what they lack is said. Events are kept for an hour by default.
+///
+/// POD is NAME, NAMESPACE/NAME or a UID. Nothing is changed.
+///
+/// Exit code 0: it was preempted, and by whom is known. 1: it was not preempted. 3: the evidence is not
+/// there.
+///
+/// Examples:
+///
+///   kq preempt why shop/web-7d4b9 --kubeconfig ~/.kube/config
+///   journalctl -u kubelet -o cat > kubelet.log; kq preempt why shop/web-7d4b9 --kubelet-log kubelet.log
+///   kq preempt why web-0 --pods pods.json --events events.json -o wide
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct WhyArgs {
+    /// The pod: NAME, NAMESPACE/NAME or UID
+    #[arg(value_name = "POD")]
+    pod: String,
+
+    /// Events: kubectl get events -A -o json; - is standard input (can be repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    events: Vec<String>,
+
+    /// The kubelet's log: journalctl -u kubelet -o cat, or any other form of it (can be repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    kubelet_log: Vec<String>,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    /// How to show the answer
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+}
+
+/// The most that is read of a log: a week of a busy kubelet at verbosity 2.
+const LONGEST_LOG: u64 = 256 << 20;
+
+/// What was gathered.
+struct Gathered {
+    pods: Result<Vec<LoadedPod>, String>,
+    events: Result<Vec<PodEvent>, String>,
+    now: Timestamp,
+}
+
+impl WhyArgs {
+    /// Runs the command.
+    pub fn run(self) -> Result<Code, Failure> {
+        let selector = PodSelector::new(&self.pod);
+        let mut basis = Basis::default();
+        let log = self.log()?;
+        let of_files = self.events_of_files()?;
+        let Gathered { pods, events, now } = self.gather(&selector, of_files, &mut basis)?;
+        let pods = pods.as_ref().map(|pods| pods.iter().map(|loaded| &loaded.pod).collect());
+        let traces = Traces {
+            pods: pods.map_err(Clone::clone),
+            events: events.as_deref().map_err(Clone::clone),
+            log: log.as_ref(),
+            now,
+        };
+        let answer = why_killed(&selector, &traces, basis).map_err(|error| match &error {
+            NoTraces::Ambiguous { .. } => Failure::usage(error).hint("say NAMESPACE/NAME"),
+            NoTraces::Nothing { .. } => Failure::missing(error).hint(
+                "name a kubeconfig with --kubeconfig, or give what is left: --pods, --events, \
+                 --kubelet-log; events are kept for an hour by default",
+            ),
+        })?;
+        self.output.write(&answer, table, wide)?;
+        if self.output.is_for_people() {
+            tell(&answer.basis);
+        }
+        Ok(match answer.cause {
+            cause if cause.is_preemption() => Code::Answered,
+            cause if cause.is_open() => Code::Missing,
+            _ => Code::No,
+        })
+    }
+
+    fn log(&self) -> Result<Option<KubeletLog>, Failure> {
+        let mut whole: Option<KubeletLog> = None;
+        for file in &self.kubelet_log {
+            let bytes = read_input_within(file, LONGEST_LOG).map_err(|error| {
+                Failure::missing(error)
+                    .hint("journalctl -u kubelet --since and --until write a part of the log")
+            })?;
+            let log = KubeletLog::read(&bytes).map_err(|error| {
+                Failure::usage(anyhow!("--kubelet-log {}: {error}", shown(file)))
+                    .hint("journalctl -u kubelet -o cat > kubelet.log")
+            })?;
+            let whole = whole.get_or_insert_default();
+            whole.lines.extend(log.lines);
+            whole.read += log.read;
+        }
+        Ok(whole)
+    }
+
+    fn events_of_files(&self) -> Result<Option<Vec<PodEvent>>, Failure> {
+        if self.events.is_empty() {
+            return Ok(None);
+        }
+        let mut events = Vec::new();
+        for file in &self.events {
+            let bytes = read_input(file).map_err(Failure::missing)?;
+            events.extend(read_events(&bytes).map_err(|error| {
+                Failure::usage(anyhow!("--events {}: {error}", shown(file)))
+                    .hint("kubectl get events -A -o json > events.json")
+            })?);
+        }
+        Ok(Some(events))
+    }
+
+    /// Gathers what is left of the pod, from files, a snapshot, the API server or the node.
+    fn gather(
+        &self,
+        selector: &PodSelector,
+        events: Option<Vec<PodEvent>>,
+        basis: &mut Basis,
+    ) -> Result<Gathered, Failure> {
+        let sources = &self.sources;
+        let has_files = events.is_some() || !sources.pods.is_empty();
+        let named =
+            sources.kubeconfig.is_some() || (!has_files && environment("KUBECONFIG").is_some());
+        let is_asked = named
+            && sources.snapshot.is_none()
+            && sources.pods_from.is_none_or(|from| from == PodSource::ApiServer);
+        if is_asked {
+            return self.of_server(selector, events, basis);
+        }
+        let not_given = |what: &str| format!("no file with {what} was given");
+        if has_files && sources.snapshot.is_none() {
+            let pods = match sources.pods.is_empty() {
+                true => Err(not_given("pods")),
+                false => Ok(self.pods_of_files(basis)?),
+            };
+            let events = events.ok_or_else(|| not_given("events"));
+            return Ok(Gathered { pods, events, now: after_now() });
+        }
+        let snapshot = gather(sources, &RootArgs::default(), None, WANTS)?;
+        let now = snapshot.taken_at.parse().map_err(|error| {
+            Failure::usage(error).hint("takenAt of the snapshot says when everything was so")
+        })?;
+        let pods = match snapshot.pods.found {
+            Some(found) => {
+                basis.warnings.extend(found.value.notes);
+                basis.missing.extend(
+                    found
+                        .value
+                        .left_out
+                        .iter()
+                        .map(|it| format!("a pod that could not be read: {it}")),
+                );
+                Ok(found.value.pods)
+            }
+            None => Err(snapshot.pods.reason()),
+        };
+        let events = events.ok_or_else(|| match sources.snapshot {
+            Some(_) => "a snapshot keeps none".to_owned(),
+            None => "a kubelet's own credentials may not list them".to_owned(),
+        });
+        Ok(Gathered { pods, events, now })
+    }
+
+    fn pods_of_files(&self, basis: &mut Basis) -> Result<Vec<LoadedPod>, Failure> {
+        let found = of_files(&self.sources)?.value;
+        basis.warnings.extend(found.notes);
+        basis
+            .missing
+            .extend(found.left_out.iter().map(|it| format!("a pod that could not be read: {it}")));
+        Ok(found.pods)
+    }
+
+    /// Asks the API server: for events first, which tell more of a pod that is gone.
+    fn of_server(
+        &self,
+        selector: &PodSelector,
+        given: Option<Vec<PodEvent>>,
+        basis: &mut Basis,
+    ) -> Result<Gathered, Failure> {
+        let sources = &self.sources;
+        let server =
+            connect(sources.kubeconfig.as_deref(), sources.context.as_deref(), sources.timeout)
+                .map_err(refused)?;
+        let asked = Asked { server: &server, sources };
+        let (namespace, name) = (selector.namespace(), selector.name().unwrap_or_default());
+        let mut events = match given {
+            Some(events) => Ok(events),
+            None => asked.events(|server, time| server.events_of_pod(namespace, name, time))?,
+        };
+        if let Ok(events) = &mut events
+            && is_uid(name)
+        {
+            events.extend(
+                asked.events(|server, time| server.events_of_uid(name, time))?.unwrap_or_default(),
+            );
+        }
+        let known = events.as_ref().map_or(&[] as &[PodEvent], |events| events);
+        let mut names: BTreeSet<(Option<&str>, &str)> = known
+            .iter()
+            .map(|event| &event.pod)
+            .filter(|pod| selector.matches(&pod.namespace, &pod.name, &pod.uid))
+            .map(|pod| (Some(pod.namespace.as_str()), pod.name.as_str()))
+            .collect();
+        names.insert((namespace, name));
+        let mut pods: Result<Vec<LoadedPod>, String> = Ok(Vec::new());
+        for (namespace, name) in names {
+            let more =
+                asked.pods(basis, |server, time| server.pods_of_name(namespace, name, time))?;
+            pods = pods.and_then(|pods| Ok(joined(pods, more?)));
+        }
+        let hosts = known.iter().filter(|it| it.reporter == "kubelet").map(|it| it.host.as_str());
+        let own = pods.iter().flatten().map(|loaded| loaded.pod.spec.node_name.as_str());
+        let node = own.chain(sources.node_name.as_deref()).chain(hosts).find(|it| !it.is_empty());
+        if let Some(node) = node.map(str::to_owned) {
+            let more = asked.pods(basis, |server, time| server.pods_of_node(&node, time))?;
+            match (&mut pods, more) {
+                (Ok(pods), Ok(more)) => *pods = joined(std::mem::take(pods), more),
+                (Ok(_), Err(reason)) => {
+                    basis.missing.push(format!("the other pods of node {node}: {reason} (--pods)"));
+                }
+                (Err(_), _) => {}
+            }
+        }
+        // Whom the scheduler's event names by UID alone may have events of its own, with its name.
+        let unnamed: BTreeSet<String> = known
+            .iter()
+            .filter_map(named_uid)
+            .filter(|uid| !pods.iter().flatten().any(|it| it.pod.metadata.uid == *uid))
+            .map(str::to_owned)
+            .collect();
+        if let Ok(events) = &mut events {
+            for uid in unnamed {
+                let more = asked.events(|server, time| server.events_of_uid(&uid, time));
+                events.extend(more?.unwrap_or_default());
+            }
+        }
+        Ok(Gathered { pods, events, now: after_now() })
+    }
+}
+
+/// What is needed of the node itself: its pods.
+const WANTS: Wants = Wants {
+    node: false,
+    runtime: RuntimeWants { sandboxes: false, containers: false, ..Wants::NAMES.runtime },
+    devices: DevicesWanted::NONE,
+    state_files: false,
+    kubelet_config: false,
+    ..Wants::DEVICES
+};
+
+/// The API server, and how long it may take.
+struct Asked<'a> {
+    server: &'a ApiServer,
+    sources: &'a SourceArgs,
+}
+
+impl Asked<'_> {
+    /// Asks for events; a refusal is a fact that is missing.
+    fn events(
+        &self,
+        ask: impl FnOnce(&ApiServer, std::time::Duration) -> Result<Vec<Vec<u8>>, ApiError>,
+    ) -> Result<Result<Vec<PodEvent>, String>, Failure> {
+        let pages = match ask(self.server, self.sources.timeout) {
+            Ok(pages) => pages,
+            Err(error @ ApiError::PodName { .. }) => return Err(Failure::usage(error)),
+            Err(error) => return Ok(Err(reason(&error))),
+        };
+        let mut events = Vec::new();
+        for page in pages {
+            match read_events(&page) {
+                Ok(more) => events.extend(more),
+                Err(error) => {
+                    return Ok(Err(format!("the API server {}: {error}", self.server.url())));
+                }
+            }
+        }
+        Ok(Ok(events))
+    }
+
+    /// Asks for pods.
+    fn pods(
+        &self,
+        basis: &mut Basis,
+        ask: impl FnOnce(&ApiServer, std::time::Duration) -> Result<Vec<Vec<u8>>, ApiError>,
+    ) -> Result<Result<Vec<LoadedPod>, String>, Failure> {
+        let pages = match ask(self.server, self.sources.timeout) {
+            Ok(pages) => pages,
+            Err(error @ (ApiError::PodName { .. } | ApiError::NodeName { .. })) => {
+                return Err(Failure::usage(error));
+            }
+            Err(error) => return Ok(Err(reason(&error))),
+        };
+        let mut pods = Vec::new();
+        for page in pages {
+            let loaded = load("the API server", &page);
+            let unread = loaded.problems.iter();
+            basis.missing.extend(unread.map(|it| format!("a pod that could not be read: {it}")));
+            pods.extend(loaded.pods);
+        }
+        Ok(Ok(pods))
+    }
+}
+
+/// Adds pods that are not there yet.
+fn joined(mut pods: Vec<LoadedPod>, more: Vec<LoadedPod>) -> Vec<LoadedPod> {
+    let known: BTreeSet<String> = pods.iter().map(|it| effective_uid(&it.pod).to_owned()).collect();
+    pods.extend(more.into_iter().filter(|it| !known.contains(effective_uid(&it.pod))));
+    pods
+}
+
+fn reason(error: &ApiError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error} ({hint})"),
+        None => error.to_string(),
+    }
+}
+
+fn refused(error: ApiError) -> Failure {
+    let hint = error.hint();
+    let failure = Failure::missing(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Tells whether a name is rather a UID.
+fn is_uid(name: &str) -> bool {
+    name.len() == 36 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}

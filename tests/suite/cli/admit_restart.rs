@@ -1,0 +1,202 @@
+//! `kq admit explain --kubelet-restart`, and what `-o wide` says of sums.
+
+use super::{Ran, folder_with, kq};
+use serde_json::{Value, json};
+use snapbox::str;
+use std::time::{Duration, Instant};
+
+const CRITICAL: i32 = 2_000_000_000;
+
+fn node(cpu: &str) -> Value {
+    let list = json!({"cpu": cpu, "memory": "4Gi", "pods": "100000"});
+    json!({
+        "kind": "Node", "metadata": {"name": "n"},
+        "status": {"capacity": list, "allocatable": list},
+    })
+}
+
+fn pod(name: &str, cpu: &str, priority: i32, created: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "uid": name, "creationTimestamp": created},
+        "spec": {"nodeName": "n", "priority": priority, "containers": [
+            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+        ]},
+        "status": {"phase": "Running"},
+    })
+}
+
+/// Asks about these pods on a node.
+fn ask(line: &str, pods: &[Value], node: &Value, more: &[(&str, &Value)]) -> Ran {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods});
+    let files = [("pods.json", &list), ("node.json", node)].into_iter().chain(more.iter().copied());
+    let files: Vec<_> = files.map(|(name, value)| (name, value.to_string())).collect();
+    let folder = folder_with(&files);
+    kq(&format!("admit explain {line} --pods pods.json --node-file node.json"))
+        .within(folder.path())
+        .run()
+}
+
+fn restart(line: &str, pods: &[Value], node: &Value) -> Ran {
+    ask(&format!("--kubelet-restart {line}"), pods, node, &[])
+}
+
+#[test]
+fn the_oldest_moment_comes_first_however_it_is_written() {
+    let pods = [
+        pod("utc", "1", 0, &json!("2026-01-02T00:00:00Z")),
+        pod("east", "1", 0, &json!("2026-01-02T00:30:00+02:00")),
+        pod("none", "500m", 0, &Value::Null),
+    ];
+    let ran = restart("", &pods, &node("1500m"));
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    super::matches(
+        &*ran.stdout,
+        str![[r#"
+PLACE   POD            SOURCE   CREATED                RESULT     BECAUSE
+1       default/none   api      -                      admitted   -
+2       default/east   api      2026-01-01T22:30:00Z   admitted   -
+3       default/utc    api      2026-01-02T00:00:00Z   REFUSED    OutOfcpu: Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 1500
+
+"#]],
+    );
+}
+
+#[test]
+fn a_moment_that_is_none_is_refused_by_name() {
+    let pods = [pod("a", "1", 0, &json!("yesterday"))];
+    let ran = restart("", &pods, &node("1"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.text());
+    let said = "pods.json: document 1: items[0]: Pod a: metadata.creationTimestamp: \"yesterday\": invalid \
+                value: string \"yesterday\", expected a time of RFC 3339";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+#[test]
+fn who_took_the_room_stands_beside_what_was_compared() {
+    let at = |second: u8| json!(format!("2026-01-02T00:00:0{second}Z"));
+    let pods = [
+        pod("v", "500m", 0, &at(0)),
+        pod("w", "400m", 0, &at(1)),
+        // It kills for its room, and then goes for one that is more.
+        pod("ca", "500m", CRITICAL, &at(2)),
+        pod("nb", "600m", CRITICAL + 1000, &at(3)),
+        pod("late", "600m", 0, &at(4)),
+    ];
+    let ran = restart("-o wide", &pods, &node("1"));
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    super::matches(
+        &*ran.stdout,
+        str![[r#"
+PLACE   POD            SOURCE   CREATED                RESULT     BECAUSE
+1       default/v      api      2026-01-02T00:00:00Z   KILLED     to take in default/nb
+2       default/w      api      2026-01-02T00:00:01Z   KILLED     to take in default/ca
+3       default/ca     api      2026-01-02T00:00:02Z   KILLED     for it are killed: default/w; then killed to take in default/nb
+4       default/nb     api      2026-01-02T00:00:03Z   admitted   for it are killed: default/ca, default/v
+5       default/late   api      2026-01-02T00:00:04Z   REFUSED    OutOfcpu: Node didn't have enough resource: cpu, requested: 600, used: 600, capacity: 1000
+
+PLACE   POD            RESOURCE   ALLOCATABLE   USED   FREE     REQUESTED   MISSING   TAKEN BY
+1       default/v      pods       100000        0      100000   1           -         -
+1       default/v      cpu        1             0      1        500m        -         -
+2       default/w      pods       100000        1      99999    1           -         -
+2       default/w      cpu        1             500m   500m     400m        -         -
+3       default/ca     pods       100000        2      99998    1           -         -
+3       default/ca     cpu        1             900m   100m     500m        400m      default/v 500m, default/w 400m
+4       default/nb     pods       100000        2      99998    1           -         -
+4       default/nb     cpu        1             1      0        600m        600m      default/v 500m, default/ca 500m
+5       default/late   pods       100000        1      99999    1           -         -
+5       default/late   cpu        1             600m   400m     600m        200m      default/nb 600m
+
+"#]],
+    );
+}
+
+#[test]
+fn of_many_only_the_first_who_took_the_room_are_named() {
+    let mut pods: Vec<Value> =
+        (0..13).map(|at| pod(&format!("p{at:02}"), "1", 0, &Value::Null)).collect();
+    pods.push(pod("z", "5", 0, &Value::Null));
+    pods.push(pod("zz", "5", 0, &Value::Null));
+    let ran = restart("-o json", &pods, &node("18"));
+    let answer: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let last = &answer["items"][14];
+    assert_eq!(last["result"], "refused");
+    let cpu = &last["compared"][1];
+    assert_eq!(
+        (&cpu["resource"], &cpu["missing"], &cpu["moreTakers"]),
+        (&json!("cpu"), &json!(5000), &json!(4))
+    );
+    let takers = cpu["takenBy"].as_array().expect("a list");
+    assert_eq!(takers.len(), 10);
+    assert_eq!(takers[0], json!({"pod": "default/z", "amount": 5000}));
+    assert_eq!(takers[9], json!({"pod": "default/p08", "amount": 1000}));
+}
+
+#[test]
+fn many_pods_and_many_who_make_room_take_seconds() {
+    let old = json!("2026-01-01T00:00:00Z");
+    let young = json!("2026-01-02T00:00:00Z");
+    let ordinary = (0..2000).map(|at| pod(&format!("p{at:05}"), "1", 0, &old));
+    let critical = (0..1000).map(|at| pod(&format!("c{at:05}"), "1", CRITICAL, &young));
+    let pods: Vec<Value> = ordinary.chain(critical).collect();
+    let start = Instant::now();
+    let ran = restart("-o json", &pods, &node("2000"));
+    let answer: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stderr));
+    let items = answer["items"].as_array().expect("a list");
+    let became = |what: &str| items.iter().filter(|it| it["result"] == what).count();
+    assert_eq!((became("admitted"), became("killed"), became("refused")), (2000, 1000, 0));
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+#[test]
+fn what_does_not_count_is_not_in_the_sum_either() {
+    let mut new = pod("new", "1", 0, &Value::Null);
+    let gpus = |count: &str| json!({"requests": {"example.com/gpu": count}, "limits": {"example.com/gpu": count}});
+    new["spec"]["containers"] = json!([
+        {"name": "own", "image": "i", "resources": gpus("2")},
+        {"name": "claims", "image": "i", "resources": gpus("1")},
+    ]);
+    new["status"]["extendedResourceClaimStatus"] = json!({"requestMappings": [
+        {"containerName": "claims", "resourceName": "example.com/gpu", "requestName": "r"}]});
+    let mut node = node("1");
+    node["status"]["allocatable"]["example.com/gpu"] = json!("4");
+    let ran = ask("new.json -o json", &[], &node, &[("new.json", &new)]);
+    let answer: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let resources = answer["resources"].as_array().expect("a list").iter();
+    let gpu =
+        resources.clone().find(|it| it["resource"] == "example.com/gpu").expect("it is compared");
+    assert_eq!((&gpu["requested"], &gpu["because"]), (&json!(2), &json!("2 containers 2")));
+    assert_eq!(answer["removedRequests"][0]["container"], "claims");
+}
+
+#[test]
+fn a_pod_with_a_thousand_resources_takes_a_moment() {
+    let mut new = pod("new", "1", 0, &Value::Null);
+    let pages = (4..1500).map(|size| (format!("hugepages-{size}Ki"), json!(format!("{size}Ki"))));
+    let requests: serde_json::Map<String, Value> = pages.collect();
+    let mut all = requests.clone();
+    all.insert("cpu".to_owned(), json!("1"));
+    new["spec"]["containers"][0]["resources"] = json!({"requests": all, "limits": all});
+    let others: Vec<Value> =
+        (0..3).map(|at| pod(&format!("p{at}"), "1", 0, &Value::Null)).collect();
+    let mut node = node("8");
+    node["status"]["allocatable"].as_object_mut().expect("a map").extend(requests);
+    let start = Instant::now();
+    let ran = ask("new.json -o wide", &others, &node, &[("new.json", &new)]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn the_ledger_is_in_the_data_and_in_wide() {
+    let (new, other) = (pod("new", "1", 0, &Value::Null), pod("other", "1", 0, &Value::Null));
+    let others = [other];
+    let shows = |line: &str| ask(line, &others, &node("8"), &[("new.json", &new)]).stdout;
+    assert!(!shows("new.json").contains("default/other"));
+    for line in ["new.json -o wide", "new.json -o json", "new.json -o yaml"] {
+        assert!(shows(line).contains("default/other"), "{line}");
+    }
+}

@@ -1,0 +1,401 @@
+//! The shape of what `kq admit` and `kq preempt` answer in JSON, written down once more from the outside, as
+//! in `contract`.
+
+use super::{folder_with, kq};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// `kq admit explain -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PodAdmission {
+    api_version: String,
+    kind: String,
+    pod: String,
+    node: String,
+    admitted: bool,
+    kills: Vec<String>,
+    refusals: Vec<Refusal>,
+    checks: Vec<Check>,
+    resources: Vec<Compared>,
+    ledger: Vec<LedgerLine>,
+    removed_requests: Vec<Removed>,
+    assumptions: Vec<String>,
+    warnings: Vec<String>,
+    missing: Vec<String>,
+}
+
+/// `kq preempt explain -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PodPreemption {
+    api_version: String,
+    kind: String,
+    pod: String,
+    node: String,
+    critical: Critical,
+    result: String,
+    because: String,
+    refusals: Vec<Refusal>,
+    requirements: Vec<Amount>,
+    not_enough: Vec<Amount>,
+    stages: Vec<Stage>,
+    victims: Vec<Victim>,
+    spared: Vec<Spared>,
+    admission: Value,
+    assumptions: Vec<String>,
+    warnings: Vec<String>,
+    missing: Vec<String>,
+}
+
+/// `kq admit explain --kubelet-restart -o json`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PodReadmission {
+    api_version: String,
+    kind: String,
+    node: String,
+    items: Vec<Readmitted>,
+    assumptions: Vec<String>,
+    warnings: Vec<String>,
+    missing: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Readmitted {
+    pod: String,
+    is_static: bool,
+    created_at: Option<String>,
+    result: String,
+    refusals: Vec<Refusal>,
+    kills: Vec<String>,
+    killed_for: Option<String>,
+    compared: Vec<ComparedAnew>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ComparedAnew {
+    resource: String,
+    requested: i64,
+    used: i64,
+    allocatable: i64,
+    free: i64,
+    missing: i64,
+    taken_by: Vec<Taker>,
+    more_takers: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Taker {
+    pod: String,
+    amount: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Refusal {
+    reason: String,
+    message: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Check {
+    check: String,
+    result: String,
+    because: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Compared {
+    resource: String,
+    requested: i64,
+    because: String,
+    used: i64,
+    capacity: Option<i64>,
+    reserved: Option<i64>,
+    allocatable: i64,
+    free: i64,
+    missing: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LedgerLine {
+    pod: String,
+    phase: String,
+    counts: bool,
+    why: String,
+    amounts: Vec<LedgerAmount>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LedgerAmount {
+    resource: String,
+    amount: i64,
+    because: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Removed {
+    container: String,
+    resource: String,
+    because: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Critical {
+    value: bool,
+    because: String,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Amount {
+    resource: String,
+    quantity: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Stage {
+    qos_class: String,
+    requirements: Vec<Amount>,
+    rounds: Vec<Round>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Round {
+    requirements: Vec<Amount>,
+    candidates: Vec<Candidate>,
+    chosen: String,
+    distance: f64,
+    ties: Vec<String>,
+    remaining: Vec<Amount>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Candidate {
+    pod: String,
+    distance: f64,
+    result: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Victim {
+    pod: String,
+    uid: String,
+    qos_class: String,
+    priority: Option<i32>,
+    gives: Vec<Amount>,
+    grace_period_seconds: i64,
+    waits_seconds: i64,
+    remaining: Vec<Amount>,
+    unneeded: bool,
+    ties: Vec<String>,
+    status: Written,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    phase: String,
+    reason: String,
+    message: String,
+    condition: Condition,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Condition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    reason: String,
+    message: String,
+    observed_generation: Option<i64>,
+    keeps_transition_time: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spared {
+    pod: String,
+    because: String,
+}
+
+/// Asks about a node with 4 CPUs, of which half a one is kept back, and two pods of 1 and 2 CPUs.
+fn answer(command: &str, pod: &Value) -> Value {
+    let list = |cpu: &str| json!({"cpu": cpu, "memory": "8Gi", "pods": "10"});
+    let node = json!({
+        "kind": "Node", "metadata": {"name": "n"},
+        "status": {"capacity": list("4"), "allocatable": list("3500m")},
+    });
+    let other = |name: &str, cpu: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "uid": name, "generation": 3},
+            "spec": {"nodeName": "n", "priority": 0, "terminationGracePeriodSeconds": 30, "containers": [
+                {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
+            ]},
+            "status": {"phase": "Running"},
+        })
+    };
+    let pods = json!({"apiVersion": "v1", "kind": "List", "items": [other("one", "1"), other("two", "2")]});
+    let folder = folder_with(&[
+        ("node.json", node.to_string()),
+        ("pods.json", pods.to_string()),
+        ("pod.json", pod.to_string()),
+    ]);
+    let line = format!("{command} --pods pods.json --node-file node.json -o json");
+    let ran = kq(&line).within(folder.path()).run();
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()))
+}
+
+fn pod(class: &str, resources: Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new"},
+        "spec": {"priorityClassName": class, "containers": [
+            {"name": "c", "image": "i", "resources": resources}
+        ]},
+    })
+}
+
+#[test]
+fn an_admission_is_as_promised() {
+    let amounts = json!({"cpu": "1", "example.com/x": "1"});
+    let wanted = pod("", json!({"requests": amounts, "limits": amounts}));
+    let answer: PodAdmission =
+        serde_json::from_value(answer("admit explain pod.json", &wanted)).expect("as promised");
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "PodAdmission"));
+    assert_eq!((&*answer.pod, &*answer.node, answer.admitted), ("default/new", "n", false));
+    assert!(answer.kills.is_empty(), "{:?}", answer.kills);
+    let [Refusal { reason, message }] = &*answer.refusals else { panic!("{:?}", answer.refusals) };
+    assert_eq!(reason, "OutOfcpu");
+    assert!(message.contains("requested: 1000, used: 3000, capacity: 3500"), "{message}");
+    let checks: Vec<_> = answer.checks.iter().map(|it| (&*it.check, &*it.result)).collect();
+    assert_eq!((checks[0], checks[6]), (("pressure", "PASS"), ("resources", "FAIL")));
+    assert!(answer.checks.iter().all(|it| !it.because.is_empty()));
+    let cpu = answer.resources.iter().find(|it| it.resource == "cpu").expect("it is compared");
+    assert_eq!((cpu.capacity, cpu.reserved, cpu.allocatable), (Some(4000), Some(500), 3500));
+    assert_eq!((cpu.used, cpu.free, cpu.requested, cpu.missing), (3000, 500, 1000, 500));
+    assert_eq!(cpu.because, "container 1");
+    let disk = answer.resources.iter().find(|it| it.resource == "ephemeral-storage");
+    let disk = disk.expect("it is compared");
+    assert_eq!((disk.capacity, disk.reserved), (None, None));
+    let used: i64 = answer.ledger.iter().map(|line| line.amounts[1].amount).sum();
+    assert_eq!(used, cpu.used);
+    for line in &answer.ledger {
+        assert_eq!((line.counts, &*line.phase), (true, "Running"));
+        assert!(line.pod.starts_with("default/") && !line.why.is_empty());
+        assert!(line.amounts.iter().all(|it| !it.resource.is_empty() && !it.because.is_empty()));
+    }
+    let [Removed { container, resource, because }] = &*answer.removed_requests else { panic!() };
+    assert_eq!((&**container, &**resource), ("c", "example.com/x"));
+    assert!(!because.is_empty());
+    let assumed = answer.assumptions.join("\n");
+    assert!(assumed.contains("no more devices are given away"), "{assumed}");
+    let [warning] = &*answer.warnings else { panic!("{:?}", answer.warnings) };
+    assert!(warning.starts_with("c asks for example.com/x: "), "{warning}");
+    assert!(answer.missing.is_empty(), "{:?}", answer.missing);
+}
+
+#[test]
+fn a_preemption_is_as_promised() {
+    let wanted = pod("system-node-critical", json!({"requests": {"cpu": "1"}}));
+    let value = answer("preempt explain pod.json", &wanted);
+    let answer: PodPreemption = serde_json::from_value(value).expect("as promised");
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "PodPreemption"));
+    assert_eq!((&*answer.pod, &*answer.node, &*answer.result), ("default/new", "n", "preempts"));
+    assert!(answer.critical.value && !answer.critical.because.is_empty());
+    assert!(!answer.because.is_empty() && answer.refusals.is_empty());
+    let half = [Amount { resource: "cpu".to_owned(), quantity: 500 }];
+    assert_eq!((&*answer.requirements, &*answer.not_enough), (&half[..], &[][..]));
+    let classes: Vec<&str> = answer.stages.iter().map(|it| &*it.qos_class).collect();
+    assert_eq!(classes, ["Guaranteed", "Burstable", "BestEffort"]);
+    let [Round { requirements, candidates, chosen, distance, ties, remaining }] =
+        &*answer.stages[1].rounds
+    else {
+        panic!("{:?}", answer.stages)
+    };
+    assert_eq!((&**requirements, &*answer.stages[1].requirements), (&half[..], &half[..]));
+    assert_eq!((&**chosen, *distance), ("default/one", 0.0));
+    assert!(ties.is_empty() && remaining.is_empty());
+    let compared: Vec<_> = candidates.iter().map(|it| (&*it.pod, &*it.result)).collect();
+    assert_eq!(compared, [("default/one", "nearer"), ("default/two", "tieMore")]);
+    assert!(candidates.iter().all(|it| it.distance == 0.0));
+    let [victim] = &*answer.victims else { panic!("{:?}", answer.victims) };
+    assert_eq!(
+        (&*victim.pod, &*victim.uid, &*victim.qos_class),
+        ("default/one", "one", "Burstable")
+    );
+    assert_eq!((victim.priority, victim.gives[0].quantity), (Some(0), 1000));
+    assert_eq!((victim.grace_period_seconds, victim.waits_seconds), (30, 45));
+    assert!(victim.remaining.is_empty() && !victim.unneeded && victim.ties.is_empty());
+    let Written { phase, reason, message, condition } = &victim.status;
+    assert_eq!((&**phase, &**reason), ("Failed", "Preempting"));
+    assert_eq!(message, "Preempted in order to admit critical pod");
+    assert_eq!((&*condition.kind, &*condition.status), ("DisruptionTarget", "True"));
+    assert_eq!(condition.reason, "TerminationByKubelet");
+    assert!(condition.message.starts_with("Pod was preempted by Kubelet"));
+    assert_eq!((condition.observed_generation, condition.keeps_transition_time), (Some(3), false));
+    let [Spared { pod, because }] = &*answer.spared else { panic!("{:?}", answer.spared) };
+    assert_eq!((&**pod, &**because), ("default/two", "not needed"));
+    assert_eq!(answer.admission["admitted"], true);
+    assert_eq!(answer.admission["kills"].as_array().map(Vec::len), Some(answer.victims.len()));
+    assert!(!answer.assumptions.is_empty());
+    assert!(answer.warnings.is_empty() && answer.missing.is_empty(), "{answer:?}");
+}
+
+#[test]
+fn a_readmission_is_as_promised() {
+    let value = answer("admit explain --kubelet-restart", &Value::Null);
+    let answer: PodReadmission = serde_json::from_value(value).expect("as promised");
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "PodReadmission"));
+    assert_eq!((&*answer.node, answer.items.len()), ("n", 2));
+    for it in &answer.items {
+        assert_eq!((&*it.result, it.is_static, &it.created_at), ("admitted", false, &None));
+        assert!(it.pod.starts_with("default/"));
+        assert!(it.refusals.is_empty() && it.kills.is_empty() && it.killed_for.is_none());
+        let [pods, cpu, memory] = &*it.compared else { panic!("{:?}", it.compared) };
+        assert_eq!([&*pods.resource, &cpu.resource, &memory.resource], ["pods", "cpu", "memory"]);
+        for line in &it.compared {
+            assert_eq!((line.missing, line.free), (0, line.allocatable - line.used));
+            assert!(line.requested > 0 && line.taken_by.is_empty() && line.more_takers == 0);
+        }
+    }
+    let assumed = answer.assumptions.join("\n");
+    assert!(assumed.contains("2 of the pods have no creationTimestamp"), "{assumed}");
+    assert!(answer.warnings.is_empty() && answer.missing.is_empty(), "{answer:?}");
+}
+
+#[test]
+fn who_has_what_is_missing_is_told_as_promised() {
+    let mut other = pod("", json!({"requests": {"cpu": "2"}}));
+    let mut pods = Vec::new();
+    for name in ["a", "b"] {
+        other["metadata"]["name"] = json!(name);
+        pods.push(other.clone());
+    }
+    let list = json!({"cpu": "3", "memory": "8Gi", "pods": "10"});
+    let node = json!({"kind": "Node", "metadata": {"name": "n"},
+                      "status": {"capacity": list, "allocatable": list}});
+    let pods = json!({"apiVersion": "v1", "kind": "List", "items": pods});
+    let folder = folder_with(&[("node.json", node.to_string()), ("pods.json", pods.to_string())]);
+    let line = "admit explain --kubelet-restart --pods pods.json --node-file node.json -o json";
+    let ran = kq(line).within(folder.path()).run();
+    let answer: PodReadmission = serde_json::from_str(&ran.stdout).expect("as promised");
+    let lacks = answer.items.last().and_then(|it| it.compared.last()).expect("a line");
+    let [Taker { pod, amount }] = &*lacks.taken_by else { panic!("{lacks:?}") };
+    assert_eq!((&**pod, *amount, lacks.missing), ("default/a", 2000, 1000));
+}

@@ -1,0 +1,120 @@
+//! `kq evict rank`: which of the pods that are given are ranked, and what of them counts.
+
+use super::evict_rank::places;
+use super::{Ran, folder_with, kq};
+use serde_json::{Value, json};
+
+/// A pod that is bound to a node, with these resources of memory.
+fn bound(name: &str, uid: &str, node: &str, resources: Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "a", "uid": uid},
+           "spec": {"nodeName": node, "priority": 0, "containers": [
+               {"name": "c", "image": "i", "resources": resources}]},
+           "status": {"phase": "Running"}})
+}
+
+/// What was measured of pods: name, UID, bytes.
+fn measured(node: Value, pods: &[(&str, &str, u64)]) -> Value {
+    let pods = pods.iter().map(|(name, uid, bytes)| {
+        json!({"podRef": {"name": name, "namespace": "a", "uid": uid}, "memory": {"workingSetBytes": bytes}})
+    });
+    json!({"node": node, "pods": pods.collect::<Vec<_>>()})
+}
+
+/// Asks about files with these pods and what was measured.
+fn of_values(pods: &[Value], summary: &Value, line: &str) -> (Ran, Value) {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods});
+    let folder = folder_with(&[("pods.json", list.to_string()), ("sum.json", summary.to_string())]);
+    let line = format!("evict rank --signal memory --pods pods.json --stats sum.json {line}");
+    let shown = kq(&line).within(folder.path()).run();
+    let told = kq(&format!("{line} -o json")).within(folder.path()).run();
+    let value = serde_json::from_str(&told.stdout).unwrap_or_else(|_| panic!("{}", told.text()));
+    (shown, value)
+}
+
+/// The node of a summary that knows what is left.
+fn known(name: &str) -> Value {
+    json!({"nodeName": name, "memory": {"availableBytes": 1 << 30, "workingSetBytes": 1 << 30}})
+}
+
+#[test]
+fn manifests_are_ranked_as_the_api_server_would_have_them() {
+    let limited = json!({"limits": {"memory": "1Gi"}});
+    let pods = [bound("lim", "1", "n1", limited), bound("none", "2", "n1", json!({}))];
+    let summary = measured(known("n1"), &[("lim", "1", 900 << 20), ("none", "2", 1 << 20)]);
+    let (_, answer) = of_values(&pods, &summary, "");
+    assert_eq!(places(&answer), ["1 none", "2 lim"]);
+    let lim = &answer["items"][1];
+    assert_eq!((&lim["request"], &lim["exceeds"]), (&json!(1 << 30), &json!(false)));
+    // Half a minute to stop, unless the kubelet is told to give less.
+    let soft = "--set evictionMaxPodGracePeriod=60";
+    assert_eq!(of_values(&pods, &summary, soft).1["items"][1]["softGraceSeconds"], 30);
+}
+
+#[test]
+fn a_name_tells_whose_it_is_and_no_uid_is_not_no_stats() {
+    let pods = [
+        bound("a", "1", "n1", json!({})),
+        bound("manifest", "", "n1", json!({})),
+        bound("stranger", "", "n1", json!({})),
+    ];
+    let summary = measured(known("n1"), &[("a", "1", 5), ("manifest", "9", 7)]);
+    let (shown, answer) = of_values(&pods, &summary, "");
+    assert_eq!((shown.code, places(&answer)), (3, vec!["1 manifest".to_owned(), "2 a".to_owned()]));
+    assert!(
+        shown
+            .stderr
+            .contains("missing: the UID of a/stranger: by its name nothing that was measured"),
+        "{}",
+        shown.stderr
+    );
+    assert!(
+        shown.stderr.contains("assumed: 1 pod without a UID: what was measured"),
+        "{}",
+        shown.stderr
+    );
+    assert_eq!(answer["warnings"], json!([]));
+    // A summary without UIDs is of names.
+    let (shown, answer) = of_values(&pods[..1], &measured(known("n1"), &[("a", "", 5)]), "");
+    assert_eq!((shown.code, &answer["items"][0]["usage"]), (0, &json!(5)));
+    assert_eq!(answer["warnings"], json!([]));
+}
+
+#[test]
+fn pods_of_other_nodes_are_told_from_those_without_stats() {
+    let nameless = json!({"memory": {"availableBytes": 1 << 30, "workingSetBytes": 1 << 30}});
+    let pods = [
+        bound("a", "1", "n1", json!({})),
+        bound("new", "2", "n1", json!({})),
+        bound("other", "3", "n2", json!({})),
+    ];
+    let (shown, answer) = of_values(&pods, &measured(nameless.clone(), &[("a", "1", 5)]), "");
+    assert_eq!((shown.code, places(&answer)), (0, vec!["1 new".to_owned(), "2 a".to_owned()]));
+    for said in [
+        "assumed: the node is n1, where the pods are that were measured",
+        "assumed: 1 pod on other nodes than n1: not counted",
+    ] {
+        assert!(shown.stderr.contains(said), "{said}: {}", shown.stderr);
+    }
+    let both = measured(nameless, &[("a", "1", 5), ("other", "3", 6)]);
+    let (shown, answer) = of_values(&pods, &both, "");
+    assert_eq!((shown.code, places(&answer)), (3, vec!["1 other".to_owned(), "2 a".to_owned()]));
+    assert!(
+        shown.stderr.contains("missing: a/new: whether n1, its node, is the one in question"),
+        "{}",
+        shown.stderr
+    );
+}
+
+#[test]
+fn what_is_beyond_64_bits_is_shown_as_measured_and_counts_as_the_kubelet_counts_it() {
+    let much = (1_u64 << 63) + 5;
+    let pods = [bound("much", "1", "n1", json!({})), bound("some", "2", "n1", json!({}))];
+    let summary = measured(known("n1"), &[("much", "1", much), ("some", "2", 1)]);
+    let (shown, answer) = of_values(&pods, &summary, "");
+    let last = &answer["items"][1];
+    assert_eq!((&last["name"], &last["usage"]), (&json!("much"), &json!(much)));
+    assert_eq!((&last["over"], &last["exceeds"]), (&json!(much as i64), &json!(false)));
+    let said = "warning: a/much: 9223372036854775813 was measured, which is 2^63 or more: the kubelet takes it \
+                for -9223372036854775803";
+    assert!(shown.stderr.contains(said), "{}", shown.stderr);
+}

@@ -1,0 +1,298 @@
+//! `kq preempt apply` against an API server with pods that can be evicted.
+
+use super::cluster::{Budget, Cluster, node, pod};
+use super::made_up_node::{Kernel, Node};
+use super::{Ran, Run, kq};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// A node with an API server, and a critical pod that is to come to it.
+pub struct World {
+    pub node: Node,
+    pub cluster: Cluster,
+}
+
+impl World {
+    /// Makes a node with so many CPUs and these pods.
+    pub fn new(cpu: &str, pods: impl IntoIterator<Item = Value>) -> Self {
+        let made = Node::new(Kernel::V2);
+        let mut new = pod("kube-system/dns", "1");
+        new["spec"]["priority"] = json!(2_000_000_000);
+        new["metadata"]["uid"] = Value::Null;
+        new["spec"]["nodeName"] = Value::Null;
+        new["status"] = json!({});
+        std::fs::write(made.beside().join("dns.json"), new.to_string()).expect("a file");
+        Self { cluster: Cluster::start(node(cpu), pods), node: made }
+    }
+
+    /// Prepares `kq preempt apply FILE` with more flags.
+    pub fn apply(&self, flags: &str) -> Run {
+        let root = self.node.root().display().to_string();
+        let cluster = self.cluster.flags(self.node.beside());
+        kq(&format!("preempt apply dns.json --host-root {root} {cluster} {flags}"))
+            .within(self.node.beside())
+    }
+
+    pub fn run(&self, flags: &str) -> Ran {
+        self.apply(flags).run()
+    }
+}
+
+/// Returns the answer of a run in JSON, whatever its exit code.
+#[track_caller]
+pub fn answer(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+}
+
+/// Returns what became of each victim.
+#[track_caller]
+pub fn results(answer: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let steps = answer["steps"].as_array().expect("steps").iter();
+    steps.map(|step| (text(&step["pod"]), text(&step["result"]))).collect()
+}
+
+pub fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(pod, result)| ((*pod).to_owned(), (*result).to_owned())).collect()
+}
+
+/// Two pods that fill the node, of which one is enough; `b` is the nearer one.
+fn two() -> [Value; 2] {
+    [pod("shop/a", "1500m"), pod("shop/b", "1")]
+}
+
+#[test]
+fn victims_go_until_the_pod_fits() {
+    let world =
+        World::new("3", [pod("shop/a", "700m"), pod("shop/b", "700m"), pod("shop/c", "1500m")]);
+    let ran = world.run("--yes");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert_eq!(world.cluster.changes(), ["POST shop/c 1s: 201"]);
+    assert_eq!(world.cluster.pods(), ["shop/a", "shop/b"]);
+    assert!(ran.stdout.contains("1/1 shop/c: evicted, gone after "), "{}", ran.text());
+    assert!(ran.stdout.contains("kube-system/dns fits on worker-1: 1 gone"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("disruption budgets are asked; the kubelet would not"),
+        "{}",
+        ran.text()
+    );
+    // The request before the question is one that changes nothing.
+    assert_eq!(world.cluster.state().log[0], "POST shop/c (dry run) 1s: 201");
+    let again = world.run("--yes");
+    assert_eq!(again.code, 0, "{}", again.text());
+    assert!(again.stdout.contains("it fits: nobody is killed"), "{}", again.text());
+    assert_eq!(world.cluster.changes().len(), 1);
+}
+
+#[test]
+fn each_goes_with_its_own_grace_one_after_the_other() {
+    let mut slow = pod("shop/b", "600m");
+    slow["spec"]["terminationGracePeriodSeconds"] = json!(2);
+    let world = World::new("1", [pod("shop/a", "400m"), slow]);
+    let begun = Instant::now();
+    let ran = world.run("--yes -o json");
+    let answer = answer(&ran);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert_eq!(results(&answer), pairs(&[("shop/b", "removed"), ("shop/a", "removed")]));
+    assert_eq!(world.cluster.changes(), ["POST shop/b 2s: 201", "POST shop/a 1s: 201"]);
+    assert!(begun.elapsed() >= Duration::from_secs(3), "one after the other: {}", ran.stdout);
+    assert!(answer["steps"][0]["tookMilliseconds"].as_u64() >= Some(2000), "{}", ran.stdout);
+    assert_eq!((&answer["result"], &answer["dryRun"]), (&json!("done"), &json!(false)));
+}
+
+#[test]
+fn what_is_not_needed_any_more_is_spared() {
+    // Both have to go; while the first goes, another pod ends, and the second can stay.
+    let world = World::new("1", [pod("shop/a", "400m"), pod("shop/b", "600m")]);
+    let mut ended = pod("shop/b", "600m");
+    ended["metadata"]["name"] = json!("a");
+    ended["metadata"]["uid"] = json!("uid-a");
+    ended["status"]["phase"] = json!("Succeeded");
+    world.cluster.state().follow.insert("shop/b", vec![ended]);
+    let ran = world.run("--yes -o json");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert_eq!(world.cluster.changes(), ["POST shop/b 1s: 201"]);
+    assert_eq!(results(&answer(&ran)), pairs(&[("shop/b", "removed"), ("shop/a", "alreadyGone")]));
+
+    let world =
+        World::new("1", [pod("shop/a", "300m"), pod("shop/b", "600m"), pod("x/live", "100m")]);
+    let mut small = pod("shop/c", "0");
+    small["metadata"]["name"] = json!("a");
+    small["metadata"]["uid"] = json!("uid-a");
+    world.cluster.state().follow.insert("shop/b", vec![small, pod("x/live", "0")]);
+    let ran = world.run("--yes -o json");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    let expected = [("shop/b", "removed"), ("shop/a", "spared"), ("x/live", "spared")];
+    assert_eq!(results(&answer(&ran)), pairs(&expected));
+    assert_eq!(world.cluster.pods(), ["shop/a", "x/live"]);
+}
+
+#[test]
+fn like_the_kubelet_no_budget_is_asked() {
+    let world = World::new("2", two());
+    world.cluster.state().budgets.push(Budget {
+        name: "keep",
+        pods: &["shop/a", "shop/b"],
+        left: 0,
+        more_at: None,
+        retry_after: None,
+    });
+    let ran = world.run("--yes --like-kubelet");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    let changes = world.cluster.changes();
+    assert!(changes.iter().all(|line| line.starts_with("DELETE ")), "{changes:?}");
+    assert!(ran.stdout.contains(": deleted, gone after "), "{}", ran.text());
+    assert!(world.cluster.state().log[0].starts_with("DELETE shop/"), "asked before");
+    assert!(ran.stderr.contains("disruption budgets are not asked"), "{}", ran.text());
+}
+
+#[test]
+fn nothing_is_changed_that_was_not_allowed() {
+    let world = World::new("2", two());
+    for (flags, code, said) in [
+        ("", 4, "nothing was changed: nobody can be asked here"),
+        ("--dry-run", 0, ""),
+        ("--dry-run -o json", 0, ""),
+        ("--dry-run --like-kubelet -o yaml", 0, ""),
+        ("-o json", 2, "-o json and yaml show no plan before they ask"),
+        ("-o yaml", 2, "hint: say --dry-run to look, or --yes to do it"),
+        ("--yes --dry-run", 2, "cannot be used with"),
+        ("--yes --budget-timeout=-1s", 2, "not negative"),
+        ("--yes --victim-timeout soon", 2, "--victim-timeout"),
+    ] {
+        let ran = world.run(flags);
+        assert_eq!(ran.code, code, "{flags}: {}", ran.text());
+        assert!(ran.stderr.contains(said), "{flags}: {}", ran.text());
+        assert_eq!(world.cluster.changes(), [""; 0], "{flags}");
+    }
+    assert_eq!(world.cluster.pods().len(), 2);
+    let dry = answer(&world.run("--dry-run -o json"));
+    assert_eq!((&dry["result"], &dry["dryRun"]), (&json!("planned"), &json!(true)));
+    assert_eq!(dry["steps"][0]["check"]["result"], "allowed");
+    let table = world.run("--dry-run");
+    assert!(table.stdout.contains("allows it"), "{}", table.text());
+}
+
+#[test]
+fn facts_of_files_are_only_shown() {
+    let world = World::new("2", two());
+    let files = [
+        ("pods.json", json!({"apiVersion": "v1", "kind": "List", "items": two()})),
+        ("node.json", node("2")),
+    ];
+    for (name, value) in files {
+        std::fs::write(world.node.beside().join(name), value.to_string()).expect("a file");
+    }
+    let snapshot = format!(
+        "snapshot -o snapshot.json --host-root {} {}",
+        world.node.root().display(),
+        world.cluster.flags(world.node.beside())
+    );
+    let ran = kq(&snapshot).within(world.node.beside()).run();
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    for (flags, refused) in [
+        ("--snapshot snapshot.json", "a snapshot cannot be changed"),
+        ("--pods pods.json --node-file node.json", "--pods: what is in a file cannot be changed"),
+        ("--node-file node.json", "--node-file: what is in a file cannot be changed"),
+        ("--without shop/b", "--without: what is not so cannot be acted upon"),
+    ] {
+        let ran = world.run(&format!("--yes {flags}"));
+        assert_eq!(ran.code, 2, "{flags}: {}", ran.text());
+        assert!(ran.stderr.contains(refused), "{flags}: {}", ran.text());
+        assert!(ran.stderr.contains("hint: say --dry-run"), "{flags}: {}", ran.text());
+        let ran = world.run(&format!("--dry-run -o json {flags}"));
+        assert_eq!(ran.code, 0, "{flags}: {}", ran.text());
+        assert_eq!(answer(&ran)["steps"][0]["check"]["result"], "notAsked", "{flags}");
+    }
+    assert_eq!(world.cluster.state().log, [""; 0]);
+}
+
+#[test]
+fn a_pod_for_which_nobody_is_killed_is_told_why() {
+    let mut mighty = pod("shop/a", "2");
+    mighty["spec"]["priority"] = json!(2_000_001_000);
+    let world = World::new("2", [mighty]);
+    let ran = world.run("--yes");
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("no set of running pods found"), "{}", ran.text());
+    let helpless = answer(&world.run("--yes -o json"));
+    assert_eq!((&helpless["result"], &helpless["steps"]), (&json!("helpless"), &json!([])));
+    let ran = world.run("--yes --priority 5");
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("it is not critical: nobody is killed for it"), "{}", ran.text());
+    assert_eq!(world.cluster.state().log, [""; 0]);
+}
+
+#[test]
+fn a_refusal_that_is_foreseen_changes_nothing() {
+    let budget =
+        Budget { name: "keep", pods: &["shop/b"], left: 0, more_at: None, retry_after: None };
+    let world = World::new("1", [pod("shop/a", "400m"), pod("shop/b", "600m")]);
+    world.cluster.state().budgets.push(budget);
+    for flags in ["--yes", "--dry-run"] {
+        let ran = world.run(flags);
+        assert_eq!(ran.code, 4, "{flags}: {}", ran.text());
+        assert!(ran.stdout.contains("The disruption budget keep needs 1"), "{}", ran.text());
+        assert!(
+            ran.stderr.contains("refused: the API server would not do it: shop/b"),
+            "{}",
+            ran.text()
+        );
+        assert!(ran.stderr.contains("hint: --budget-timeout waits"), "{}", ran.text());
+    }
+    let refused = answer(&world.run("--yes -o json"));
+    assert_eq!(refused["result"], "refused");
+    assert_eq!(refused["steps"][0]["check"]["result"], "budget");
+    assert_eq!(refused["steps"][1]["check"]["result"], "allowed");
+    assert_eq!(world.cluster.changes(), [""; 0]);
+
+    for (flags, method, verb) in
+        [("", "POST", "create on pods/eviction"), ("--like-kubelet", "DELETE", "delete on pods")]
+    {
+        let world = World::new("2", two());
+        world.cluster.state().forbidden.insert(method);
+        let ran = world.run(&format!("--yes {flags}"));
+        assert_eq!(ran.code, 4, "{}", ran.text());
+        assert!(ran.stdout.contains("is forbidden: User"), "{}", ran.text());
+        assert!(ran.stdout.contains(&format!("needs the verb {verb}")), "{}", ran.text());
+        assert_eq!(world.cluster.pods().len(), 2);
+    }
+}
+
+#[test]
+fn victims_that_nobody_can_ask_for_are_refused() {
+    let mut mirror = pod("shop/b", "1");
+    mirror["metadata"]["annotations"] =
+        json!({"kubernetes.io/config.mirror": "h", "kubernetes.io/config.source": "file"});
+    let mut odd = pod("shop/b", "1");
+    odd["metadata"]["name"] = json!("b/../../../nodes/worker-1");
+    let mut nameless = pod("shop/b", "1");
+    nameless["metadata"]["uid"] = json!("");
+    for (victim, code, said) in [
+        (mirror, 4, "it is static"),
+        (odd, 3, "missing: a pod that could not be read"),
+        (nameless, 4, "metadata.uid"),
+    ] {
+        let world = World::new("1", [victim]);
+        let ran = world.run("--yes --priority 2000001000");
+        assert_eq!(ran.code, code, "{said}: {}", ran.text());
+        assert!(ran.text().contains(said), "{said}: {}", ran.text());
+        assert_eq!(world.cluster.state().log, [""; 0], "{said}");
+        let lines = world.cluster.lines();
+        assert!(lines.iter().all(|line| line.starts_with("GET ")), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_asked_is_named() {
+    let world = World::new("2", two());
+    let kubelet = super::sources::Api::kubelet_saying(
+        &super::made_up_node::configz("systemd"),
+        &json!({"kind": "PodList", "apiVersion": "v1", "items": two()}),
+    );
+    let root = world.node.root().display().to_string();
+    let line = format!("preempt apply dns.json --host-root {root} {} --yes", kubelet.flags());
+    let ran = kq(&line).within(world.node.beside()).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("the Node object could not be had"), "{}", ran.text());
+}

@@ -1,0 +1,339 @@
+//! `kq preempt explain --all-nodes` through a real HTTPS server: pages, slow nodes, nodes that may not be
+//! read, a server that is busy, one that stops answering.
+
+use super::{Ran, folder_with, kq};
+use crate::edges::http_server::pki::Authority;
+use crate::edges::http_server::{Seen, Server, Wire, answer, failure, json as ok};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+fn node(name: &str) -> Value {
+    // As in the API server's own lists: the items do not say what they are.
+    json!({"metadata": {"name": name}, "status": {
+        "allocatable": {"cpu": "2", "memory": "4Gi", "pods": "10"},
+        "nodeInfo": {"kubeletVersion": "v1.36.2"},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }})
+}
+
+fn pod(name: &str, cpu: &str, priority: i32) -> Value {
+    json!({
+        "metadata": {"name": name, "namespace": "default", "uid": name},
+        "spec": {"priority": priority, "containers": [
+            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+        ]},
+        "status": {"phase": "Running"},
+    })
+}
+
+fn list(kind: &str, next: &str, items: &[Value]) -> String {
+    json!({"kind": kind, "apiVersion": "v1", "metadata": {"continue": next}, "items": items})
+        .to_string()
+}
+
+/// Returns the node whose pods are asked for.
+fn node_of(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("fieldSelector=spec.nodeName%3D")?;
+    rest.split(['&', ' ']).next()
+}
+
+/// A cluster whose pods come from a function: the node, the whole request line, where to write.
+fn cluster<A>(nodes: &[&str], pods: A) -> (Authority, Server)
+where
+    A: Fn(&str, &Seen, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
+{
+    let nodes: Vec<Value> = nodes.iter().map(|name| node(name)).collect();
+    serve(move |seen, to| match node_of(&seen.line) {
+        Some(node) => pods(node, seen, to),
+        None if seen.line.starts_with("GET /api/v1/nodes?limit=500 ") => {
+            to.write_all(ok(&list("NodeList", "", &nodes)).as_bytes())
+        }
+        None => to.write_all(failure("404 Not Found", &[], "NotFound", "what?").as_bytes()),
+    })
+}
+
+fn serve<A>(answer: A) -> (Authority, Server)
+where
+    A: Fn(&Seen, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
+{
+    let authority = Authority::new();
+    authority.file();
+    let wire = Wire::Tls(authority.sign(&["127.0.0.1"]).server());
+    let server = Server::start(wire, move |_, seen, to| answer(seen, to));
+    let kubeconfig = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: here\n\
+         contexts: [{{name: here, context: {{cluster: c, user: u}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: '{}', certificate-authority: ca.crt}}}}]\n\
+         users: [{{name: u, user: {{token: hunter2-token}}}}]\n",
+        server.url("https")
+    );
+    authority.write("kubeconfig", kubeconfig.as_str());
+    (authority, server)
+}
+
+fn manifest() -> Value {
+    let mut new = pod("new", "1", 2_000_000_000);
+    (new["apiVersion"], new["kind"]) = (json!("v1"), json!("Pod"));
+    new
+}
+
+fn ask(authority: &Authority, name: &str, flags: &str) -> Ran {
+    let new = manifest();
+    let folder = folder_with(&[("new.json", new.to_string())]);
+    let kubeconfig = authority.folder().join("kubeconfig");
+    let line =
+        format!("preempt explain {name} --all-nodes --kubeconfig {} {flags}", kubeconfig.display());
+    kq(&line).within(folder.path()).run()
+}
+
+fn say(to: &mut dyn Write, pods: &[Value]) -> io::Result<()> {
+    to.write_all(ok(&list("PodList", "", pods)).as_bytes())
+}
+
+/// Returns what kq writes to a terminal at its standard error.
+fn at_terminal(authority: &Authority, new: &Value) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be had");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
+    let path = ptsname(&master, Vec::new()).expect("it has a name").into_string();
+    let slave = File::options().read(true).write(true).open(path.expect("a path"));
+    let folder = folder_with(&[("new.json", new.to_string())]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kq"))
+        .args(["preempt", "explain", "new.json", "--all-nodes", "--kubeconfig"])
+        .arg(authority.folder().join("kubeconfig"))
+        .env_clear()
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::from(slave.expect("the terminal can be opened")))
+        .spawn()
+        .expect("kq starts");
+    let (mut written, mut part) = (Vec::new(), [0; 4096]);
+    let mut terminal = File::from(master);
+    // Once nobody writes to it any more, reading a terminal is an error.
+    while let Ok(length @ 1..) = terminal.read(&mut part) {
+        written.extend(part.iter().take(length));
+    }
+    child.wait().expect("it ends");
+    String::from_utf8(written).expect("kq writes UTF-8")
+}
+
+/// Returns what becomes of the pod, node by node in order.
+fn results(ran: &Ran) -> Vec<(String, String)> {
+    let answer: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let nodes = answer["nodes"].as_array().expect("a list").iter();
+    nodes.map(|node| (text(&node["node"]), text(&node["result"]))).collect()
+}
+
+fn pairs<const N: usize>(expected: [(&str, &str); N]) -> Vec<(String, String)> {
+    expected.map(|(node, result)| (node.to_owned(), result.to_owned())).into()
+}
+
+#[test]
+fn nodes_and_pods_come_in_pages() {
+    let (authority, server) = serve(|seen, to| {
+        let is_second = seen.line.contains("continue=");
+        let page = match node_of(&seen.line) {
+            Some("a") => list("PodList", "", &[]),
+            // Only together they leave no room.
+            Some("b") if is_second => list("PodList", "", &[pod("p2", "1", 5)]),
+            Some("b") => list("PodList", "more", &[pod("p1", "1", 5)]),
+            _ if is_second => list("NodeList", "", &[node("a")]),
+            _ => list("NodeList", "rest", &[node("b")]),
+        };
+        to.write_all(ok(&page).as_bytes())
+    });
+    let ran = ask(&authority, "new.json", "-o json");
+    assert_eq!(results(&ran), pairs([("a", "fits"), ("b", "preempts")]));
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    let lines: Vec<String> = server.seen().into_iter().map(|seen| seen.line).collect();
+    assert_eq!(lines[0], "GET /api/v1/nodes?limit=500 HTTP/1.1");
+    assert_eq!(lines[1], "GET /api/v1/nodes?limit=500&continue=rest HTTP/1.1");
+    let of_b = "GET /api/v1/pods?fieldSelector=spec.nodeName%3Db&limit=500&continue=more HTTP/1.1";
+    assert!(lines.iter().any(|line| line == of_b), "{lines:?}");
+}
+
+#[test]
+fn a_node_that_cannot_be_read_is_a_line_and_loses_no_other() {
+    let (authority, _server) =
+        cluster(&["a", "forbidden", "broken", "slow", "other", "z"], |node, _, to| match node {
+            "forbidden" => to.write_all(
+                failure("403 Forbidden", &[], "Forbidden", "pods is forbidden").as_bytes(),
+            ),
+            "broken" => to.write_all(
+                failure("500 Internal Server Error", &[], "InternalError", "etcd").as_bytes(),
+            ),
+            "slow" => {
+                sleep(Duration::from_secs(4));
+                say(to, &[])
+            }
+            "other" => {
+                to.write_all(answer("200 OK", &["Content-Type: text/html"], "log in").as_bytes())
+            }
+            "z" => say(to, &[pod("p", "2", 0)]),
+            _ => say(to, &[]),
+        });
+    let began = Instant::now();
+    let ran = ask(&authority, "new.json", "--timeout 1s");
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let line = |at: usize| ran.stdout.lines().nth(at).unwrap_or_default().to_owned();
+    assert!(line(1).starts_with("a           fits"), "{}", ran.text());
+    assert!(line(2).starts_with("z           kills 1"), "{}", ran.text());
+    for (at, node, said) in [
+        (3, "broken", "etcd"),
+        (4, "forbidden", "needs the verb list on pods in all namespaces"),
+        (5, "other", "text/html, expected application/json"),
+        (6, "slow", "1s"),
+    ] {
+        let line = line(at);
+        let is_missing = line.starts_with(node) && line.contains("MISSING");
+        assert!(
+            is_missing && line.contains("its pods could not be had: "),
+            "{node}: {}",
+            ran.text()
+        );
+        assert!(line.contains(said), "{said}: {line}");
+    }
+    assert!(
+        ran.stdout
+            .contains("of 6 nodes: 1 take it without victims, 1 kill for it, 4 are not known")
+    );
+    assert!(!ran.stderr.contains('\r'), "{:?}", ran.stderr);
+}
+
+#[test]
+fn a_busy_server_is_asked_again_when_it_says() {
+    let first = Arc::new(AtomicUsize::new(0));
+    let (authority, _server) =
+        cluster(&["a"], move |_, _, to| match first.fetch_add(1, Ordering::SeqCst) {
+            0 => {
+                let busy = failure(
+                    "429 Too Many Requests",
+                    &["Retry-After: 1"],
+                    "TooManyRequests",
+                    "busy",
+                );
+                to.write_all(busy.as_bytes())
+            }
+            _ => say(to, &[]),
+        });
+    let ran = ask(&authority, "new.json", "-o json");
+    assert_eq!(results(&ran), pairs([("a", "fits")]));
+}
+
+#[test]
+fn some_lists_are_asked_for_at_once_and_not_all() {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen_most = Arc::clone(&most);
+    let names: Vec<String> = (0..40).map(|number| format!("n{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (authority, _server) = cluster(&names, move |_, _, to| {
+        let at_once = now.fetch_add(1, Ordering::SeqCst) + 1;
+        most.fetch_max(at_once, Ordering::SeqCst);
+        sleep(Duration::from_millis(60));
+        now.fetch_sub(1, Ordering::SeqCst);
+        say(to, &[])
+    });
+    let ran = ask(&authority, "new.json", "-o json");
+    assert_eq!(results(&ran).len(), 40);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    let most = seen_most.load(Ordering::SeqCst);
+    assert!((2..=8).contains(&most), "{most} at once");
+}
+
+#[test]
+fn a_server_that_answers_no_more_is_not_waited_for_a_thousand_times() {
+    let names: Vec<String> = (0..200).map(|number| format!("n{number:03}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (authority, server) = cluster(&names, |_, _, _| {
+        sleep(Duration::from_secs(5));
+        Ok(())
+    });
+    let began = Instant::now();
+    let ran = ask(&authority, "new.json", "--timeout 1s");
+    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(
+        ran.stdout.contains("not asked for, because 16 lists before it got no answer"),
+        "{}",
+        ran.text()
+    );
+    assert!(ran.stdout.contains("of 200 nodes: 200 are not known"), "{}", ran.text());
+    assert!(server.seen().len() < 40, "{} requests", server.seen().len());
+}
+
+#[test]
+fn without_the_nodes_there_is_no_answer() {
+    for (said, expected) in [
+        (
+            failure("403 Forbidden", &[], "Forbidden", "nodes is forbidden"),
+            "needs the verb list on nodes",
+        ),
+        (failure("500 Internal Server Error", &[], "InternalError", "etcd"), "etcd"),
+        (ok(&list("NodeList", "", &[])), "there are no nodes"),
+        (ok(&list("PodList", "", &[])), "kind \"PodList\", expected NodeList"),
+        (
+            ok(r#"{"kind":"NodeList","items":[{"metadata":{}}]}"#),
+            "items[0].metadata.name is not set",
+        ),
+    ] {
+        let (authority, _server) = serve(move |_, to| to.write_all(said.as_bytes()));
+        let ran = ask(&authority, "new.json", "");
+        assert_eq!((ran.code, &*ran.stdout), (3, ""), "{}", ran.text());
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_pod_of_the_cluster_is_asked_for_by_its_name() {
+    let (authority, server) = serve(|seen, to| {
+        let page = match node_of(&seen.line) {
+            Some(_) => list("PodList", "", &[pod("new", "1", 2_000_000_000)]),
+            None if seen.line.contains("fieldSelector=metadata.name%3Dnew&") => {
+                let mut other = pod("new", "1", 0);
+                other["metadata"]["namespace"] = json!("other");
+                list("PodList", "", &[other, pod("new", "1", 2_000_000_000)])
+            }
+            None if seen.line.contains("/api/v1/pods") => list("PodList", "", &[]),
+            None => list("NodeList", "", &[node("a")]),
+        };
+        to.write_all(ok(&page).as_bytes())
+    });
+    let ran = ask(&authority, "default/new", "-o json");
+    assert_eq!(results(&ran), pairs([("a", "fits")]));
+    let ran = ask(&authority, "new", "");
+    assert!(ran.stderr.contains("new means more than one pod"), "{}", ran.text());
+    assert_eq!(ran.code, 2);
+    let ran = ask(&authority, "nobody", "");
+    assert!(ran.stderr.contains("no pod nobody in this cluster"), "{}", ran.text());
+    assert_eq!(ran.code, 3);
+    let asked = server.seen().len();
+    let ran = ask(&authority, "default/a,b", "");
+    assert!(ran.stderr.contains("no pod can be called \"a,b\""), "{}", ran.text());
+    // The nodes come before; no pod is asked for.
+    assert_eq!((ran.code, server.seen().len()), (2, asked + 1));
+}
+
+#[test]
+fn a_terminal_shows_how_many_nodes_are_done_and_is_clean_then() {
+    let (authority, _server) = cluster(&["a", "b", "c"], |_, _, to| say(to, &[]));
+    let written = at_terminal(&authority, &manifest());
+    let last = (1..=3).try_fold(0, |from, done| {
+        let text = format!("\r\x1b[K{done} of 3 nodes");
+        written.get(from..)?.find(&text).map(|at| from + at + text.len())
+    });
+    let last = last.unwrap_or_else(|| panic!("{written:?}"));
+    assert!(
+        written.get(last..).is_some_and(|it| it.starts_with("\r\x1b[Kassumed: ")),
+        "{written:?}"
+    );
+}

@@ -1,0 +1,155 @@
+//! What the kubelet remembers decides what `kq admit` and `kq preempt` count with: devices that are given away,
+//! and what was allocated to a pod that is being resized.
+
+use super::{folder_with, kq};
+use kq::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts};
+use kq::facts::host::Text;
+use kq::facts::snapshot::{API_VERSION, KIND, PodSource, RecordedPods, Snapshot};
+use kq::facts::sought::Sought;
+use kq::facts::state_files::StateFiles;
+use kq::k8s::manifest::load;
+use serde_json::{Value, json};
+
+const WIDGET: &str = "example.com/widget";
+
+fn node() -> Value {
+    let list = json!({"cpu": "2", "memory": "4Gi", "pods": "10", WIDGET: "1"});
+    json!({
+        "kind": "Node", "metadata": {"name": "n"},
+        "status": {"capacity": list, "allocatable": list, "nodeInfo": {"kubeletVersion": "v1.36.2"}},
+    })
+}
+
+fn pod(name: &str, requests: Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": name},
+        "spec": {"nodeName": "n", "priority": 0, "containers": [
+            {"name": "c", "image": "i", "resources": {"requests": requests, "limits": requests}}
+        ]},
+        "status": {"phase": "Running"},
+    })
+}
+
+fn snapshot(pods: &[Value]) -> Snapshot {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods}).to_string();
+    let loaded = load("pods", list.as_bytes());
+    assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
+    let recorded =
+        RecordedPods { source: PodSource::ApiServer, pods: loaded.pods, ..RecordedPods::default() };
+    Snapshot {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        taken_at: "2026-11-20T12:00:00Z".to_owned(),
+        node: Sought::found("node", serde_json::from_value(node()).expect("a node")),
+        pods: Sought::found("pods", recorded),
+        ..Snapshot::default()
+    }
+}
+
+fn ask(line: &str, snapshot: &Snapshot, new: &Value) -> Value {
+    let stored = serde_json::to_string(snapshot).expect("a snapshot");
+    let folder = folder_with(&[("snapshot.json", stored), ("new.json", new.to_string())]);
+    let ran = kq(&format!("{line} --snapshot snapshot.json -o json")).within(folder.path()).run();
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()))
+}
+
+#[test]
+fn devices_that_are_given_away_count() {
+    let pods = [pod("a", json!({WIDGET: "2"})), pod("b", json!({WIDGET: "1"}))];
+    let entry = |pod: &str, ids: &[&str]| CheckpointEntry {
+        pod_uid: pod.to_owned(),
+        container_name: "c".to_owned(),
+        resource_name: WIDGET.to_owned(),
+        device_ids: [(0, ids.iter().map(|id| (*id).to_owned()).collect())].into(),
+        ..CheckpointEntry::default()
+    };
+    let whole = CheckpointFact {
+        entries: vec![entry("a", &["w0", "w1"]), entry("b", &["w2"])],
+        registered: [(WIDGET.to_owned(), vec!["w0".to_owned(), "w1".to_owned()])].into(),
+        ..CheckpointFact::default()
+    };
+    let damaged =
+        CheckpointFact { error: Some("checkpoint is corrupted".to_owned()), ..whole.clone() };
+    const ASSUMED: &str = "no more devices are given away than the Node object says";
+    // What is known, whether the pods are taken again, what is assumed.
+    for (name, checkpoint, stays, assumed) in [
+        ("known", Sought::found("checkpoint", whole), true, None),
+        ("not asked", Sought::default(), false, Some("not looked for")),
+        (
+            "unreadable",
+            Sought::failed("checkpoint", "permission denied"),
+            false,
+            Some("permission denied"),
+        ),
+        ("damaged", Sought::found("checkpoint", damaged), false, Some("checkpoint is corrupted")),
+    ] {
+        let mut snapshot = snapshot(&pods);
+        snapshot.devices = Some(DeviceFacts { checkpoint, ..DeviceFacts::default() });
+        let answer = ask("admit explain a", &snapshot, &Value::Null);
+        assert_eq!(answer["admitted"], stays, "{name}: {answer}");
+        let compared = answer["resources"].as_array().expect("a list");
+        let widgets = compared.iter().find(|it| it["resource"] == WIDGET).expect("it is compared");
+        assert_eq!(widgets["allocatable"], if stays { 3 } else { 1 }, "{name}: {answer}");
+        let restart = ask("admit explain --kubelet-restart", &snapshot, &Value::Null);
+        let results = restart["items"].as_array().expect("a list");
+        let all_stay = results.iter().all(|it| it["result"] == "admitted");
+        assert_eq!(all_stay, stays, "{name}: {restart}");
+        for assumptions in [&answer["assumptions"], &restart["assumptions"]] {
+            let text = assumptions.to_string();
+            assert_eq!(text.contains(ASSUMED), assumed.is_some(), "{name}: {text}");
+            assert!(text.contains(assumed.unwrap_or_default()), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_pod_that_is_resized_counts_with_what_was_allocated_to_it() {
+    let mut new = pod("new", json!({"cpu": "1800m"}));
+    new["spec"]["priority"] = json!(2_000_000_000);
+    let resized = |allocated: Option<&str>| {
+        let mut pod = pod("resized", json!({"cpu": "1"}));
+        pod["status"]["conditions"] = json!([{"type": "PodResizePending", "status": "True"}]);
+        if let Some(cpu) = allocated {
+            pod["status"]["containerStatuses"] =
+                json!([{"name": "c", "allocatedResources": {"cpu": cpu}, "resources": {}}]);
+        }
+        pod
+    };
+    let data =
+        r#"{"entries":{"resized":{"ContainerResources":{"c":{"requests":{"cpu":"500m"}}}}}}"#;
+    let file = json!({"data": data, "checksum": 1}).to_string();
+    let with_file = |text: Text| {
+        Some(StateFiles {
+            folder: "/var/lib/kubelet".to_owned(),
+            files: [("allocated_pods_state".to_owned(), text)].into(),
+        })
+    };
+    let recorded = Text::Read(file);
+    let unreadable = Text::Unreadable("permission denied".to_owned());
+    let counts = "default/resized counts with what the kubelet allocated to it";
+    let waits = "default/resized waits for a resize";
+    for (name, pod, files, flags, missing, gives, assumed) in [
+        ("the file", resized(None), with_file(recorded.clone()), "", 300, 500, counts),
+        ("the status", resized(Some("600m")), None, "", 400, 600, counts),
+        ("nobody", resized(None), None, "", 800, 1000, waits),
+        ("unreadable", resized(None), with_file(unreadable), "", 800, 1000, "permission denied"),
+        ("1.32", resized(None), with_file(recorded), "--kubelet-version 1.32", 800, 1000, ""),
+    ] {
+        let mut snapshot = snapshot(&[pod]);
+        snapshot.state_files = files;
+        let answer = ask(&format!("preempt explain new.json {flags}"), &snapshot, &new);
+        assert_eq!(answer["requirements"][0]["quantity"], missing, "{name}: {answer}");
+        assert_eq!(answer["victims"][0]["gives"][0]["quantity"], gives, "{name}: {answer}");
+        let text = answer["assumptions"].to_string();
+        assert!(text.contains(assumed), "{name}: {text}");
+        assert_eq!(
+            text.contains("resize") || text.contains("allocated"),
+            !assumed.is_empty(),
+            "{name}: {text}"
+        );
+    }
+    let asked = snapshot(&[pod("calm", json!({"cpu": "1"}))]);
+    let answer = ask("preempt explain new.json", &asked, &new);
+    let text = answer["assumptions"].to_string();
+    assert!(!text.contains("resize") && !text.contains("allocated"), "no noise: {text}");
+}

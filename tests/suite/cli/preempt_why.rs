@@ -1,0 +1,228 @@
+//! `kq preempt why`: from files, and what cannot be understood of them.
+
+use super::{Ran, folder_with, kq};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// `kq preempt why -o json`, written down once more from the outside, as in `contract`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PreemptionCause {
+    api_version: String,
+    kind: String,
+    pod: String,
+    uid: Option<String>,
+    exists: bool,
+    node: Option<String>,
+    cause: String,
+    certainty: String,
+    because: String,
+    preemptors: Vec<Preemptor>,
+    evidence: Vec<Evidence>,
+    assumptions: Vec<String>,
+    warnings: Vec<String>,
+    missing: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preemptor {
+    pod: Option<String>,
+    uid: Option<String>,
+    priority: Option<i32>,
+    certainty: String,
+    because: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Evidence {
+    source: String,
+    at: Option<String>,
+    says: String,
+    means: String,
+}
+
+fn pod(name: &str, priority: i32) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "uid": format!("uid-{name}")},
+        "spec": {"nodeName": "n1", "priority": priority, "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Running", "startTime": "2026-11-20T10:00:00Z"},
+    })
+}
+
+fn event(name: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Event", "reason": reason, "message": message,
+        "involvedObject": {"kind": "Pod", "namespace": "shop", "name": name, "uid": format!("uid-{name}")},
+        "reportingComponent": "default-scheduler", "eventTime": "2026-11-20T11:00:00.000000Z",
+    })
+}
+
+fn list(items: impl IntoIterator<Item = Value>) -> String {
+    let items: Vec<Value> = items.into_iter().collect();
+    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+}
+
+fn why(line: &str, files: &[(&str, String)]) -> Ran {
+    let folder = folder_with(files);
+    kq(&format!("preempt why {line}")).within(folder.path()).run()
+}
+
+#[test]
+fn an_answer_is_as_promised() {
+    let mut web = pod("web", 1);
+    web["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:00:30Z");
+    web["status"]["conditions"] = json!([{
+        "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
+        "message": "default-scheduler: preempting to accommodate a higher priority pod",
+        "lastTransitionTime": "2026-11-20T11:00:00Z",
+    }]);
+    let files = [
+        ("pods.json", list([web, pod("big", 7)])),
+        ("events.json", list([event("web", "Preempted", "Preempted by pod uid-big on node n1")])),
+    ];
+    let ran = why("shop/web --pods pods.json --events events.json -o json", &files);
+    let answer: PreemptionCause =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()));
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "PreemptionCause"));
+    assert_eq!((&*answer.pod, answer.uid.as_deref()), ("shop/web", Some("uid-web")));
+    assert_eq!((answer.exists, answer.node.as_deref()), (true, Some("n1")));
+    assert_eq!((&*answer.cause, &*answer.certainty), ("preemptedByScheduler", "certain"));
+    assert!(answer.because.ends_with("(condition)"), "{}", answer.because);
+    let [Preemptor { pod, uid, priority, certainty, because }] = &*answer.preemptors else {
+        panic!("{answer:?}")
+    };
+    assert_eq!((pod.as_deref(), uid.as_deref()), (Some("shop/big"), Some("uid-big")));
+    assert_eq!((*priority, &**certainty), (Some(7), "certain"));
+    assert_eq!(because, "the scheduler's event names its UID");
+    let sources: Vec<_> =
+        answer.evidence.iter().map(|it| (&*it.source, it.at.as_deref().unwrap_or("-"))).collect();
+    assert_eq!(
+        sources,
+        [
+            ("condition", "2026-11-20T11:00:00Z"),
+            ("event", "2026-11-20T11:00:00Z"),
+            ("metadata", "2026-11-20T11:00:30Z"),
+            ("status", "-"),
+        ]
+    );
+    assert!(answer.evidence.iter().all(|it| !it.says.is_empty() && !it.means.is_empty()));
+    assert!([answer.assumptions, answer.warnings, answer.missing].concat().is_empty());
+    assert_eq!(ran.code, 0);
+}
+
+#[test]
+fn the_exit_code_tells_preempted_from_not_and_from_unknown() {
+    let evicted = {
+        let mut pod = pod("evicted", 1);
+        pod["status"] = json!({"phase": "Failed", "reason": "Evicted", "message": "low"});
+        pod
+    };
+    let pods = ("pods.json", list([pod("web", 1), evicted]));
+    let gone = event("gone", "Preempted", "Preempted by a pod on node n1");
+    let started = event("started", "Started", "Started container c");
+    let events = ("events.json", list([gone, started]));
+    let files = [pods, events];
+    for (line, code, said) in [
+        ("web", 1, "shop/web on n1: not killed (certain)"),
+        ("evicted", 1, "not preempted: evicted by the kubelet (certain)"),
+        ("gone", 0, "shop/gone on n1: preempted by the scheduler (certain)"),
+        ("gone", 0, "for: not known"),
+        ("started", 3, "not known"),
+        ("nobody", 3, "no pod nobody, and no trace of one: 2 pods; 2 events about pods"),
+    ] {
+        let ran = why(&format!("{line} --pods pods.json --events events.json"), &files);
+        assert_eq!(ran.code, code, "{line}: {}", ran.text());
+        assert!(ran.text().contains(said), "{line}: {said}: {}", ran.text());
+    }
+    let ran = why("gone --events events.json", &files);
+    let missing = "missing: the pods: no file with pods was given (--pods, --kubeconfig)";
+    assert!(ran.stderr.contains(missing), "{}", ran.text());
+    let ran = why("started --pods pods.json", &files);
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains("events: no file with events was given"), "{}", ran.text());
+}
+
+#[test]
+fn what_cannot_be_understood_is_named() {
+    let files = [
+        ("empty", String::new()),
+        (
+            "pods.json",
+            list([pod("web", 1), {
+                let mut other = pod("web", 1);
+                other["metadata"]["namespace"] = json!("other");
+                other["metadata"]["uid"] = json!("uid-other");
+                other
+            }]),
+        ),
+        ("broken.json", r#"{"kind":"List","items":[{"kind":"Event","count":"#.to_owned()),
+        (
+            "time.json",
+            r#"{"kind":"EventList","items":[{"kind":"Event","lastTimestamp":"now"}]}"#.to_owned(),
+        ),
+        ("log", "-- No entries --\n".to_owned()),
+    ];
+    for (line, code, said) in [
+        ("web --events empty", 2, "--events empty: nothing is in it, expected events"),
+        (
+            "web --events pods.json",
+            2,
+            "--events pods.json: a list of Pods, with no event among them",
+        ),
+        ("web --events broken.json", 2, "--events broken.json: items: EOF while parsing"),
+        (
+            "web --events time.json",
+            2,
+            "--events time.json: items[0].lastTimestamp: \"now\" is no time",
+        ),
+        ("web --events nowhere.json", 3, "cannot read nowhere.json: no such file"),
+        ("web --kubelet-log empty", 2, "--kubelet-log empty: nothing is in it"),
+        (
+            "web --kubelet-log log",
+            2,
+            "--kubelet-log log: none of its lines is one of a kubelet's log",
+        ),
+        ("web --kubelet-log /dev/zero", 3, "/dev/zero has more than 268435456 bytes"),
+        ("web --kubelet-log .", 3, "cannot read .: is a directory"),
+        ("web --pods pods.json", 2, "web means more than one pod: other/web, shop/web"),
+    ] {
+        let ran = why(line, &files);
+        assert_eq!((ran.code, &*ran.stdout), (code, ""), "{line}: {}", ran.text());
+        assert!(ran.stderr.contains(said), "{line}: {said}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn foreign_text_is_safe_and_short() {
+    let mut evicted = pod("web", 1);
+    evicted["status"] = json!({
+        "phase": "Failed", "reason": "Evicted",
+        "message": format!("\u{1b}[2J\nkq: all is well\u{202e}{}", "x".repeat(9_000)),
+    });
+    let files = [("pods.json", list([evicted]))];
+    for form in ["table", "wide"] {
+        let ran = why(&format!("web --pods pods.json -o {form}"), &files);
+        assert_eq!(ran.code, 1, "{}", ran.text());
+        assert!(!ran.text().contains('\u{1b}') && !ran.text().contains('\u{202e}'), "{form}");
+        assert!(!ran.stdout.lines().any(|line| line.starts_with("kq:")), "{}", ran.stdout);
+        assert_eq!(ran.stdout.len() > 9_000, form == "wide", "{}", ran.stdout.len());
+    }
+}
+
+#[test]
+fn a_hundred_thousand_events_take_a_moment() {
+    let others =
+        (0..100_000).map(|at| event(&format!("pod-{at}"), "Started", "Started container c"));
+    let own = event("web", "Preempted", "Preempted by shop/big on node n1");
+    let events = list(others.chain([own]));
+    let began = Instant::now();
+    let ran = why("web --events events.json -o json", &[("events.json", events)]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("shop/big") && ran.stdout.len() < 5_000, "{}", ran.stdout);
+    // A build without optimization on a busy machine; what grows faster than the events takes hours.
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+}
