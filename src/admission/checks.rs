@@ -35,7 +35,7 @@ pub(super) fn checks(
     facts: &Facts<'_>,
     rules: &KubeletRules,
 ) -> Vec<Check> {
-    let refused_by = before.refusal.as_ref().or(examined.refusal.as_ref());
+    let refused_by = before.refusals.first().or(examined.refusal.as_ref());
     let refused_by = refused_by.map(|refusal| refusal.reason.as_str());
     let mut over = false;
     let mut checks = Vec::new();
@@ -49,10 +49,10 @@ pub(super) fn checks(
         checks.push(Check { check, result, because });
         over |= fails && refused_by.is_some();
     };
-    add(before.check, before.refusal.is_some(), before.because.clone());
+    add(before.check, !before.refusals.is_empty(), before.because.clone());
     for (check, reason) in EARLY {
         let has_rule = match check {
-            "supplementalGroups" => rules.gates.enabled(Gate::SupplementalGroupsPolicy),
+            "supplementalGroups" => rules.refuses_strict_groups(),
             "sidecars" => !rules.gates.enabled(Gate::SidecarContainers),
             _ => true,
         };

@@ -17,6 +17,8 @@ pub(super) struct Derivation<'p> {
     containers: ResourceList,
     /// The same by the spec alone; `None`: the status does not count.
     asked: Option<ResourceList>,
+    /// The same with what claims account to the pod.
+    claimed: ResourceList,
     /// The same with the resources of the pod as a whole.
     whole: ResourceList,
 }
@@ -25,7 +27,11 @@ impl<'p> Derivation<'p> {
     /// Adds a pod up.
     pub(super) fn of(pod: &'p Pod, options: &ResourceOptions) -> Self {
         let whole = ResourceOptions { exclude_overhead: true, ..options.clone() };
-        let bare = ResourceOptions { skip_pod_level_resources: true, ..whole.clone() };
+        let claimed = ResourceOptions { skip_pod_level_resources: true, ..whole.clone() };
+        let bare = ResourceOptions {
+            use_dra_node_allocatable_resource_claim_status: false,
+            ..claimed.clone()
+        };
         let PodTotal { total, seen } = pod_requests(pod, &bare);
         let mut regular = ResourceList::default();
         let mut sidecars = ResourceList::default();
@@ -42,8 +48,9 @@ impl<'p> Derivation<'p> {
             let spec_alone = ResourceOptions { use_status_resources: false, ..bare };
             pod_requests(pod, &spec_alone).total
         });
+        let claimed = pod_requests(pod, &claimed).total;
         let whole = pod_requests(pod, &whole).total;
-        Self { pod, regular, sidecars, at_start, containers: total, asked, whole }
+        Self { pod, regular, sidecars, at_start, containers: total, asked, claimed, whole }
     }
 
     /// Says how an amount comes about: `2 containers 250m + sidecars 50m; an init container needs 400m
@@ -72,8 +79,12 @@ impl<'p> Derivation<'p> {
         if let Some(asked) = self.asked.as_ref().map(shows).filter(|asked| *asked != containers) {
             parts.push(format!("resized: its spec says {asked}"));
         }
+        let claimed = shows(&self.claimed);
+        if claimed != containers {
+            parts.push(format!("with what claims account to it {claimed}"));
+        }
         let whole = shows(&self.whole);
-        if whole != containers {
+        if whole != claimed {
             parts.push(format!("the pod as a whole {whole}"));
         }
         if let Some(overhead) = &self.pod.spec.overhead

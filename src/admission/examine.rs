@@ -188,7 +188,7 @@ fn unfit(pod: &Pod, node: &NodeObject, rules: &KubeletRules) -> Option<Refusal> 
     }
     let groups = pod.spec.security_context.as_ref();
     let groups = groups.and_then(|context| context.supplemental_groups_policy.as_deref());
-    if rules.gates.enabled(Gate::SupplementalGroupsPolicy)
+    if rules.refuses_strict_groups()
         && groups == Some("Strict")
         && node.status.features.and_then(|has| has.supplemental_groups_policy) != Some(true)
     {

@@ -27,8 +27,8 @@ pub struct NodePod<'p> {
 pub struct Before {
     /// What is checked.
     pub check: &'static str,
-    /// What it says of a pod that it refuses.
-    pub refusal: Option<Refusal>,
+    /// What it says of a pod that it refuses; of several one, which is left to a hash map.
+    pub refusals: Vec<Refusal>,
     /// Why, or why not.
     pub because: String,
 }
@@ -42,9 +42,9 @@ pub fn explain(
     rules: &KubeletRules,
 ) -> (Explanation, Examined) {
     let examined = examine(pod, facts, rules);
-    let refusals = match &before.refusal {
-        Some(refusal) => vec![refusal.clone()],
-        None => examined.verdict().refusals(),
+    let refusals = match before.refusals.is_empty() {
+        false => before.refusals.clone(),
+        true => examined.verdict().refusals(),
     };
     let refusals = finally(pod, refusals, rules);
     let compared = compared(pod, &examined, facts, rules);

@@ -58,14 +58,17 @@ pub(super) fn taken(pod: &Pod, rules: &KubeletRules) -> Amounts {
     Amounts::of(&pod_requests(pod, &options_of_taken(rules)).total)
 }
 
-/// Returns how a pod that is there is added up.
+/// Returns how a pod that is there is added up (`PodInfo.CalculateResource`, `pkg/scheduler/framework/types.go`).
+/// What claims account to it counts only here: for a pod that comes, `AdmissionCheck` does not ask for it.
 pub(super) fn options_of_taken(rules: &KubeletRules) -> ResourceOptions {
     let gate = |gate| rules.gates.enabled(gate);
     ResourceOptions {
         use_status_resources: gate(Gate::InPlacePodVerticalScaling),
+        resizes_without_conditions: !rules.counts_by_allocations(),
         in_place_pod_level_resources_vertical_scaling: gate(
             Gate::InPlacePodLevelResourcesVerticalScaling,
         ),
+        use_dra_node_allocatable_resource_claim_status: gate(Gate::DraNodeAllocatableResources),
         ..options_of_wanted(rules)
     }
 }

@@ -7,7 +7,7 @@ use crate::facts::kubelet_config::PressureCondition;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Pod, Taint, TaintRules};
 use crate::k8s::priority::is_critical_pod;
-use crate::k8s::qos::{QosClass, effective_qos_class};
+use crate::k8s::qos::{QosClass, recorded_qos_class};
 use std::fmt;
 
 /// Whether a pod may start, and why.
@@ -17,8 +17,8 @@ pub enum Admission {
     NoPressure,
     /// Critical pods always may.
     Critical,
-    /// Only memory is short, and the pod is of a class that asks for some.
-    AsksForMemory(QosClass),
+    /// Only memory is short, and the pod is of a class that asks for some, or of one that does not exist.
+    AsksForMemory(Option<QosClass>),
     /// Only memory is short, and the pod bears the taint.
     ToleratesMemoryPressure,
     /// It may not.
@@ -31,6 +31,13 @@ impl Admission {
         !matches!(self, Self::Refused(_))
     }
 
+    /// Returns every message that the kubelet may write, which has the conditions in a hash map
+    /// (`nodeConditionsObservedSince`, `helpers.go`); nothing for a pod that may start.
+    pub fn messages(&self) -> Vec<String> {
+        let Self::Refused(conditions) = self else { return Vec::new() };
+        orders(conditions).iter().map(|conditions| message(conditions)).collect()
+    }
+
     /// Returns the reason that the pod's status gets; empty for one that may start.
     pub fn reason(&self) -> &'static str {
         if self.admitted() { "" } else { REASON_EVICTED }
@@ -41,9 +48,27 @@ impl fmt::Display for Admission {
     /// Writes the kubelet's message; nothing for a pod that may start.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Refused(conditions) = self else { return Ok(()) };
-        let texts: Vec<&str> = conditions.iter().map(|condition| condition.as_str()).collect();
-        write!(f, "The node had condition: [{}]. ", texts.join(" "))
+        f.write_str(&message(conditions))
     }
+}
+
+fn message(conditions: &[PressureCondition]) -> String {
+    let texts: Vec<&str> = conditions.iter().map(|condition| condition.as_str()).collect();
+    format!("The node had condition: [{}]. ", texts.join(" "))
+}
+
+/// Returns every order of conditions.
+fn orders(conditions: &[PressureCondition]) -> Vec<Vec<PressureCondition>> {
+    if conditions.is_empty() {
+        return vec![Vec::new()];
+    }
+    let starting_with = |(at, first): (usize, &PressureCondition)| {
+        let mut others = conditions.to_vec();
+        others.remove(at);
+        let rests = orders(&others).into_iter();
+        rests.map(|rest| [vec![*first], rest].concat()).collect::<Vec<_>>()
+    };
+    conditions.iter().enumerate().flat_map(starting_with).collect()
 }
 
 /// Decides whether a pod may start under the node's conditions, given in the kubelet's order.
@@ -59,8 +84,8 @@ pub fn admit_under_pressure(
         return Admission::Critical;
     }
     if conditions == [PressureCondition::Memory] {
-        let class = effective_qos_class(pod, rules.gates);
-        if class != QosClass::BestEffort {
+        let class = recorded_qos_class(pod, rules.gates);
+        if class != Some(QosClass::BestEffort) {
             return Admission::AsksForMemory(class);
         }
         // Without a value there is no number to compare, so the operators for numbers cannot matter.
@@ -79,6 +104,25 @@ mod tests {
     use PressureCondition::{Disk, Memory, Pid};
 
     #[test]
+    fn the_order_of_conditions_is_left_to_chance() {
+        let refused = Admission::Refused(vec![Disk, Memory, Pid]);
+        let mut messages = refused.messages();
+        assert_eq!(messages.len(), 6);
+        assert_eq!(
+            messages[0],
+            "The node had condition: [DiskPressure MemoryPressure PIDPressure]. "
+        );
+        assert_eq!(
+            messages[5],
+            "The node had condition: [PIDPressure MemoryPressure DiskPressure]. "
+        );
+        messages.sort();
+        messages.dedup();
+        assert_eq!(messages.len(), 6, "each is another one");
+        assert_eq!(Admission::NoPressure.messages(), Vec::<String>::new());
+    }
+
+    #[test]
     fn what_is_short_decides_who_may_start() {
         const BEARS: &str = r#""tolerations":[{"key":"node.kubernetes.io/memory-pressure","operator":"Exists","effect":"NoSchedule"}]"#;
         const ASKS: &str = r#""containers":[{"name":"c","resources":{"requests":{"cpu":"1m"}}}]"#;
@@ -87,7 +131,7 @@ mod tests {
         let rows: [(&str, &[PressureCondition], &str, Admission, &str); 8] = [
             ("nothing", &[], "", Admission::NoPressure, ""),
             ("critical", &[Disk, Pid], r#""priority":2000000000"#, Admission::Critical, ""),
-            ("asks", &[Memory], ASKS, Admission::AsksForMemory(QosClass::Burstable), ""),
+            ("asks", &[Memory], ASKS, Admission::AsksForMemory(Some(QosClass::Burstable)), ""),
             ("bears", &[Memory], BEARS, Admission::ToleratesMemoryPressure, ""),
             (
                 "asks for nothing",
@@ -122,6 +166,7 @@ mod tests {
             let pod: Pod = serde_json::from_str(&format!(r#"{{"spec":{{{spec}}}}}"#)).unwrap();
             let got = admit_under_pressure(conditions, &pod, &KubeletRules::default());
             assert_eq!(got.to_string(), message, "{name}");
+            assert!(message.is_empty() || got.messages().contains(&got.to_string()), "{name}");
             assert_eq!(got.reason(), if message.is_empty() { "" } else { "Evicted" }, "{name}");
             assert_eq!(got, expected, "{name}");
         }

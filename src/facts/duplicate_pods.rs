@@ -3,6 +3,7 @@
 use crate::facts::snapshot::RecordedPods;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::manifest::LoadedPod;
+use crate::k8s::priority::is_mirror_pod;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -11,7 +12,8 @@ impl RecordedPods {
     /// warn of.
     ///
     /// The kubelet keeps its pods in a map by UID (`pkg/kubelet/pod/pod_manager.go`), where what comes
-    /// later replaces what is there; the mirror of a static pod goes by the UID of that one. A pod without
+    /// later replaces what is there. The mirror of a static pod goes by the UID of that one, and gives it no
+    /// more than its status, where it has none itself: the kubelet counts the static one. A pod without
     /// a UID is the same as another one if both bear one name: the API server has no two. The pods of
     /// templates have no names yet, and stay.
     pub fn keep_one_of_a_uid(&mut self) -> Vec<String> {
@@ -45,7 +47,11 @@ impl RecordedPods {
                      which was read last, is taken"
                 )),
             }
-            *before = loaded;
+            match is_mirror_pod(&loaded.pod) && !is_mirror_pod(&before.pod) {
+                true if before.pod.status.phase.is_empty() => before.pod.status = loaded.pod.status,
+                true => {}
+                false => *before = loaded,
+            }
         }
         self.pods = kept;
         twice.sort();
@@ -138,7 +144,23 @@ mod tests {
             (
                 "a static pod and its mirror",
                 &[("a", "1", None, "Running"), ("a", "m", Some("1"), "Failed")],
+                &["a Running"],
+                &[
+                    "default/a is there more than once: what was read last is taken, and counts once",
+                ],
+            ),
+            (
+                "a manifest and the mirror of its pod",
+                &[("a", "1", None, ""), ("a", "m", Some("1"), "Failed")],
                 &["a Failed"],
+                &[
+                    "default/a is there more than once: what was read last is taken, and counts once",
+                ],
+            ),
+            (
+                "a mirror before its static pod",
+                &[("a", "m", Some("1"), "Failed"), ("a", "1", None, "Running")],
+                &["a Running"],
                 &[
                     "default/a is there more than once: what was read last is taken, and counts once",
                 ],

@@ -6,6 +6,8 @@
 use crate::facts::checkpoint::pod_allocation::{PodAllocations, Resources, load};
 use crate::facts::host::Text;
 use crate::facts::workloads::effective_uid;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Pod, ResourceList, ResourceRequirements};
 use std::collections::BTreeMap;
 
@@ -34,8 +36,10 @@ impl RecordedResources {
         self.0.contains_key(effective_uid(pod))
     }
 
-    /// Puts what is recorded of a pod into it, and tells whether that changes anything.
-    pub fn put_into(&self, pod: &mut Pod) -> bool {
+    /// Puts what is recorded of a pod into it, and tells whether that changes anything
+    /// (`updatePodFromAllocation`, `pkg/kubelet/allocation/allocation_manager.go`). What the pod has as a whole
+    /// goes by the file alone where it can be resized: a file that has none of it takes it away.
+    pub fn put_into(&self, pod: &mut Pod, rules: &KubeletRules) -> bool {
         let Some(recorded) = self.0.get(effective_uid(pod)) else { return false };
         let mut changed = false;
         let spec = &mut pod.spec;
@@ -44,8 +48,10 @@ impl RecordedResources {
                 changed |= replace(&mut container.resources, &requirements(resources));
             }
         }
-        if let (Some(own), Some(recorded)) = (&mut spec.resources, &recorded.pod_level_resources) {
-            changed |= replace(own, &requirements(recorded));
+        if rules.gates.enabled(Gate::InPlacePodLevelResourcesVerticalScaling) {
+            let recorded = recorded.pod_level_resources.as_ref().map(requirements);
+            changed |= spec.resources != recorded;
+            spec.resources = recorded;
         }
         changed
     }
@@ -66,9 +72,13 @@ pub enum Allocation {
 
 /// Puts into a pod what the kubelet allocated to it, as the kubelet itself does before it counts
 /// (`getAllocatedPods`, 1.33 and later): from its file, else from the status.
-pub fn put_allocated(pod: &mut Pod, recorded: &RecordedResources) -> Allocation {
+pub fn put_allocated(
+    pod: &mut Pod,
+    recorded: &RecordedResources,
+    rules: &KubeletRules,
+) -> Allocation {
     if recorded.knows(pod) {
-        return match recorded.put_into(pod) {
+        return match recorded.put_into(pod, rules) {
             true => Allocation::Recorded,
             false => Allocation::AsAsked,
         };
@@ -176,9 +186,10 @@ mod tests {
         let file = serde_json::json!({ "data": data, "checksum": 1 }).to_string();
         let recorded = RecordedResources::parse(Some(&Text::Read(file))).expect("a file");
         let mut allocated = pod();
-        assert!(recorded.put_into(&mut allocated));
+        let rules = KubeletRules::default();
+        assert!(recorded.put_into(&mut allocated, &rules));
         assert_eq!(cpu(&allocated), "500m");
-        assert!(!recorded.put_into(&mut allocated), "a second time changes nothing");
+        assert!(!recorded.put_into(&mut allocated, &rules), "a second time changes nothing");
         let mut effective = pod();
         assert!(put_effective(&mut effective));
         assert_eq!(cpu(&effective), "1");
@@ -218,9 +229,36 @@ mod tests {
             ),
             ("nobody says", pending(pod()), &nothing, Allocation::Unknown, "2"),
         ] {
-            assert_eq!(put_allocated(&mut pod, recorded), expected, "{name}");
+            let rules = KubeletRules::default();
+            assert_eq!(put_allocated(&mut pod, recorded, &rules), expected, "{name}");
             assert_eq!(cpu(&pod), cpus, "{name}");
             assert_eq!(pod.spec.containers[0].resources.requests.iter().count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_the_pod_has_as_a_whole_goes_by_the_file() {
+        let data = |level: &str| {
+            let data = format!(
+                r#"{{"entries":{{"u1":{{"ContainerResources":{{}},"PodLevelResources":{level}}}}}}}"#
+            );
+            let file = serde_json::json!({ "data": data, "checksum": 1 }).to_string();
+            RecordedResources::parse(Some(&Text::Read(file))).expect("a file")
+        };
+        // Version, what the file has, what the pod has then.
+        for (version, level, expected) in [
+            ("1.36", "null", None),
+            ("1.36", r#"{"requests":{"cpu":"1"}}"#, Some("1")),
+            ("1.34", "null", Some("3")),
+            ("1.34", r#"{"requests":{"cpu":"1"}}"#, Some("3")),
+        ] {
+            let mut pod = pod();
+            let own = r#"{"requests":{"cpu":"3"}}"#;
+            pod.spec.resources = serde_json::from_str(own).expect("resources");
+            let rules = KubeletRules::for_version(version.parse().expect("a version"));
+            data(level).put_into(&mut pod, &rules);
+            let cpu = pod.spec.resources.as_ref().and_then(|it| it.requests.get(&"cpu".into()));
+            assert_eq!(cpu.map(ToString::to_string).as_deref(), expected, "{version} {level}");
         }
     }
 

@@ -64,6 +64,18 @@ impl KubeletRules {
         self.since(33)
     }
 
+    /// Tells whether the kubelet keeps what it allocated to pods and counts with that, and tells of resizes
+    /// by conditions (since 1.33).
+    pub fn counts_by_allocations(&self) -> bool {
+        self.since(33)
+    }
+
+    /// Tells whether a pod with strict supplemental groups is refused where the node does not support
+    /// them: since the gate for it is beta (1.33), be it on or off.
+    pub fn refuses_strict_groups(&self) -> bool {
+        self.since(33)
+    }
+
     /// Tells whether conditions of pods name the generation that the kubelet saw (by default since 1.34).
     pub fn conditions_tell_generation(&self) -> bool {
         self.since(34)

@@ -263,6 +263,9 @@ pub struct PodStatus {
     /// The node on which the scheduler made room for the pod.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub nominated_node_name: String,
+    /// What became of a resize, to kubelets before 1.33: `Infeasible`. Later ones have a condition for it.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub resize: String,
     /// The conditions about resizes, readiness, restarts and disruption; the others are dropped while
     /// reading.
     #[serde(deserialize_with = "needed_conditions")]

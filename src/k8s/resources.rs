@@ -21,6 +21,9 @@ pub struct ResourceOptions {
     pub skip_container_level_resources: bool,
     /// Takes what the status reports into account, as during a resize.
     pub use_status_resources: bool,
+    /// With the status: as kubelets before 1.33 do, by `status.resize` instead of a condition, of regular
+    /// containers alone, and without what was allocated.
+    pub resizes_without_conditions: bool,
     /// With the status: at pod level too.
     pub in_place_pod_level_resources_vertical_scaling: bool,
     /// Adds what dynamic resource allocation accounts to the pod. Requests only.
@@ -140,7 +143,8 @@ pub fn container_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) 
     let mut at_start = ResourceList::default();
     for container in &pod.spec.init_containers {
         let sidecar = container.restarts_always();
-        let mut amounts = container_amounts(pod, container, sidecar, side, options);
+        let resizable = sidecar && !options.resizes_without_conditions;
+        let mut amounts = container_amounts(pod, container, resizable, side, options);
         if sidecar {
             add(&mut total, &amounts);
             add(&mut sidecars, &amounts);
@@ -189,7 +193,8 @@ fn container_amounts(
         && let Some(status) = status_of(pod, &container.name)
         && let Some(resources) = &status.resources
     {
-        amounts = with_status(pod, &amounts, resources, status.allocated_resources.as_ref(), side);
+        let allocated = status.allocated_resources.as_ref();
+        amounts = with_status(pod, &amounts, resources, allocated, side, options);
     }
     if side == Side::Requests {
         for (name, amount) in options.non_missing_container_requests.iter() {
@@ -213,7 +218,7 @@ fn pod_level_with_status(
                 && options.in_place_pod_level_resources_vertical_scaling =>
         {
             let allocated = pod.status.allocated_resources.as_ref();
-            with_status(pod, side.of(resources), status, allocated, side)
+            with_status(pod, side.of(resources), status, allocated, side, options)
         }
         _ => side.of(resources).clone(),
     }
@@ -226,13 +231,20 @@ fn with_status(
     status: &ResourceRequirements,
     allocated: Option<&ResourceList>,
     side: Side,
+    options: &ResourceOptions,
 ) -> ResourceList {
-    let pending =
-        pod.status.conditions.iter().find(|condition| condition.kind == "PodResizePending");
-    let infeasible = pending.is_some_and(|condition| condition.reason == "Infeasible");
+    let told = match options.resizes_without_conditions {
+        true => Some(&pod.status.resize),
+        false => {
+            let mut conditions = pod.status.conditions.iter();
+            conditions.find(|it| it.kind == "PodResizePending").map(|it| &it.reason)
+        }
+    };
+    let infeasible = told.is_some_and(|told| told == "Infeasible");
     let mut amounts = if infeasible { ResourceList::default() } else { spec.clone() };
     max(&mut amounts, side.of(status));
-    if let Some(allocated) = allocated.filter(|_| side == Side::Requests) {
+    let counts = side == Side::Requests && !options.resizes_without_conditions;
+    if let Some(allocated) = allocated.filter(|_| counts) {
         max(&mut amounts, allocated);
     }
     amounts

@@ -6,7 +6,7 @@ use super::preemptee::Preemptee;
 use super::victims::{Trace, pick_among};
 use crate::admission::{
     Amounts, Examined, Facts, Failure, GivenDevices, Occupancy, Refusal, drop_places, examine,
-    qualified,
+    finally, qualified,
 };
 use crate::facts::basis::Basis;
 use crate::facts::node_object::NodeObject;
@@ -128,7 +128,7 @@ pub fn readmit(
         let (verdict, handled) = make_room_with(pod, &examined, |requirements| {
             pick_among(pod, &candidates, requirements, Trace::Chosen)
         });
-        let refusals = verdict.refusals();
+        let refusals = finally(pod, verdict.refusals(), rules);
         let compared = compared(&examined, &others);
         let victims = match handled.map(|handled| handled.outcome) {
             Some(Outcome::Kills(victims)) => victims,

@@ -123,8 +123,9 @@ impl RankArgs {
         let mut node = self.gather()?;
         if let Some(pods) = &mut node.snapshot.pods.found {
             node.notes.extend(pods.value.keep_one_of_a_uid());
+            let source = pods.value.source;
             for loaded in &mut pods.value.pods {
-                as_of_kubelet(&mut loaded.pod, &node.kubelet.rules);
+                as_of_kubelet(&mut loaded.pod, source, &node.kubelet.rules);
             }
         }
         let rank = self.rank(&node)?;
@@ -334,7 +335,7 @@ fn active_pods(node: &KubeletNode, summary: &StatsSummary, told: &mut Basis) -> 
             }
             by_name += usize::from(uid.is_empty());
             let mut pod = pod.clone();
-            allocated.put_into(&mut pod);
+            allocated.put_into(&mut pod, &node.kubelet.rules);
             let has_class = !pod.spec.priority_class_name.is_empty();
             without_priority += usize::from(has_class && pod.spec.priority.is_none());
             pods.push(pod);

@@ -103,7 +103,7 @@ fn compare(
     let allocated = files.and_then(|files| files.get("allocated_pods_state"));
     if let Ok(recorded) = RecordedResources::parse(allocated) {
         for loaded in &mut earlier {
-            recorded.put_into(&mut loaded.pod);
+            recorded.put_into(&mut loaded.pod, &node.rules);
             put_effective(&mut loaded.pod);
         }
     }

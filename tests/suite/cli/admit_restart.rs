@@ -200,3 +200,15 @@ fn the_ledger_is_in_the_data_and_in_wide() {
         assert!(shows(line).contains("default/other"), "{line}");
     }
 }
+
+#[test]
+fn resources_of_the_pod_as_a_whole_are_asked_about_after_all_else() {
+    let mut whole = pod("whole", "1", 0, &json!("2026-01-02T00:00:00Z"));
+    whole["spec"]["resources"] = json!({"requests": {"cpu": "1"}});
+    for (version, code) in [("1.33", 1), ("1.36", 0)] {
+        let ran = restart(&format!("--kubelet-version {version}"), &[whole.clone()], &node("2"));
+        assert_eq!(ran.code, code, "{}", ran.text());
+        let said = "PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled";
+        assert_eq!(ran.stdout.contains(said), code == 1, "{}", ran.text());
+    }
+}

@@ -269,7 +269,7 @@ fn victims_that_nobody_can_ask_for_are_refused() {
     let mut nameless = pod("shop/b", "1");
     nameless["metadata"]["uid"] = json!("");
     for (victim, code, said) in [
-        (mirror, 4, "it is static"),
+        (mirror, 1, "so nobody is killed"),
         (odd, 3, "missing: a pod that could not be read"),
         (nameless, 4, "metadata.uid"),
     ] {

@@ -153,3 +153,142 @@ fn a_pod_that_is_resized_counts_with_what_was_allocated_to_it() {
     let text = answer["assumptions"].to_string();
     assert!(!text.contains("resize") && !text.contains("allocated"), "no noise: {text}");
 }
+
+#[test]
+fn a_mirror_stands_for_its_static_pod() {
+    // As the API server shows it: with all annotations, and with the priority of its class.
+    let mut mirror = pod("etcd-n", json!({"cpu": "1500m"}));
+    mirror["spec"]["priority"] = json!(2_000_001_000);
+    mirror["spec"]["priorityClassName"] = json!("system-node-critical");
+    mirror["metadata"]["annotations"] = json!({
+        "kubernetes.io/config.hash": "h", "kubernetes.io/config.mirror": "h",
+        "kubernetes.io/config.seen": "2026-11-20T12:00:00Z", "kubernetes.io/config.source": "file",
+    });
+    let mut critical = pod("dns", json!({"cpu": "1500m"}));
+    critical["spec"]["priority"] = json!(2_000_000_000);
+    let snapshot = snapshot(&[mirror, critical]);
+    let answer = ask("preempt explain default/etcd-n", &snapshot, &Value::Null);
+    assert_eq!(answer["result"], "notEnough", "{answer}");
+    let answer =
+        ask("preempt explain default/etcd-n --priority 2000001000", &snapshot, &Value::Null);
+    assert_eq!(answer["result"], "preempts", "{answer}");
+}
+
+#[test]
+fn the_api_server_has_no_static_pods() {
+    let mut new = pod("new", json!({"cpu": "1500m"}));
+    new["spec"]["priority"] = json!(2_000_000_000);
+    // Copied from a mirror, but for the annotation that makes one.
+    let mut copied = pod("copied", json!({"cpu": "1"}));
+    copied["metadata"]["annotations"] = json!({"kubernetes.io/config.source": "file"});
+    copied["spec"]["priority"] = Value::Null;
+    let mut snapshot = snapshot(&[copied]);
+    let answer = ask("preempt explain new.json", &snapshot, &new);
+    assert_eq!(answer["victims"][0]["pod"], "default/copied", "{answer}");
+    if let Some(pods) = &mut snapshot.pods.found {
+        pods.value.source = PodSource::Kubelet;
+    }
+    let answer = ask("preempt explain new.json", &snapshot, &new);
+    assert_eq!(answer["result"], "notEnough", "{answer}");
+}
+
+#[test]
+fn what_claims_account_to_a_pod_counts_where_the_gate_is_on() {
+    let mut claiming = pod("claiming", json!({"cpu": "500m"}));
+    claiming["status"]["nodeAllocatableResourceClaimStatuses"] =
+        json!([{"resourceClaimName": "c", "resources": {"cpu": "1"}}]);
+    let snapshot = snapshot(&[claiming]);
+    let new = pod("new", json!({"cpu": "1"}));
+    for (flags, used, because) in [
+        ("", 500, "container 500m"),
+        (
+            "--feature-gates DRANodeAllocatableResources=true",
+            1500,
+            "container 500m; with what claims account to it 1500m",
+        ),
+    ] {
+        let answer = ask(&format!("admit explain new.json {flags}"), &snapshot, &new);
+        assert_eq!(answer["resources"][1]["used"], used, "{flags}: {answer}");
+        assert_eq!(answer["ledger"][0]["amounts"][1]["because"], because, "{flags}: {answer}");
+    }
+}
+
+#[test]
+fn kubelets_of_1_32_resize_by_another_rule() {
+    let resized = |resize: &str, kind: &str| {
+        let mut pod = pod("resized", json!({"cpu": "1500m"}));
+        pod["status"]["resize"] = json!(resize);
+        let status = json!([{"name": "c", "allocatedResources": {"cpu": "1800m"},
+            "resources": {"requests": {"cpu": "1200m"}}}]);
+        if kind == "initContainers" {
+            let mut sidecar = pod["spec"]["containers"][0].clone();
+            sidecar["restartPolicy"] = json!("Always");
+            pod["spec"]["initContainers"] = json!([sidecar]);
+            pod["spec"]["containers"] = json!([{"name": "d", "image": "i"}]);
+            pod["status"]["initContainerStatuses"] = status;
+        } else {
+            pod["status"]["containerStatuses"] = status;
+        }
+        pod
+    };
+    const ON: &str = "--feature-gates InPlacePodVerticalScaling=true";
+    let new = pod("new", json!({"cpu": "1"}));
+    for (name, resize, kind, flags, used) in [
+        ("off", "Infeasible", "containers", "--kubelet-version 1.32", 1500),
+        ("the larger", "InProgress", "containers", &*format!("--kubelet-version 1.32 {ON}"), 1500),
+        ("infeasible", "Infeasible", "containers", &*format!("--kubelet-version 1.32 {ON}"), 1200),
+        (
+            "sidecars",
+            "Infeasible",
+            "initContainers",
+            &*format!("--kubelet-version 1.32 {ON}"),
+            1500,
+        ),
+        ("later", "Infeasible", "containers", "--kubelet-version 1.36", 1800),
+    ] {
+        let snapshot = snapshot(&[resized(resize, kind)]);
+        let answer = ask(&format!("admit explain new.json {flags}"), &snapshot, &new);
+        assert_eq!(answer["resources"][1]["used"], used, "{name}: {answer}");
+    }
+}
+
+#[test]
+fn strict_groups_are_asked_about_since_they_are_beta() {
+    let mut new = pod("new", json!({"cpu": "1"}));
+    new["spec"]["securityContext"] = json!({"supplementalGroupsPolicy": "Strict"});
+    for (flags, admitted) in [
+        ("--kubelet-version 1.32 --feature-gates SupplementalGroupsPolicy=true", true),
+        ("--kubelet-version 1.33", false),
+        ("--kubelet-version 1.33 --feature-gates SupplementalGroupsPolicy=false", false),
+        ("--kubelet-version 1.36", false),
+    ] {
+        let answer = ask(&format!("admit explain new.json {flags}"), &snapshot(&[]), &new);
+        assert_eq!(answer["admitted"], admitted, "{flags}: {answer}");
+    }
+}
+
+#[test]
+fn under_several_pressures_the_message_is_left_to_chance() {
+    let mut snapshot = snapshot(&[]);
+    if let Some(node) = &mut snapshot.node.found {
+        let conditions = json!([{"type": "MemoryPressure", "status": "True"},
+            {"type": "DiskPressure", "status": "True"}]);
+        node.value.status.conditions = serde_json::from_value(conditions).expect("conditions");
+    }
+    let new = pod("new", json!({"cpu": "1"}));
+    let answer = ask("admit explain new.json", &snapshot, &new);
+    let messages: Vec<&str> = answer["refusals"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it["message"].as_str())
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "The node had condition: [MemoryPressure DiskPressure]. ",
+            "The node had condition: [DiskPressure MemoryPressure]. ",
+        ],
+        "{answer}"
+    );
+}

@@ -10,7 +10,8 @@ use kq::k8s::feature_gates::Gate;
 /// Puts into the pods what the kubelet allocated to them, where it counts with that.
 pub(super) fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
     const NAME: &str = "allocated_pods_state";
-    if !node.kubelet.rules.gates.enabled(Gate::InPlacePodVerticalScaling) {
+    let rules = node.kubelet.rules;
+    if !rules.gates.enabled(Gate::InPlacePodVerticalScaling) || !rules.counts_by_allocations() {
         return;
     }
     let Some(found) = &mut node.snapshot.pods.found else { return };
@@ -24,7 +25,7 @@ pub(super) fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
     });
     let recorded = recorded.unwrap_or_default();
     for loaded in &mut found.value.pods {
-        let allocation = put_allocated(&mut loaded.pod, &recorded);
+        let allocation = put_allocated(&mut loaded.pod, &recorded, &rules);
         let name = qualified(&loaded.pod);
         match allocation {
             Allocation::AsAsked => {}

@@ -24,6 +24,7 @@ use kq::eviction::{Admission, admit_under_pressure};
 use kq::facts::basis::Basis;
 use kq::facts::kubelet_config::PressureCondition;
 use kq::facts::node_object::NodeObject;
+use kq::facts::snapshot::{PodSource, RecordedPods};
 use kq::facts::sought::Sought;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::{OS_LABEL, Pod, ResourceName};
@@ -86,6 +87,7 @@ impl AdmissionArgs {
                 if self.is_static {
                     bind_static(&mut pod, &about);
                 }
+                as_of_kubelet(&mut pod, PodSource::Files, &about.node.kubelet.rules);
                 pod
             }
             None => pod_of_node(&about.node, name)?,
@@ -97,7 +99,6 @@ impl AdmissionArgs {
             );
         }
         self.set_priority(&mut pod, &mut about.basis);
-        as_of_kubelet(&mut pod, &about.node.kubelet.rules);
         Ok((about, pod))
     }
 
@@ -143,8 +144,9 @@ impl AdmissionArgs {
         let mut node = self.node(&mut basis)?;
         if let Some(found) = &mut node.snapshot.pods.found {
             basis.warnings.extend(found.value.keep_one_of_a_uid());
-            let pods = found.value.pods.iter_mut().map(|loaded| &mut loaded.pod);
-            pods.for_each(|pod| as_of_kubelet(pod, &node.kubelet.rules));
+            let RecordedPods { source, pods, .. } = &mut found.value;
+            let pods = pods.iter_mut().map(|loaded| &mut loaded.pod);
+            pods.for_each(|pod| as_of_kubelet(pod, *source, &node.kubelet.rules));
         }
         basis.assumptions.extend(node.assumed());
         put_allocations(&mut node, &mut basis);
@@ -262,17 +264,19 @@ impl AdmissionNode {
                 Admission::NoPressure => "the node is short of nothing".to_owned(),
                 Admission::Critical => format!("{short}; but the pod is critical"),
                 Admission::AsksForMemory(class) => {
-                    format!("{short} alone; but the pod is {}", class.as_str())
+                    let class = class.map_or(&*pod.status.qos_class, |class| class.as_str());
+                    format!("{short} alone; but the pod is {class}")
                 }
                 Admission::ToleratesMemoryPressure => {
                     format!("{short} alone; the pod bears its taint")
                 }
                 Admission::Refused(_) => short,
             },
-            refusal: (!admission.admitted()).then(|| Refusal {
-                reason: admission.reason().to_owned(),
-                message: admission.to_string(),
-            }),
+            refusals: admission
+                .messages()
+                .into_iter()
+                .map(|message| Refusal { reason: admission.reason().to_owned(), message })
+                .collect(),
         })
     }
 

@@ -55,9 +55,9 @@ pub fn plan<'n>(
     };
     let listed = if detail.ledger { others.as_slice() } else { &[] };
     let (admission, examined) = explain(pod, listed, &before, &facts, rules);
-    let (refusals, handled) = match before.refusal {
-        Some(refusal) => (vec![refusal], None),
-        None => {
+    let (refusals, handled) = match before.refusals.is_empty() {
+        false => (before.refusals, None),
+        true => {
             let (verdict, handled) = make_room(pod, &examined, &counted, detail.trace, rules);
             (finally(pod, verdict.refusals(), rules), handled)
         }

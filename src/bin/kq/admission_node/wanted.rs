@@ -8,6 +8,7 @@ use kq::admission::qualified;
 use kq::edge::input::{read_input, shown};
 use kq::facts::basis::Basis;
 use kq::facts::pod_selector::PodSelector;
+use kq::facts::snapshot::PodSource;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::defaults::{
     apply_api_defaults, apply_default_tolerations, apply_placement_defaults, apply_priority,
@@ -16,7 +17,7 @@ use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::manifest::{Loaded, load};
 use kq::k8s::nearest::nearest;
 use kq::k8s::pod::Pod;
-use kq::k8s::priority::{is_mirror_pod, is_static_pod, priority_of_class};
+use kq::k8s::priority::{is_mirror_pod, is_static_pod, mark_static, priority_of_class};
 
 impl AdmissionArgs {
     /// Reads the one pod of the file.
@@ -91,17 +92,22 @@ fn not_one(name: &str, file: &str, loaded: &Loaded) -> Failure {
         .hint(format!("pods of the node are named: NAMESPACE/NAME --pods {file}"))
 }
 
-/// Fills in what a pod that was read from a manifest gets on its way to the kubelet. What the API server
-/// shows of a static pod has the priority of its class; the kubelet's own has none.
-pub fn as_of_kubelet(pod: &mut Pod, rules: &KubeletRules) {
+/// Makes of a pod what the kubelet has: fills in what the API server fills in, and believes nobody but the
+/// source itself about where the pod is from (`updatePodsFunc` of `pkg/kubelet/config/config.go`). A mirror
+/// stands for its static pod: the API server shows the priority of a class, the kubelet knows of none.
+pub fn as_of_kubelet(pod: &mut Pod, source: PodSource, rules: &KubeletRules) {
     apply_api_defaults(pod, rules);
     apply_placement_defaults(pod);
-    if is_static_pod(pod) {
+    if is_mirror_pod(pod) {
+        mark_static(pod);
+        pod.spec.priority = None;
         return;
     }
-    match is_mirror_pod(pod) {
-        true => pod.spec.priority = None,
-        false => apply_priority(pod),
+    if source == PodSource::ApiServer {
+        pod.metadata.annotations.config_source = Some("api".to_owned());
+    }
+    if !is_static_pod(pod) {
+        apply_priority(pod);
     }
 }
 

@@ -73,8 +73,9 @@ fn earlier(live: &LiveNode, notes: &mut Vec<String>) -> Vec<(&'static str, Vec<L
             }
         };
         let mut pods = live.pods.clone();
-        let changed =
-            pods.iter_mut().map(|loaded| recorded.put_into(&mut loaded.pod)).filter(|c| *c).count();
+        let rules = &live.node.rules;
+        let put = |loaded: &mut LoadedPod| recorded.put_into(&mut loaded.pod, rules);
+        let changed = pods.iter_mut().map(put).filter(|changed| *changed).count();
         if changed > 0 {
             earlier.push((name, pods));
         }

@@ -198,12 +198,14 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
         let mut node = (self.describe)(snapshot)?;
         node.snapshot.pods = loaded;
         let rules = node.kubelet.rules;
-        for loaded in node.snapshot.pods.found.iter_mut().flat_map(|found| &mut found.value.pods) {
-            as_of_kubelet(&mut loaded.pod, &rules);
+        if let Some(found) = &mut node.snapshot.pods.found {
+            let source = found.value.source;
+            let pods = found.value.pods.iter_mut().map(|loaded| &mut loaded.pod);
+            pods.for_each(|pod| as_of_kubelet(pod, source, &rules));
         }
         basis.warnings.extend(node.notes.iter().cloned());
         let mut pod = self.pod.clone();
-        as_of_kubelet(&mut pod, &rules);
+        as_of_kubelet(&mut pod, PodSource::Files, &rules);
         let about = AdmissionNode::of(node, basis);
         let object = about.object()?;
         let mut others = about.others(Some(&pod), basis)?;
@@ -218,9 +220,9 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
             fresh: Ok(object),
             given_devices: Ok(&nothing),
         };
-        let (refusals, handled) = match before.refusal {
-            Some(refusal) => (vec![refusal], None),
-            None => {
+        let (refusals, handled) = match before.refusals.is_empty() {
+            false => (before.refusals, None),
+            true => {
                 let examined = examine(&pod, &facts, &rules);
                 let (verdict, handled) =
                     make_room(&pod, &examined, &counted, Trace::Chosen, &rules);
