@@ -2,7 +2,7 @@
 //! own search, and on each node of a large cluster.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq::admission::{Before, Facts, NodePod, Occupancy, examine, explain};
+use kq::admission::{Before, Explanation, Facts, NodePod, Occupancy, examine, explain};
 use kq::facts::basis::Basis;
 use kq::facts::node_object::NodeObject;
 use kq::k8s::defaults::apply_api_defaults;
@@ -10,8 +10,8 @@ use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::manifest::load;
 use kq::k8s::pod::Pod;
 use kq::preemption::{
-    ClusterPreemption, NodeAnswer, NodeStanding, PodPreemption, Requirement, Trace,
-    explain_preemption, make_room, pick_victims, view, why_critical,
+    ClusterPreemption, NodeAnswer, NodeStanding, Outcome, PodPreemption, PreemptionExplanation,
+    Requirement, Trace, explain_preemption, make_room, pick_victims, view, why_critical,
 };
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -80,9 +80,15 @@ fn search(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn answer(pod: &Pod, pods: &[NodePod<'_>], node: &NodeObject, trace: Trace) -> PodPreemption {
+/// Answers for a pod, with these lines in the ledger; and says who is killed.
+fn plan<'p>(
+    pod: &Pod,
+    others: &[&'p Pod],
+    ledger: &[NodePod<'_>],
+    node: &NodeObject,
+    trace: Trace,
+) -> (Explanation, PreemptionExplanation, Vec<&'p Pod>) {
     let rules = KubeletRules::default();
-    let others: Vec<&Pod> = pods.iter().map(|it| it.pod).collect();
     let nothing = BTreeMap::new();
     let facts = Facts {
         others: &Occupancy::of(others.iter().copied(), &rules),
@@ -90,10 +96,20 @@ fn answer(pod: &Pod, pods: &[NodePod<'_>], node: &NodeObject, trace: Trace) -> P
         fresh: Ok(node),
         given_devices: Ok(&nothing),
     };
-    let (admission, examined) = explain(pod, pods, &Before::default(), &facts, &rules);
-    let (verdict, handled) = make_room(pod, &examined, &others, trace, &rules);
+    let (admission, examined) = explain(pod, ledger, &Before::default(), &facts, &rules);
+    let (verdict, handled) = make_room(pod, &examined, others, trace, &rules);
     let refusals = verdict.refusals();
-    let preemption = explain_preemption(pod, refusals, handled.as_ref(), &others, &rules);
+    let preemption = explain_preemption(pod, refusals, handled.as_ref(), others, &rules);
+    let victims = match handled.map(|handled| handled.outcome) {
+        Some(Outcome::Kills(places)) => places.iter().map(|at| others[*at]).collect(),
+        _ => Vec::new(),
+    };
+    (admission, preemption, victims)
+}
+
+fn answer(pod: &Pod, pods: &[NodePod<'_>], node: &NodeObject, trace: Trace) -> PodPreemption {
+    let others: Vec<&Pod> = pods.iter().map(|it| it.pod).collect();
+    let (admission, preemption, _) = plan(pod, &others, pods, node, trace);
     PodPreemption::new(preemption, admission, Basis::default())
 }
 
@@ -133,18 +149,9 @@ fn all_nodes(criterion: &mut Criterion) {
         .collect();
     let pod = critical(4_000, 4_096);
     let ask = |(node, others): &(NodeObject, Vec<&Pod>)| {
-        let nothing = BTreeMap::new();
-        let facts = Facts {
-            others: &Occupancy::of(others.iter().copied(), &rules),
-            cached: Ok(node),
-            fresh: Ok(node),
-            given_devices: Ok(&nothing),
-        };
-        let examined = examine(&pod, &facts, &rules);
-        let (verdict, handled) = make_room(&pod, &examined, others, Trace::Chosen, &rules);
+        let (_, preemption, victims) = plan(&pod, others, &[], node, Trace::Chosen);
         let standing = NodeStanding { name: node.metadata.name.clone(), ..NodeStanding::default() };
-        let (refusals, handled) = (verdict.refusals(), handled.as_ref());
-        NodeAnswer::new(&standing, &pod, refusals, handled, others, &rules, Basis::default())
+        NodeAnswer::new(&standing, preemption, &victims, Basis::default())
     };
     let mut group = criterion.benchmark_group("1000 nodes of 110 pods");
     group.sample_size(10);

@@ -5,13 +5,10 @@
 //! the disruption budgets, which the kubelet does not know. The victims are the kubelet's, not the
 //! scheduler's.
 
-use super::explain::explain_preemption;
-use super::handle::{Handled, Outcome};
 use super::report::{Missing, PreemptionExplanation, PreemptionResult, Reasoned, Victim};
 use crate::admission::{Refusal, qualified};
 use crate::facts::basis::Basis;
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::Pod;
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
@@ -194,27 +191,17 @@ impl PartialOrd for Cost {
 }
 
 impl NodeAnswer {
-    /// Says what becomes of the pod on a node: `refusals` and `handled` as in [`explain_preemption`].
+    /// Says what becomes of the pod on a node; the victims are those of the answer.
     pub fn new(
         node: &NodeStanding,
-        pod: &Pod,
-        refusals: Vec<Refusal>,
-        handled: Option<&Handled>,
-        pods: &[&Pod],
-        rules: &KubeletRules,
+        explained: PreemptionExplanation,
+        victims: &[&Pod],
         basis: Basis,
     ) -> Self {
-        let explained = explain_preemption(pod, refusals, handled, pods, rules);
         let PreemptionExplanation { result, because, refusals, requirements, not_enough, .. } =
             explained;
-        let places: &[usize] = match handled.map(|handled| &handled.outcome) {
-            Some(Outcome::Kills(places)) => places,
-            _ => &[],
-        };
-        let killed = places.iter().zip(explained.victims);
-        let victims: Vec<NodeVictim> = killed
-            .filter_map(|(place, victim)| Some(of_victim(pods.get(*place)?, victim)))
-            .collect();
+        let killed = victims.iter().zip(explained.victims);
+        let victims: Vec<NodeVictim> = killed.map(|(pod, victim)| of_victim(pod, victim)).collect();
         let worth: Vec<_> = victims.iter().map(|it| (it.priority, it.started_at)).collect();
         Self {
             result: match result {

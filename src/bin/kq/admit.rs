@@ -90,7 +90,7 @@ impl ExplainArgs {
         let about = self.admission.gather_node()?;
         let mut basis = about.basis.clone();
         let object = about.object()?;
-        let pods = about.others(None, &mut basis)?;
+        let pods = about.others(None, &mut basis)?.pods;
         let counted: Vec<_> = pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
         about.assume(counted.iter().copied(), &mut basis);
         let items = readmit(&counted, object, &about.devices, &about.node.kubelet.rules);

@@ -26,6 +26,7 @@ use kq::k8s::version::KubeletVersion;
 use serde_json::Value;
 use std::error::Error;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 /// The flags that name the files of a kubelet's configuration.
 #[derive(Clone, Debug, Default, Args)]
@@ -38,6 +39,10 @@ pub struct ConfigArgs {
     /// A folder with drop-ins, merged as the kubelet merges them
     #[arg(long, value_name = "DIR")]
     kubelet_config_dir: Option<String>,
+
+    /// What was read of them: standard input can be read once, and an answer rests on one configuration.
+    #[arg(skip)]
+    read: OnceLock<GivenConfig>,
 }
 
 /// The flags that say by which rules a kubelet goes.
@@ -133,7 +138,7 @@ pub struct NodeArgs {
 }
 
 /// The kubelet's configuration from files that were named.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct GivenConfig {
     /// The configuration.
     pub config: ConfigSource,
@@ -192,13 +197,17 @@ impl ConfigArgs {
         if !self.is_given() {
             return Ok(None);
         }
+        if let Some(read) = self.read.get() {
+            return Ok(Some(read.clone()));
+        }
         let mut notes = Vec::new();
         let config = read_kubelet_config(
             self.kubelet_config.as_deref(),
             self.kubelet_config_dir.as_deref(),
             &mut notes,
         );
-        Ok(Some(GivenConfig { config: config.map_err(of_file)?, notes }))
+        let given = GivenConfig { config: config.map_err(of_file)?, notes };
+        Ok(Some(self.read.get_or_init(|| given).clone()))
     }
 
     /// Adds what an error cannot know: which file it is about, and what to do.

@@ -190,14 +190,14 @@ impl AdmissionArgs {
 
 impl AdmissionNode {
     /// Takes a node that was gathered elsewhere, with all of its pods; its own files are not there.
-    pub fn of(mut node: KubeletNode, basis: &mut Basis) -> Self {
-        put_allocations(&mut node, basis);
+    pub fn of(mut node: KubeletNode, mut basis: Basis) -> Self {
+        put_allocations(&mut node, &mut basis);
         Self {
             node,
             without: Vec::new(),
             devices: GivenDevices::default(),
             unknown_devices: Some(String::new()),
-            basis: Basis::default(),
+            basis,
         }
     }
 

@@ -7,19 +7,44 @@ use kq::admission::{NodePod, qualified};
 use kq::device::pods::{NodePods, Standing};
 use kq::facts::basis::Basis;
 use kq::facts::pod_selector::PodSelector;
-use kq::facts::snapshot::PodSource;
+use kq::facts::snapshot::{PodSource, RecordedPods};
+use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::LoadedPod;
 use kq::k8s::nearest::nearest;
 use kq::k8s::pod::Pod;
 
+/// The other pods of a node.
+pub struct Others<'n> {
+    /// Each, and whether it counts.
+    pub pods: Vec<NodePod<'n>>,
+    /// Of those that count, who might not: nobody could say. Nobody is evicted for what they may have.
+    pub doubtful: Vec<String>,
+}
+
+/// What of the pods is told together.
+#[derive(Default)]
+struct Tally<'n> {
+    without_uid: usize,
+    ended: usize,
+    leaving: usize,
+    elsewhere: Vec<&'n str>,
+    unknown: Vec<String>,
+    doubtful: Vec<String>,
+}
+
+/// What decides whether a pod counts.
+struct Judge<'q, 'n> {
+    new: Option<&'q Pod>,
+    node: &'n str,
+    now: Timestamp,
+    standings: NodePods<'n>,
+    without: Vec<PodSelector>,
+}
+
 impl AdmissionNode {
     /// Returns the other pods of the node, and whether they count. Says what that rests on.
-    pub fn others(
-        &self,
-        new: Option<&Pod>,
-        basis: &mut Basis,
-    ) -> Result<Vec<NodePod<'_>>, Failure> {
+    pub fn others(&self, new: Option<&Pod>, basis: &mut Basis) -> Result<Others<'_>, Failure> {
         let snapshot = &self.node.snapshot;
         let Some(recorded) = snapshot.pods.value() else {
             let error =
@@ -27,93 +52,23 @@ impl AdmissionNode {
             return Err(Failure::missing(error)
                 .hint("run as root on the node, or give its pods with --pods FILE"));
         };
-        let node_name = &self.object()?.metadata.name;
-        let standings = NodePods::of(snapshot);
-        let without = self.without(&recorded.pods)?;
-        let mut without_uid = 0;
-        let (mut ended, mut leaving) = (0, 0);
-        let mut elsewhere = Vec::new();
-        let mut others = Vec::new();
-        for pod in recorded.pods.iter().map(|loaded| &loaded.pod) {
-            let uid = effective_uid(pod);
-            let bound_to = &pod.spec.node_name;
-            let is_same = new.is_some_and(|new| {
-                let is_same = uid == effective_uid(new) && !uid.is_empty();
-                is_same || qualified(pod) == qualified(new)
-            });
-            let phase = pod.status.phase.as_str();
-            let (counts, why) = if is_same {
-                (false, "it is the pod in question".to_owned())
-            } else if without
-                .iter()
-                .any(|it| it.matches(&pod.metadata.namespace, &pod.metadata.name, uid))
-            {
-                (false, "taken away (--without)".to_owned())
-            } else if !bound_to.is_empty() && bound_to != node_name {
-                elsewhere.push(bound_to);
-                (false, format!("it is on node {bound_to}"))
-            } else if bound_to.is_empty() && phase == "Pending" {
-                (false, "it is on no node yet".to_owned())
-            } else if uid.is_empty() {
-                without_uid += 1;
-                match phase {
-                    "" => (true, "it has no status".to_owned()),
-                    "Succeeded" | "Failed" => (false, format!("its phase is {phase}")),
-                    _ => (true, format!("its phase is {phase}")),
-                }
-            } else {
-                let standing = standings.standing(uid);
-                if standings.depends_on_runtime(uid) {
-                    match standing {
-                        Standing::Active(_) => leaving += 1,
-                        _ => ended += 1,
-                    }
-                }
-                match standing {
-                    Standing::Active(why) => (true, why),
-                    Standing::Ended(why) | Standing::Gone(why) => (false, why),
-                    Standing::Unknown(why) => {
-                        basis.assumptions.push(format!("{} counts: {why}", qualified(pod)));
-                        (true, why)
-                    }
-                }
-            };
-            others.push(NodePod { pod, counts, why });
-        }
-        if without_uid > 0 {
-            let pods = if without_uid == 1 { "pod" } else { "pods" };
-            basis.assumptions.push(format!(
-                "{without_uid} {pods} without a UID: on the node, unless the phase is Succeeded or Failed"
-            ));
-        }
-        let unknown = "the container runtime did not say whether it still stops";
-        if ended > 0 {
-            let (pods, them) = if ended == 1 { ("pod", "it") } else { ("pods", "them") };
-            basis
-                .assumptions
-                .push(format!("{ended} {pods} in a final phase count no more: {unknown} {them}"));
-        }
-        if leaving > 0 {
-            let (pods, them) = if leaving == 1 { ("pod", "it") } else { ("pods", "them") };
-            basis
-                .assumptions
-                .push(format!("{leaving} deleted {pods} still count: {unknown} {them}"));
-        }
-        if let Some(first) = elsewhere.first().filter(|_| elsewhere.len() == recorded.pods.len()) {
-            basis.missing.push(format!(
-                "the pods of {node_name}: all that were read are on other nodes, such as {first} (--pods)"
-            ));
-        }
-        if let PodSource::StaticManifests | PodSource::Runtime = recorded.source {
-            basis.missing.push(
-                "the pods of the API server: what they use is not in the sums (--pods, --kubeconfig)"
-                    .to_owned(),
-            );
-        }
-        for problem in &recorded.left_out {
-            basis.missing.push(format!("a pod that could not be read: {problem}"));
-        }
-        Ok(others)
+        let judge = Judge {
+            new,
+            node: &self.object()?.metadata.name,
+            now: self.node.now,
+            standings: NodePods::of(snapshot),
+            without: self.without(&recorded.pods)?,
+        };
+        let mut tally = Tally::default();
+        let judged = recorded.pods.iter().map(|loaded| &loaded.pod).map(|pod| {
+            let (counts, why) = judge.counts(pod, &mut tally);
+            NodePod { pod, counts, why }
+        });
+        let pods = judged.collect();
+        tally.tell(basis);
+        let missing = not_all(recorded, judge.node, &tally.elsewhere);
+        basis.missing.extend(missing);
+        Ok(Others { pods, doubtful: tally.doubtful })
     }
 
     /// Returns who is taken for gone, and is there.
@@ -136,4 +91,115 @@ impl AdmissionNode {
         };
         self.without.iter().map(selector).collect()
     }
+}
+
+impl<'n> Judge<'_, 'n> {
+    /// Tells whether a pod counts, and why (not).
+    fn counts(&self, pod: &'n Pod, tally: &mut Tally<'n>) -> (bool, String) {
+        let uid = effective_uid(pod);
+        let bound_to = &pod.spec.node_name;
+        let phase = pod.status.phase.as_str();
+        let is_new = self.new.is_some_and(|new| {
+            let is_same = uid == effective_uid(new) && !uid.is_empty();
+            is_same || qualified(pod) == qualified(new)
+        });
+        let metadata = &pod.metadata;
+        let is_meant = |it: &PodSelector| it.matches(&metadata.namespace, &metadata.name, uid);
+        if is_new {
+            (false, "it is the pod in question".to_owned())
+        } else if self.without.iter().any(is_meant) {
+            (false, "taken away (--without)".to_owned())
+        } else if !bound_to.is_empty() && bound_to != self.node {
+            tally.elsewhere.push(bound_to);
+            (false, format!("it is on node {bound_to}"))
+        } else if bound_to.is_empty() && phase == "Pending" {
+            (false, "it is on no node yet".to_owned())
+        } else if uid.is_empty() {
+            tally.without_uid += 1;
+            match phase {
+                "" => (true, "it has no status".to_owned()),
+                "Succeeded" | "Failed" => (false, format!("its phase is {phase}")),
+                _ => (true, format!("its phase is {phase}")),
+            }
+        } else {
+            self.stands(pod, uid, tally)
+        }
+    }
+
+    /// The same, of a pod of this node that has a UID.
+    fn stands(&self, pod: &Pod, uid: &str, tally: &mut Tally<'_>) -> (bool, String) {
+        let depends_on_runtime = self.standings.depends_on_runtime(uid);
+        match self.standings.standing(uid) {
+            Standing::Active(why) => {
+                if depends_on_runtime {
+                    tally.leaving += 1;
+                    if self.should_be_gone(pod) {
+                        tally.doubtful.push(format!("{} was deleted", qualified(pod)));
+                    }
+                }
+                (true, why)
+            }
+            Standing::Ended(why) | Standing::Gone(why) => {
+                tally.ended += usize::from(depends_on_runtime);
+                (false, why)
+            }
+            Standing::Unknown(why) => {
+                tally.unknown.push(format!("{} counts: {why}", qualified(pod)));
+                tally.doubtful.push(format!("{}: {why}", qualified(pod)));
+                (true, why)
+            }
+        }
+    }
+
+    /// Tells whether the time is over that a deleted pod had to stop.
+    fn should_be_gone(&self, pod: &Pod) -> bool {
+        let until = pod.metadata.deletion_timestamp.as_deref();
+        until.is_some_and(|until| until.parse().is_ok_and(|until: Timestamp| until < self.now))
+    }
+}
+
+impl Tally<'_> {
+    fn tell(&self, basis: &mut Basis) {
+        let mut assume = |count: usize, one: &str, more: &str| match count {
+            0 => {}
+            1 => basis.assumptions.push(format!("1 {one}")),
+            _ => basis.assumptions.push(format!("{count} {more}")),
+        };
+        assume(
+            self.without_uid,
+            "pod without a UID: on the node, unless the phase is Succeeded or Failed",
+            "pods without a UID: on the node, unless the phase is Succeeded or Failed",
+        );
+        assume(
+            self.ended,
+            "pod in a final phase counts no more: the container runtime did not say whether it still stops it",
+            "pods in a final phase count no more: the container runtime did not say whether it still stops \
+             them",
+        );
+        assume(
+            self.leaving,
+            "deleted pod still counts: the container runtime did not say whether it still stops it",
+            "deleted pods still count: the container runtime did not say whether it still stops them",
+        );
+        basis.assumptions.splice(0..0, self.unknown.iter().cloned());
+    }
+}
+
+/// Says which pods of the node were not read.
+fn not_all(recorded: &RecordedPods, node: &str, elsewhere: &[&str]) -> Vec<String> {
+    let mut missing = Vec::new();
+    if let Some(first) = elsewhere.first().filter(|_| elsewhere.len() == recorded.pods.len()) {
+        missing.push(format!(
+            "the pods of {node}: all that were read are on other nodes, such as {first} (--pods)"
+        ));
+    }
+    if let PodSource::StaticManifests | PodSource::Runtime = recorded.source {
+        missing.push(
+            "the pods of the API server: what they use is not in the sums (--pods, --kubeconfig)"
+                .to_owned(),
+        );
+    }
+    let unread = recorded.left_out.iter();
+    missing.extend(unread.map(|problem| format!("a pod that could not be read: {problem}")));
+    missing
 }

@@ -1,6 +1,7 @@
 //! What becomes of the pod, and of those on the node.
 
 use super::AdmissionNode;
+use super::others::Others;
 use crate::exit::Failure;
 use kq::admission::{Explanation, Facts, NodePod, Occupancy, explain, finally, qualified};
 use kq::facts::basis::Basis;
@@ -19,6 +20,8 @@ pub struct Planned<'n> {
     pub victims: Vec<&'n Pod>,
     /// The pods that count.
     pub counted: Vec<&'n Pod>,
+    /// Of these, who might not, as nobody could say.
+    pub doubtful: Vec<String>,
     /// What it rests on.
     pub basis: Basis,
 }
@@ -40,7 +43,7 @@ pub fn plan<'n>(
 ) -> Result<Planned<'n>, Failure> {
     let mut basis = about.basis.clone();
     let object = about.object()?;
-    let mut others = about.others(Some(pod), &mut basis)?;
+    let Others { pods: mut others, doubtful } = about.others(Some(pod), &mut basis)?;
     arrange(&mut others)?;
     let before = about.pressure(pod, &mut basis)?;
     about.assume([pod].into_iter(), &mut basis);
@@ -83,5 +86,5 @@ pub fn plan<'n>(
         basis.warnings.push(format!("{} asks for {}: {}", it.container, it.resource, it.because));
     }
     let admission = admission.with_room(refusals, kills);
-    Ok(Planned { admission, preemption, victims, counted, basis })
+    Ok(Planned { admission, preemption, victims, counted, doubtful, basis })
 }

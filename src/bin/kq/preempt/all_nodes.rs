@@ -1,14 +1,15 @@
 //! `kq preempt explain --all-nodes`: each node of the cluster is asked, and the cheapest comes first.
 
 use super::cluster::Cluster;
-use crate::admission_node::{AdmissionArgs, AdmissionNode, as_of_kubelet};
+use super::explain::sort;
+use super::look::DETAIL;
+use crate::admission_node::{AdmissionArgs, AdmissionNode, Planned, as_of_kubelet, plan};
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
 use crate::progress::Progress;
 use crate::subjects::is_file;
 use anyhow::anyhow;
-use kq::admission::{Facts, Occupancy, examine, finally, qualified};
 use kq::edge::api_server::{ApiError, ApiServer};
 use kq::edge::clock::now;
 use kq::facts::basis::Basis;
@@ -19,7 +20,7 @@ use kq::facts::sought::{Found, Sought};
 use kq::k8s::manifest::{Loaded, load};
 use kq::k8s::pod::Pod;
 use kq::preemption::cluster_view::{table, wide};
-use kq::preemption::{ClusterPreemption, NodeAnswer, NodeStanding, Trace, make_room, why_critical};
+use kq::preemption::{ClusterPreemption, NodeAnswer, NodeStanding, why_critical};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -206,38 +207,10 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
         basis.warnings.extend(node.notes.iter().cloned());
         let mut pod = self.pod.clone();
         as_of_kubelet(&mut pod, PodSource::Files, &rules);
-        let about = AdmissionNode::of(node, basis);
-        let object = about.object()?;
-        let mut others = about.others(Some(&pod), basis)?;
-        others.sort_by_cached_key(|it| qualified(it.pod));
-        let before = about.pressure(&pod, basis)?;
-        about.assume([&pod].into_iter(), basis);
-        let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
-        let nothing = BTreeMap::new();
-        let facts = Facts {
-            others: &Occupancy::of(counted.iter().copied(), &rules),
-            cached: Ok(object),
-            fresh: Ok(object),
-            given_devices: Ok(&nothing),
-        };
-        let (refusals, handled) = match before.refusals.is_empty() {
-            false => (before.refusals, None),
-            true => {
-                let examined = examine(&pod, &facts, &rules);
-                let (verdict, handled) =
-                    make_room(&pod, &examined, &counted, Trace::Chosen, &rules);
-                (finally(&pod, verdict.refusals(), &rules), handled)
-            }
-        };
-        let mut answer = NodeAnswer::new(
-            standing,
-            &pod,
-            refusals,
-            handled.as_ref(),
-            &counted,
-            &rules,
-            std::mem::take(basis),
-        );
+        let about = AdmissionNode::of(node, std::mem::take(basis));
+        let planned = plan(&about, &pod, |others| sort(others, &[]), DETAIL)?;
+        let Planned { preemption, victims, basis, .. } = planned;
+        let mut answer = NodeAnswer::new(standing, preemption, &victims, basis);
         if answer.victims.iter().any(|victim| !victim.ties.is_empty()) {
             answer.basis.assumptions.push(
                 "among equals the pods are in the order of their names; the kubelet's is random"
