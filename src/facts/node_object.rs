@@ -1,5 +1,6 @@
 //! The part of a Node object that kq reads: `kubectl get node NAME -o json`.
 
+use crate::facts::host::HostFacts;
 use crate::facts::kubelet_config::PressureCondition;
 use crate::k8s::pod::{ResourceList, Taint};
 use serde::{Deserialize, Deserializer};
@@ -92,6 +93,15 @@ pub struct NodeCondition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
+}
+
+impl NodeObject {
+    /// Tells whether this is the object of a machine, by its number; `None`: one of the two does not say.
+    pub fn is_of_machine(&self, host: &HostFacts) -> Option<bool> {
+        let own = &self.status.node_info.machine_id;
+        let number = host.machine_id().ok().filter(|_| !own.is_empty())?;
+        Some(number == own)
+    }
 }
 
 impl NodeStatus {

@@ -1,5 +1,7 @@
 //! Which pods an answer is about.
 
+use crate::k8s::nearest::nearest;
+use crate::k8s::pod::Pod;
 use std::fmt;
 
 /// How kubectl names the kind of a pod before its name.
@@ -69,6 +71,24 @@ impl PodSelector {
     }
 }
 
+/// Returns the pod, as NAMESPACE/NAME, that was probably meant by a name that none has: one of that name in
+/// another namespace, one whose name goes on where this one ends, as a workload's pods do, or one that is
+/// spelt alike.
+pub fn nearest_pod<'p>(asked: &str, pods: impl IntoIterator<Item = &'p Pod>) -> Option<String> {
+    let asked = asked.rsplit('/').next().unwrap_or(asked);
+    let pods: Vec<&Pod> = pods.into_iter().collect();
+    let names = || pods.iter().map(|pod| pod.metadata.name.as_str());
+    let goes_on = |name: &&str| {
+        !asked.is_empty() && name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('-'))
+    };
+    let found = names()
+        .find(|name| *name == asked)
+        .or_else(|| names().find(goes_on))
+        .or_else(|| nearest(asked, names()))?;
+    let pod = pods.iter().find(|pod| pod.metadata.name == found)?;
+    Some(format!("{}/{found}", pod.metadata.namespace))
+}
+
 impl fmt::Display for PodSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name.as_deref().unwrap_or("*");
@@ -108,6 +128,28 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pod_that_is_not_there_was_another_one() {
+        let pod = |(namespace, name): (&str, &str)| {
+            let mut pod = Pod::default();
+            (pod.metadata.namespace, pod.metadata.name) = (namespace.to_owned(), name.to_owned());
+            pod
+        };
+        let names = [("shop", "checkout-6d5f7"), ("shop", "cart-0"), ("ml", "trainer-0")];
+        let pods = names.map(pod);
+        for (asked, expected) in [
+            ("default/cart-0", Some("shop/cart-0")),
+            ("checkout", Some("shop/checkout-6d5f7")),
+            ("deployment/checkout", Some("shop/checkout-6d5f7")),
+            ("ml/trainr-0", Some("ml/trainer-0")),
+            ("cart-1", Some("shop/cart-0")),
+            ("default/nope", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest_pod(asked, &pods).as_deref(), expected, "{asked}");
+        }
+    }
 
     #[test]
     fn pods_are_meant_by_name_namespace_or_uid() {

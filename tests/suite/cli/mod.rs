@@ -113,6 +113,8 @@ mod preempt_cluster;
 mod preempt_facts;
 /// How long victims get, and how long the kubelet waits for them.
 mod preempt_grace;
+/// What does not fit together, or is not what it seems.
+mod preempt_input;
 /// `kq preempt explain` on a node with very many pods.
 mod preempt_many;
 /// `kq preempt why`

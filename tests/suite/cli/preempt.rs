@@ -107,7 +107,7 @@ fn what_would_give_a_false_yes_is_missing() {
     let mut half = node();
     half["status"]["allocatable"] = json!({"memory": "4Gi", "pods": "10"});
     let rows: [(&str, Value, Value, i32, &str); 4] = [
-        ("all are elsewhere", list([elsewhere]), node(), 3, "missing: the pods of n: all"),
+        ("all are elsewhere", list([elsewhere]), node(), 3, "no pod of node n was read"),
         ("a node without a name", list([here.clone()]), nameless, 2, "metadata.name is not set"),
         ("a node without CPUs", list([here.clone()]), half, 3, "missing: status.allocatable.cpu"),
         (

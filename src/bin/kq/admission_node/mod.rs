@@ -4,6 +4,7 @@ mod allocated;
 mod others;
 mod plan;
 mod wanted;
+mod whose;
 
 pub use plan::{Detail, Planned, plan};
 pub use wanted::as_of_kubelet;
@@ -82,6 +83,7 @@ impl AdmissionArgs {
         };
         let mut about = self.gather_node()?;
         about.basis.warnings.splice(0..0, of_file.warnings);
+        about.basis.assumptions.splice(0..0, of_file.assumptions);
         let mut pod = match pod {
             Some(mut pod) => {
                 if self.is_static {
@@ -143,6 +145,7 @@ impl AdmissionArgs {
         let mut basis = Basis::default();
         let mut node = self.node(&mut basis)?;
         if let Some(found) = &mut node.snapshot.pods.found {
+            basis.warnings.extend(found.value.notes.iter().cloned());
             basis.warnings.extend(found.value.keep_one_of_a_uid());
             let RecordedPods { source, pods, .. } = &mut found.value;
             let pods = pods.iter_mut().map(|loaded| &mut loaded.pod);
@@ -163,28 +166,36 @@ impl AdmissionArgs {
     /// not looked at.
     fn node(&self, basis: &mut Basis) -> Result<KubeletNode, Failure> {
         let sources = &self.kubelet.sources;
-        let object = match &self.node_file {
+        let given = match &self.node_file {
             None => None,
             Some(file) => {
                 let object = read_node_object(file, &mut basis.warnings).map_err(of_file)?;
-                Some(Sought::found(shown(file), object))
+                whose::check_name(file, &object, sources)?;
+                Some((file, object))
             }
         };
-        if object.is_some() && sources.files_alone() {
-            return self.kubelet.of_flags_with_node(object.unwrap_or_default());
+        let sought =
+            given.as_ref().map(|(file, object)| Sought::found(shown(file), object.clone()));
+        if let Some(object) = sought.clone().filter(|_| sources.files_alone()) {
+            return self.kubelet.of_flags_with_node(object);
         }
         let wants = Wants {
             node: true,
-            has_node_file: object.is_some(),
+            has_node_file: given.is_some(),
             runtime: RuntimeWants { sandboxes: true, containers: true, ..RuntimeWants::default() },
             devices: DevicesWanted { checkpoint: true, pod_resources: false },
             ..Wants::DEVICES
         };
-        self.kubelet.gather_with(wants, |snapshot| {
-            if let Some(object) = object {
+        let node = self.kubelet.gather_with(wants, |snapshot| {
+            if let Some(object) = sought {
                 snapshot.node = object;
             }
-        })
+        })?;
+        whose::check_stored(&node.snapshot, sources)?;
+        if let Some((file, object)) = &given {
+            whose::check_machine(file, object, &node.snapshot, sources)?;
+        }
+        Ok(node)
     }
 }
 

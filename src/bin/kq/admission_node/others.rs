@@ -6,12 +6,11 @@ use anyhow::anyhow;
 use kq::admission::{NodePod, qualified};
 use kq::device::pods::{NodePods, Standing};
 use kq::facts::basis::Basis;
-use kq::facts::pod_selector::PodSelector;
+use kq::facts::pod_selector::{PodSelector, nearest_pod};
 use kq::facts::snapshot::{PodSource, RecordedPods};
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::LoadedPod;
-use kq::k8s::nearest::nearest;
 use kq::k8s::pod::Pod;
 
 /// The other pods of a node.
@@ -64,10 +63,17 @@ impl AdmissionNode {
             let (counts, why) = judge.counts(pod, &mut tally);
             NodePod { pod, counts, why }
         });
-        let pods = judged.collect();
+        let pods: Vec<NodePod<'_>> = judged.collect();
+        if let Some(first) = tally.elsewhere.first().filter(|_| tally.elsewhere.len() == pods.len())
+        {
+            let error = anyhow!(
+                "no pod of node {} was read: all are on others, such as {first}",
+                judge.node
+            );
+            return Err(Failure::missing(error).hint("--pods FILE with the pods of that node"));
+        }
         tally.tell(basis);
-        let missing = not_all(recorded, judge.node, &tally.elsewhere);
-        basis.missing.extend(missing);
+        basis.missing.extend(not_all(recorded));
         Ok(Others { pods, doubtful: tally.doubtful })
     }
 
@@ -82,9 +88,9 @@ impl AdmissionNode {
             if is_there {
                 return Ok(selector);
             }
-            let names: Vec<String> = pods.iter().map(|loaded| qualified(&loaded.pod)).collect();
+            let pods = pods.iter().map(|loaded| &loaded.pod);
             let error = Failure::usage(anyhow!("--without {name}: no such pod on this node"));
-            Err(match nearest(name, names.iter().map(String::as_str)) {
+            Err(match nearest_pod(name, pods) {
                 Some(nearest) => error.hint(format!("did you mean {nearest}?")),
                 None => error,
             })
@@ -186,13 +192,8 @@ impl Tally<'_> {
 }
 
 /// Says which pods of the node were not read.
-fn not_all(recorded: &RecordedPods, node: &str, elsewhere: &[&str]) -> Vec<String> {
+fn not_all(recorded: &RecordedPods) -> Vec<String> {
     let mut missing = Vec::new();
-    if let Some(first) = elsewhere.first().filter(|_| elsewhere.len() == recorded.pods.len()) {
-        missing.push(format!(
-            "the pods of {node}: all that were read are on other nodes, such as {first} (--pods)"
-        ));
-    }
     if let PodSource::StaticManifests | PodSource::Runtime = recorded.source {
         missing.push(
             "the pods of the API server: what they use is not in the sums (--pods, --kubeconfig)"

@@ -7,17 +7,21 @@ use anyhow::anyhow;
 use kq::admission::qualified;
 use kq::edge::input::{read_input, shown};
 use kq::facts::basis::Basis;
-use kq::facts::pod_selector::PodSelector;
+use kq::facts::pod_selector::{PodSelector, nearest_pod};
 use kq::facts::snapshot::PodSource;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::defaults::{
     apply_api_defaults, apply_default_tolerations, apply_placement_defaults, apply_priority,
 };
 use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::manifest::{Loaded, load};
+use kq::k8s::manifest::{Loaded, Source, Workload, load};
 use kq::k8s::nearest::nearest;
 use kq::k8s::pod::Pod;
-use kq::k8s::priority::{is_mirror_pod, is_static_pod, mark_static, priority_of_class};
+use kq::k8s::priority::{
+    SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, is_mirror_pod, is_static_pod, mark_static,
+    priority_of_class,
+};
+use std::path::Path;
 
 impl AdmissionArgs {
     /// Reads the one pod of the file.
@@ -28,12 +32,29 @@ impl AdmissionArgs {
         if let Some(problem) = loaded.problems.first() {
             return Err(Failure::usage(anyhow!("{problem}")));
         }
-        let mut pod = match loaded.pods.as_slice() {
-            [one] => one.pod.clone(),
+        let one = match loaded.pods.as_slice() {
+            [one] => one,
             _ => return Err(not_one(name, file, &loaded)),
         };
+        let mut pod = one.pod.clone();
         basis.warnings.extend(loaded.notes.iter().map(ToString::to_string));
+        basis.warnings.extend(odd_priority(&pod));
+        let Source { workload, item, .. } = &one.source;
+        if let Some(one_pod) = workload.as_ref().and_then(Workload::one_pod) {
+            basis.assumptions.push(format!("{one_pod} is asked about"));
+        }
         if self.is_static {
+            let kind = match workload {
+                Some(workload) => Some(workload.kind.as_str()),
+                None => item.map(|_| "List"),
+            };
+            if let Some(kind) = kind {
+                let error =
+                    anyhow!("--static: {name} has a {kind}, and the kubelet takes a Pod alone");
+                return Err(
+                    Failure::usage(error).hint("a file in the kubelet's folder holds one Pod")
+                );
+            }
             pod.metadata.annotations.config_source = Some("file".to_owned());
         } else if pod.metadata.uid.is_empty() {
             apply_default_tolerations(&mut pod);
@@ -73,6 +94,26 @@ impl AdmissionArgs {
             });
             spec.priority = Some(0);
         }
+    }
+}
+
+/// Says what of a pod's priority the API server would not take, or hardly anybody means.
+fn odd_priority(pod: &Pod) -> Option<String> {
+    let class = pod.spec.priority_class_name.as_str();
+    let field = "spec.priorityClassName";
+    match (priority_of_class(class), pod.spec.priority) {
+        (Some(of_class), Some(own)) if own != of_class => Some(format!(
+            "{field}: {class} is {of_class}, and spec.priority is {own}: the API server refuses the two \
+             together; {own} counts"
+        )),
+        (None, None) if class.starts_with("system-") => {
+            let near = nearest(class, [SYSTEM_NODE_CRITICAL, SYSTEM_CLUSTER_CRITICAL]);
+            let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            Some(format!(
+                "{field}: {class}: no class but Kubernetes' own begins with system-{near}"
+            ))
+        }
+        _ => None,
     }
 }
 
@@ -143,10 +184,12 @@ pub(super) fn pod_of_node(node: &KubeletNode, name: &str) -> Result<Pod, Failure
             Err(Failure::usage(anyhow!("{name} means more than one pod")).hint(hint))
         }
         (None, _) => {
-            let names: Vec<String> = pods.iter().map(|pod| qualified(pod)).collect();
-            let near = nearest(name, names.iter().map(String::as_str));
-            Err(Failure::missing(anyhow!("no pod {name} on this node")).hint(match near {
+            let error = anyhow!("no pod {name} on this node");
+            Err(Failure::missing(error).hint(match nearest_pod(name, pods) {
                 Some(near) => format!("did you mean {near}?"),
+                None if Path::new(name).is_dir() => {
+                    format!("{name} is a folder: name a file in it")
+                }
                 None => "a file is named by its path, such as ./pod.yaml".to_owned(),
             }))
         }

@@ -8,12 +8,25 @@ use kq::k8s::duration::GoDuration;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The flags about a node that is looked at, which a stored one is not.
+const OF_THE_NODE: [&str; 9] = [
+    "host_root",
+    "pods_from",
+    "kubelet_url",
+    "kubelet_token_file",
+    "kubelet_client_certificate",
+    "kubelet_client_key",
+    "kubelet_certificate_authority",
+    "kubelet_insecure_skip_tls_verify",
+    "runtime_endpoint",
+];
+
 /// The flags that say where facts are. Without any, kq looks around on the node on which it runs.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Where the facts come from")]
 pub struct SourceArgs {
     /// A file of kq snapshot; nothing else is asked then, but for files that are named
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_THE_NODE)]
     pub snapshot: Option<String>,
 
     /// The folder where the node's root is; else /host in a debugging container, else /

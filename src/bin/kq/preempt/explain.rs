@@ -7,7 +7,7 @@ use crate::form::Form;
 use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::admission::{NodePod, qualified};
-use kq::k8s::nearest::nearest;
+use kq::facts::pod_selector::nearest_pod;
 use kq::preemption::view::{table, wide};
 use kq::preemption::{PodPreemption, PreemptionExplanation, PreemptionResult, Trace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,15 +106,14 @@ pub(super) fn sort(pods: &mut [NodePod<'_>], order: &[String]) -> Result<(), Fai
     let mut places = BTreeMap::new();
     if !order.is_empty() {
         let names: BTreeSet<String> = pods.iter().map(|it| qualified(it.pod)).collect();
+        let near = |name: &str| nearest_pod(name, pods.iter().map(|it| it.pod));
         for (place, name) in order.iter().enumerate() {
             if !names.contains(name) {
                 let refuse = anyhow!("--order: no other pod of this node is {name}");
-                return Err(Failure::usage(refuse).hint(
-                    match nearest(name, names.iter().map(String::as_str)) {
-                        Some(nearest) => format!("did you mean {nearest}?"),
-                        None => "pods are named NAMESPACE/NAME, as -o wide shows them".to_owned(),
-                    },
-                ));
+                return Err(Failure::usage(refuse).hint(match near(name) {
+                    Some(nearest) => format!("did you mean {nearest}?"),
+                    None => "pods are named NAMESPACE/NAME, as -o wide shows them".to_owned(),
+                }));
             }
             if places.insert(name.as_str(), place).is_some() {
                 return Err(Failure::usage(anyhow!("--order: {name} is there twice")));

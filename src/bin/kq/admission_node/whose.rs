@@ -1,0 +1,67 @@
+//! Whose Node object was given: facts of two nodes make no answer about either.
+
+use crate::exit::Failure;
+use crate::live::SourceArgs;
+use anyhow::anyhow;
+use kq::edge::input::shown;
+use kq::facts::node_object::NodeObject;
+use kq::facts::snapshot::Snapshot;
+
+const HINT: &str = "--pods and --node-file alone describe a node, whatever machine kq runs on";
+
+/// Refuses a Node object that is not of the node that was asked for.
+pub(super) fn check_name(
+    file: &str,
+    object: &NodeObject,
+    args: &SourceArgs,
+) -> Result<(), Failure> {
+    let own = &object.metadata.name;
+    match args.node_name.as_ref().filter(|asked| *asked != own) {
+        None => Ok(()),
+        Some(asked) => {
+            let error = anyhow!("--node-name {asked}: {} is the Node object of {own}", shown(file));
+            Err(Failure::usage(error).hint("leave one of the two out"))
+        }
+    }
+}
+
+/// Refuses a stored node that is not the one that was asked for.
+pub(super) fn check_stored(snapshot: &Snapshot, args: &SourceArgs) -> Result<(), Failure> {
+    let (Some(path), Some(asked)) = (&args.snapshot, &args.node_name) else { return Ok(()) };
+    let object = snapshot.node.value().map(|object| &object.metadata.name);
+    let own: Vec<&String> = snapshot.node_name.value().into_iter().chain(object).collect();
+    match own.first() {
+        Some(first) if !own.contains(&asked) => {
+            let error = anyhow!("--node-name {asked}: {} is of node {first}", shown(path));
+            Err(Failure::usage(error).hint("a snapshot is of one node: leave --node-name out"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a Node object that is not of the machine of which all else is: by the machine's number, else by
+/// its name.
+pub(super) fn check_machine(
+    file: &str,
+    object: &NodeObject,
+    snapshot: &Snapshot,
+    args: &SourceArgs,
+) -> Result<(), Failure> {
+    let source = match &args.snapshot {
+        Some(path) => shown(path),
+        None => "this machine",
+    };
+    let own = &object.metadata.name;
+    let theirs = snapshot.node_name.value().filter(|theirs| *theirs != own);
+    let error = match (object.is_of_machine(&snapshot.host), theirs) {
+        (Some(true), _) | (None, None) => return Ok(()),
+        (None, Some(theirs)) => {
+            anyhow!("{} is the Node object of {own}, and {source} is {theirs}", shown(file))
+        }
+        (Some(false), _) => {
+            let number = &object.status.node_info.machine_id;
+            anyhow!("{} is the Node object of another machine than {source}: {number}", shown(file))
+        }
+    };
+    Err(Failure::usage(error).hint(HINT))
+}

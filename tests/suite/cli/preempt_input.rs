@@ -1,0 +1,172 @@
+//! What is given to `kq admit` and `kq preempt` and does not fit together, or is not what it seems.
+
+use super::{Ran, folder_with, kq};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const NIGHT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/night/worker-3.json");
+
+fn node(name: &str) -> Value {
+    let list = json!({"cpu": "2", "memory": "4Gi", "pods": "10"});
+    json!({
+        "kind": "Node", "metadata": {"name": name},
+        "status": {"capacity": list, "allocatable": list, "nodeInfo": {"kubeletVersion": "v1.36.2"}},
+    })
+}
+
+fn pod(name: &str, node: &str) -> Value {
+    let resources = json!({"requests": {"cpu": "1"}});
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"nodeName": node, "priority": 2_000_000_000, "containers": [
+            {"name": "c", "image": "i", "resources": resources}
+        ]},
+        "status": {"phase": "Running"},
+    })
+}
+
+fn workload(kind: &str, replicas: Option<u8>) -> Value {
+    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": pod("t", "")["spec"]});
+    json!({
+        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"a": "b"}}, "template": template},
+    })
+}
+
+fn list(pods: &[Value]) -> Value {
+    json!({"apiVersion": "v1", "kind": "List", "items": pods})
+}
+
+fn ask(line: &str, files: &[(&str, Value)]) -> Ran {
+    let files: Vec<_> = files.iter().map(|(name, value)| (*name, value.to_string())).collect();
+    kq(line).within(folder_with(&files).path()).run()
+}
+
+#[test]
+fn facts_of_two_nodes_are_no_answer() {
+    assert!(Path::new(NIGHT).is_file());
+    let mut numbered = node("worker-3");
+    numbered["status"]["nodeInfo"]["machineID"] = json!("0123");
+    let files = [
+        ("new.json", pod("new", "")),
+        ("n1.json", node("n1")),
+        ("worker-3.json", node("worker-3")),
+        ("numbered.json", numbered),
+        ("pods.json", list(&[pod("a", "n1")])),
+    ];
+    let of_two = "n1.json is the Node object of n1, and ";
+    for (flags, code, said) in [
+        ("--pods pods.json --node-file n1.json", 0, ""),
+        ("--pods pods.json --node-file n1.json --node-name n1", 0, ""),
+        (
+            "--pods pods.json --node-file n1.json --node-name n2",
+            2,
+            "--node-name n2: n1.json is the",
+        ),
+        (&format!("--snapshot {NIGHT}"), 0, ""),
+        (&format!("--snapshot {NIGHT} --node-name worker-3"), 0, ""),
+        (&format!("--snapshot {NIGHT} --node-name worker-9"), 2, "is of node worker-3"),
+        (&format!("--snapshot {NIGHT} --node-file worker-3.json"), 0, ""),
+        (&format!("--snapshot {NIGHT} --node-file n1.json"), 2, of_two),
+        (&format!("--snapshot {NIGHT} --pods pods.json --node-file n1.json"), 2, of_two),
+        ("--host-root /nowhere --snapshot x.json", 2, "cannot be used with"),
+        // The machine that kq runs on is no node of this name.
+        ("--host-root . --node-file n1.json", 3, "Node object of n1"),
+    ] {
+        let ran = ask(&format!("preempt explain new.json {flags}"), &files);
+        if flags.starts_with("--host-root .") {
+            // A folder that is no root has no name, and then nothing contradicts.
+            assert_ne!(ran.code, 0, "{flags}: {}", ran.text());
+            continue;
+        }
+        assert_eq!(ran.code, code, "{flags}: {}", ran.text());
+        assert!(ran.stderr.contains(said), "{flags}: {}", ran.text());
+        assert_eq!(code == 2, ran.stdout.is_empty(), "{flags}: {}", ran.text());
+    }
+}
+
+#[test]
+fn pods_of_other_nodes_are_none_of_this_one() {
+    let files = [
+        ("new.json", pod("new", "")),
+        ("node.json", node("n1")),
+        ("elsewhere.json", list(&[pod("a", "n2"), pod("b", "n3")])),
+        ("empty.json", list(&[])),
+    ];
+    for command in ["admit", "preempt"] {
+        let line = format!("{command} explain new.json --node-file node.json --pods");
+        let ran = ask(&format!("{line} elsewhere.json"), &files);
+        assert_eq!((ran.code, &*ran.stdout), (3, ""), "{}", ran.text());
+        let said = "no pod of node n1 was read: all are on others, such as n2";
+        assert!(ran.stderr.contains(said), "{}", ran.text());
+        let ran = ask(&format!("{line} empty.json"), &files);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        assert!(ran.stderr.contains("has no items"), "{}", ran.text());
+    }
+}
+
+#[test]
+fn a_workload_is_one_of_its_pods_and_no_static_one() {
+    let files = [
+        ("deployment.json", workload("Deployment", Some(2))),
+        ("daemon-set.json", workload("DaemonSet", None)),
+        ("list.json", list(&[pod("new", "")])),
+        ("node.json", node("n1")),
+        ("pods.json", list(&[pod("a", "n1")])),
+    ];
+    let flags = "--node-file node.json --pods pods.json";
+    for (file, said) in [
+        ("deployment.json", "assumed: Deployment web: one pod of 2 is asked about"),
+        ("daemon-set.json", "assumed: DaemonSet web: one pod is asked about"),
+        ("list.json", ""),
+    ] {
+        let ran = ask(&format!("admit explain {file} {flags}"), &files);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        assert!(ran.stderr.contains(said), "{}", ran.text());
+        let ran = ask(&format!("admit explain {file} --static {flags}"), &files);
+        assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.text());
+        assert!(ran.stderr.contains("and the kubelet takes a Pod alone"), "{}", ran.text());
+    }
+}
+
+#[test]
+fn a_name_that_nobody_has_was_another_one() {
+    let files = [
+        ("node.json", node("n1")),
+        ("pods.json", list(&[pod("web-7d9f", "n1"), pod("db-0", "n1")])),
+    ];
+    for (asked, hint) in [
+        ("shop/web", "did you mean shop/web-7d9f?"),
+        ("deployment/web", "did you mean shop/web-7d9f?"),
+        ("default/db-0", "did you mean shop/db-0?"),
+        ("db-1", "did you mean shop/db-0?"),
+        ("something", "a file is named by its path"),
+        (".", ". is a folder: name a file in it"),
+    ] {
+        let line = format!("preempt explain {asked} --node-file node.json --pods pods.json");
+        let ran = ask(&line, &files);
+        assert_eq!(ran.code, 3, "{}", ran.text());
+        assert!(ran.stderr.contains(hint), "{}", ran.text());
+    }
+}
+
+#[test]
+fn a_priority_that_the_api_server_refuses_is_named() {
+    let with = |class: &str, priority: Value| {
+        let mut pod = pod("new", "");
+        pod["spec"]["priorityClassName"] = json!(class);
+        pod["spec"]["priority"] = priority;
+        pod
+    };
+    for (new, said) in [
+        (
+            with("system-node-critical", json!(5)),
+            "system-node-critical is 2000001000, and spec.priority is 5",
+        ),
+        (with("system-node-critcal", Value::Null), "did you mean system-node-critical?"),
+    ] {
+        let files = [("new.json", new), ("node.json", node("n1")), ("pods.json", list(&[]))];
+        let ran = ask("admit explain new.json --node-file node.json --pods pods.json", &files);
+        assert!(ran.stderr.contains(said), "{}", ran.text());
+    }
+}
