@@ -1,8 +1,10 @@
 //! Whom the kubelet kills, as tables.
 
-use super::report::{Missing, PodPreemption, RoundExplained, StageExplained, Victim};
+use super::report::{
+    Missing, PodPreemption, PreemptionResult, RoundExplained, StageExplained, Victim,
+};
 use super::victims::VisitResult;
-use crate::admission::shown;
+use crate::admission::{Check, CheckResult, shown};
 use crate::output::table::Table;
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
@@ -26,6 +28,12 @@ pub fn table(answer: &PodPreemption) -> String {
     }
     for refusal in &explanation.refusals {
         line(format!("{}: {}", refusal.reason, refusal.message));
+    }
+    if explanation.result == PreemptionResult::Refused {
+        let fails = |it: &&Check| it.result == CheckResult::Fail && it.check != "resources";
+        for it in answer.admission.checks.iter().filter(fails) {
+            line(format!("because: {}", it.because));
+        }
     }
     let critical = &explanation.critical;
     let is = if critical.value { "critical" } else { "not critical" };

@@ -33,8 +33,9 @@ enum Command {
 /// calls capacity is what the Node object calls allocatable. -o wide shows the ledger: each
 /// pod, whether it counts, what it requests and how that comes about.
 ///
-/// FILE is a manifest with one pod; POD is a pod of this node, which does not count against
-/// itself. With --pods and --node-file nothing is looked at but files.
+/// FILE is a manifest with one pod, or with a workload, of which one pod is asked about; POD is a
+/// pod of this node, which does not count against itself. With --pods and --node-file nothing is
+/// looked at but files.
 ///
 /// With --kubelet-restart: which of the pods that run a kubelet that starts anew would take in
 /// again, in its order: by their age, each among those that were taken in before it. -o wide

@@ -73,6 +73,8 @@ fn what_is_no_resource_refuses_a_critical_pod_in_both_commands() {
         let ran = ask(line, &new, &pods, &node());
         assert_eq!(ran.code, 1, "{}", ran.text());
         assert!(ran.stdout.contains("NodeAffinity: "), "{}", ran.text());
+        let because = "nodeSelector a=b: the node has no such label";
+        assert!(ran.stdout.contains(because), "{}", ran.text());
         assert!(!ran.stdout.contains("OutOfcpu"), "{}", ran.text());
     }
     new["spec"]["nodeSelector"] = json!({});

@@ -22,7 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Nothing is changed. The kubelet asks no disruption budget, and does not look again whether
 /// the pod fits once they are gone.
 ///
-/// FILE is a manifest with one pod; POD is a pod of this node. With --pods and --node-file
+/// FILE is a manifest with one pod, or with a workload, of which one pod is asked about; POD is a
+/// pod of this node. With --pods and --node-file
 /// nothing is looked at but files.
 ///
 /// With --all-nodes every node of the cluster is asked: what taking in the pod there would cost, the
