@@ -11,8 +11,8 @@
 //! * [`k8s`]: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
 //! * [`facts`]: what is known about a node, and where from. Pure.
 //! * [`edge`]: the only folder that reads or writes the world.
-//! * [`cgroup`], [`device`], [`eviction`], [`image_gc`], [`mod@probe`]: domains: one folder per question. Pure; they
-//!   do not import each other.
+//! * [`admission`], [`cgroup`], [`device`], [`eviction`], [`image_gc`], [`preemption`], [`mod@probe`]: domains: one
+//!   folder per question. Pure; they do not import each other, but for `preemption`, which builds on `admission`.
 //! * [`output`]: tables, JSON, YAML; safe for terminals.
 //!
 //! The binary in `src/bin/kq/` is the only place that knows all of them.

@@ -27,15 +27,16 @@ pub fn table(answer: &ClusterPreemption) -> String {
     line(String::new());
     line(format!("{is}: {}", critical.because));
     let told = [
-        (counts.fits, "take it without victims"),
-        (counts.preempts, "kill for it"),
-        (counts.not_enough, "have not enough to kill"),
-        (counts.refused, "refuse it"),
-        (counts.missing, "are not known"),
+        ("without victims", counts.fits),
+        ("with victims", counts.preempts),
+        ("not enough to kill", counts.not_enough),
+        ("refused", counts.refused),
+        ("not known", counts.missing),
     ];
-    let told = told.into_iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told.map(|(count, what)| format!("{count} {what}")).collect();
-    line(format!("of {} nodes: {}", answer.nodes.len(), told.join(", ")));
+    let told = told.into_iter().filter(|(_, count)| *count > 0);
+    let told: Vec<String> = told.map(|(what, count)| format!("{count} {what}")).collect();
+    let nodes = if answer.nodes.len() == 1 { "node" } else { "nodes" };
+    line(format!("of {} {nodes}: {}", answer.nodes.len(), told.join(", ")));
     text
 }
 

@@ -1,6 +1,7 @@
 //! Writing an answer in the form that was asked for.
 
 use crate::exit::Failure;
+use anyhow::Error;
 use clap::ValueEnum;
 use kq::output::terminal::plain;
 use kq::output::value::{write_json, write_yaml};
@@ -52,5 +53,6 @@ pub fn new_screen() -> Result<(), Failure> {
 
 fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-    write(&mut out).and_then(|()| out.flush()).map_err(Failure::missing)
+    let written = write(&mut out).and_then(|()| out.flush());
+    written.map_err(|error| Failure::missing(Error::from(error).context("standard output")))
 }

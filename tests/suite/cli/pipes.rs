@@ -1,4 +1,4 @@
-//! Inputs that are pipes: of a shell, and with a name and nobody at the other end.
+//! Inputs that are pipes: of a shell, and with a name and nobody at the other end; an output that is full.
 
 use super::{folder_with, kq};
 use std::process::{Command, Stdio};
@@ -67,6 +67,18 @@ fn what_a_shell_hands_over_is_read() {
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         assert_eq!(output.status.code(), Some(0), "{line}: {said}");
     }
+}
+
+#[test]
+fn an_output_that_takes_no_more_is_named() {
+    let folder = folder_with(&[("pod.yaml", POD)]);
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has one");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kq"));
+    command.args(["cgroup", "plan", "pod.yaml", "--capacity", "cpu=1"]).stdout(full);
+    let output = command.current_dir(folder.path()).output().expect("kq runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("kq: standard output: No space left on device"), "{said}");
 }
 
 #[test]

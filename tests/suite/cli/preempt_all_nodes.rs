@@ -105,8 +105,8 @@ unknown    MISSING      -             -                  -       node unknown: s
     matches(
         rest,
         "critical: priority 2000000000 >= 2000000000\n\
-         of 8 nodes: 1 take it without victims, 3 kill for it, 1 have not enough to kill, 1 refuse it, 2 \
-         are not known\n",
+         of 8 nodes: 1 without victims, 3 with victims, 1 not enough to kill, 1 refused, 2 \
+         not known\n",
     );
     assert_eq!(ran.code, 3, "{}", ran.text());
     for said in [
@@ -229,11 +229,7 @@ fn each_kubelet_goes_by_the_rules_of_its_version() {
     );
     assert!(answer["nodes"][1]["assumptions"].to_string().contains("does not say which it is"));
     let ran = ask(&format!("{LINE} --kubelet-version 1.36"), &new(), &nodes, &pods);
-    assert!(
-        ran.stdout.contains("of 4 nodes: 2 take it without victims, 2 kill for it"),
-        "{}",
-        ran.text()
-    );
+    assert!(ran.stdout.contains("of 4 nodes: 2 without victims, 2 with victims"), "{}", ran.text());
     assert!(ran.stderr.contains("assumed: every kubelet has the version, gates"), "{}", ran.stderr);
 }
 
