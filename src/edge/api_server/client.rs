@@ -8,6 +8,7 @@ use crate::edge::api_server::ApiError;
 use crate::edge::api_server::kubeconfig::{self, Access};
 use crate::edge::api_server::list::List;
 use crate::edge::api_server::page::{check_kind, is_node_name, next};
+use crate::edge::api_server::status::in_words;
 use crate::edge::http::{Answer, Deadline, Exchange, HttpError, MAX_BODY, Target, run};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -156,7 +157,7 @@ impl ApiServer {
     pub(super) fn broken(&self, path: &str, error: kube::Error) -> ApiError {
         match error {
             kube::Error::Service(error) => match error.downcast::<HttpError>() {
-                Ok(error) => ApiError::Http(*error),
+                Ok(error) => ApiError::Http(in_words(*error)),
                 Err(error) => self.unexpected(path, format!("an error: {error}")),
             },
             error => self.unexpected(path, format!("an error: {error}")),

@@ -4,6 +4,7 @@
 //! body is sent with `dryRun` and the query says so too: admission looks at the query alone.
 
 use crate::edge::api_server::client::{Call, SHORTEST_WAIT};
+use crate::edge::api_server::status::Status;
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::http::{Deadline, HttpError, run};
 use crate::k8s::validation::{is_namespace_name, is_pod_name};
@@ -11,36 +12,11 @@ use crate::preemption::apply::{Removal, Said, Sight, Target};
 use hyper::Method;
 use hyper::body::Bytes;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 
 /// More is not read of a pod, or of the answer to an eviction: etcd keeps no object larger than that.
 const MAX_POD: u64 = 16 << 20;
-
-/// The reason of a cause that names a budget (`DisruptionBudgetCause` of `k8s.io/api/policy/v1`).
-const BUDGET_CAUSE: &str = "DisruptionBudget";
-
-/// The part of a `Status` that says why not.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Failure {
-    message: String,
-    details: Details,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Details {
-    causes: Vec<Cause>,
-    retry_after_seconds: u64,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Cause {
-    reason: String,
-    message: String,
-}
 
 /// What is looked at of a pod.
 #[derive(Deserialize)]
@@ -48,7 +24,7 @@ struct Object {
     kind: String,
     metadata: Metadata,
     #[serde(default)]
-    status: Status,
+    status: PodStatus,
 }
 
 #[derive(Deserialize)]
@@ -60,7 +36,7 @@ struct Metadata {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Status {
+struct PodStatus {
     phase: String,
 }
 
@@ -99,8 +75,7 @@ impl ApiServer {
             Ok(answer) => answer,
             // Only a server of this API says so in a Status; another one has no pods at all.
             Err(ApiError::Http(HttpError::Status { code: 404, refusal, .. }))
-                if serde_json::from_str::<Value>(&refusal.answer)
-                    .is_ok_and(|it| it["kind"] == "Status") =>
+                if Status::parse(&refusal.answer).is_some() =>
             {
                 return Ok(Sight::Gone);
             }
@@ -122,18 +97,18 @@ impl ApiServer {
 }
 
 impl Call<'_> {
-    /// Sends it; again when a busy server says when. To ask twice does no harm: the UID is asked for too.
+    /// Sends it; again when a server that was too busy for it says when. To ask twice does no harm: the UID
+    /// is asked for too. After another failure it may have been heeded, and the pod has to be looked at.
     async fn remove(&self, method: &Method, path: &str, body: &Bytes) -> Result<Vec<u8>, ApiError> {
         loop {
             let sent = self.send(method.clone(), path, body.clone(), MAX_POD).await;
             let Err(ApiError::Http(error)) = sent else { return sent };
             let wait = match &error {
-                HttpError::Status { code: 429, refusal, .. }
-                    if of_budget(&refusal.answer).is_some() =>
+                HttpError::Status { code: 429, refusal, retry_after, .. }
+                    if Status::parse(&refusal.answer).is_none_or(|it| it.budgets().is_empty()) =>
                 {
-                    None
+                    *retry_after
                 }
-                HttpError::Status { code: 429 | 500.., retry_after, .. } => *retry_after,
                 _ => None,
             };
             match wait.map(|wait| wait.max(SHORTEST_WAIT)) {
@@ -186,50 +161,35 @@ fn request(
     Ok((method, path, Bytes::from(body.to_string())))
 }
 
-/// Returns what a budget says, where it is one that refuses.
-fn of_budget(answer: &str) -> Option<Failure> {
-    let failure: Failure = serde_json::from_str(answer).ok()?;
-    let mut causes = failure.details.causes.iter();
-    causes.any(|cause| cause.reason == BUDGET_CAUSE).then_some(failure)
-}
-
 /// Tells what became of a request that was no success.
 fn said(error: &ApiError) -> Said {
     let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let reason = format!("{error}{hint}");
     let ApiError::Http(http) = error else {
         return match error {
-            ApiError::Unexpected { .. } => {
-                Said::Unclear { reason: error.to_string(), is_over: true }
-            }
-            _ => Said::Unsent { reason: format!("{error}{hint}") },
+            ApiError::Unexpected { .. } => Said::Unclear { reason, is_over: true },
+            _ => Said::Unsent { reason },
         };
     };
     if http.is_unsent() {
-        return Said::Unsent { reason: format!("{error}{hint}") };
+        return Said::Unsent { reason };
     }
-    let HttpError::Status { code, refusal, retry_after, address, .. } = http else {
-        return Said::Unclear { reason: error.to_string(), is_over: false };
-    };
-    let answer = &refusal.answer;
-    let told = serde_json::from_str::<Failure>(answer).ok().filter(|it| !it.message.is_empty());
-    let reason = match &told {
-        Some(told) => format!("{address} answered {code}: {}{hint}", told.message),
-        None => format!("{error}{hint}"),
+    let HttpError::Status { code, refusal, retry_after, .. } = http else {
+        return Said::Unclear { reason, is_over: false };
     };
     match code {
         404 => Said::NotFound { reason },
         409 => Said::Conflict { reason },
-        429 => match of_budget(answer) {
-            Some(Failure { message, details }) => {
-                let causes = details.causes.into_iter().filter(|it| it.reason == BUDGET_CAUSE);
-                let seconds = Some(details.retry_after_seconds).filter(|seconds| *seconds > 0);
+        429 => match Status::parse(&refusal.answer).map(|status| (status.budgets(), status)) {
+            Some((causes, status)) if !causes.is_empty() => {
+                let seconds = status.retry_after().map(Duration::from_secs);
                 Said::Budget {
-                    message,
-                    causes: causes.map(|cause| cause.message).collect(),
-                    retry_after: retry_after.or(seconds.map(Duration::from_secs)),
+                    message: status.message,
+                    causes,
+                    retry_after: retry_after.or(seconds),
                 }
             }
-            None => Said::Refused { reason },
+            _ => Said::Refused { reason },
         },
         // Whoever is in between has not heard of the end.
         502 | 504 => Said::Unclear { reason, is_over: false },
@@ -241,6 +201,7 @@ fn said(error: &ApiError) -> Said {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn target(namespace: &str, name: &str) -> Target {
         Target {

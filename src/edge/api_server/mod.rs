@@ -23,6 +23,8 @@ mod kubeconfig;
 mod list;
 #[cfg(feature = "apiserver")]
 mod page;
+#[cfg(feature = "apiserver")]
+mod status;
 #[cfg(not(feature = "apiserver"))]
 mod without;
 

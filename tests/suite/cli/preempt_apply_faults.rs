@@ -92,7 +92,7 @@ fn what_becomes_of_a_request_is_found_out() {
             Fault::Says(403, "a webhook denied it"),
             4,
             "refused",
-            "answered 403: a webhook denied it",
+            "answered 403 Forbidden: a webhook denied it",
         ),
         (Fault::Vanishes, 0, "alreadyGone", ""),
         (Fault::IsReplaced, 4, "replaced", "its UID is uid-other now"),

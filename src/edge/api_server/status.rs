@@ -1,0 +1,111 @@
+//! What an API server says where it does not do something: a `Status`.
+
+use crate::edge::http::HttpError;
+use serde::Deserialize;
+
+/// More is not shown of what it says: a webhook may say very much.
+const SHOWN: usize = 1_000;
+
+/// The reason of a cause that names a budget (`DisruptionBudgetCause` of `k8s.io/api/policy/v1`).
+const BUDGET_CAUSE: &str = "DisruptionBudget";
+
+/// The part of a `Status` that says why not.
+#[derive(Deserialize)]
+pub(super) struct Status {
+    kind: String,
+    #[serde(default)]
+    pub(super) message: String,
+    #[serde(default)]
+    details: Details,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Details {
+    causes: Vec<Cause>,
+    retry_after_seconds: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cause {
+    reason: String,
+    message: String,
+}
+
+impl Status {
+    /// Reads an answer; `None`: it is something else.
+    pub(super) fn parse(answer: &str) -> Option<Self> {
+        let mut status: Self = serde_json::from_str(answer).ok()?;
+        status.message = one_line(&status.message);
+        (status.kind == "Status").then_some(status)
+    }
+
+    /// Returns what each budget says that refuses.
+    pub(super) fn budgets(&self) -> Vec<String> {
+        let causes = self.details.causes.iter().filter(|it| it.reason == BUDGET_CAUSE);
+        causes.map(|it| one_line(&it.message)).collect()
+    }
+
+    /// Returns when it wants to be asked again, in seconds.
+    pub(super) fn retry_after(&self) -> Option<u64> {
+        Some(self.details.retry_after_seconds).filter(|seconds| *seconds > 0)
+    }
+}
+
+/// Puts what a `Status` says in the place of its JSON.
+pub(super) fn in_words(mut error: HttpError) -> HttpError {
+    if let HttpError::Status { body, refusal, .. } = &mut error
+        && let Some(status) = Status::parse(&refusal.answer)
+    {
+        *body = status.message;
+    }
+    error
+}
+
+/// Writes a text in one line, as far as it is shown.
+fn one_line(text: &str) -> String {
+    let line = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let line = line.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_status_is_one() {
+        for (answer, expected) in [
+            ("", None),
+            ("no JSON", None),
+            (r#"{"message":"m"}"#, None),
+            (r#"{"kind":"Pod","message":"m"}"#, None),
+            (r#"{"kind":"Status"}"#, Some("")),
+            (r#"{"kind":"Status","message":" a\r\n\tb\u001b[2J "}"#, Some("a b [2J")),
+        ] {
+            let message = Status::parse(answer).map(|status| status.message);
+            assert_eq!(message.as_deref(), expected, "{answer}");
+        }
+        let long = format!(r#"{{"kind":"Status","message":"{}"}}"#, "\u{e4}".repeat(1_001));
+        let shown = Status::parse(&long).expect("a Status").message;
+        assert_eq!(shown, format!("{}...", "\u{e4}".repeat(1_000)));
+    }
+
+    #[test]
+    fn budgets_are_told_from_other_causes() {
+        let answer = r#"{"kind":"Status","details":{"retryAfterSeconds":7,"causes":[
+            {"reason":"FieldValueInvalid","message":"no"},
+            {"reason":"DisruptionBudget","message":"keep\nneeds 1"}]}}"#;
+        let status = Status::parse(answer).expect("a Status");
+        assert_eq!(
+            (status.budgets(), status.retry_after()),
+            (vec!["keep needs 1".to_owned()], Some(7))
+        );
+        let status = Status::parse(r#"{"kind":"Status","details":{}}"#).expect("a Status");
+        assert_eq!((status.budgets(), status.retry_after()), (Vec::new(), None));
+    }
+}
