@@ -18,8 +18,12 @@ pub fn ask(question: &str) -> Result<(), Failure> {
     let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
     let mut answer = String::new();
     let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
-    match (read, answer.trim()) {
-        (Ok(_), "y" | "Y" | "yes") => Ok(()),
+    if !answer.ends_with('\n') {
+        // The input ended, and what follows is to have a line of its own.
+        let _ = writeln!(stderr);
+    }
+    match (read, answer.trim().to_ascii_lowercase().as_str()) {
+        (Ok(_), "y" | "yes") => Ok(()),
         _ => Err(Failure::refused(anyhow!("nothing was changed"))),
     }
 }

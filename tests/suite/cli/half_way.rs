@@ -17,12 +17,17 @@ pub struct HalfWay {
 
 /// Starts kq with a terminal at its standard input.
 pub fn asking(arguments: &[String]) -> HalfWay {
+    let (person, program) = terminal();
+    start(arguments, Stdio::from(program), Some(person))
+}
+
+/// Makes a terminal: the side of the person, and that of the program.
+pub fn terminal() -> (File, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be had");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
     let path = ptsname(&master, Vec::new()).expect("it has a name").into_string();
     let slave = File::options().read(true).write(true).open(path.expect("a path"));
-    let slave = slave.expect("the terminal can be opened");
-    start(arguments, Stdio::from(slave), Some(File::from(master)))
+    (File::from(master), slave.expect("the terminal can be opened"))
 }
 
 /// Starts kq with nobody to ask.
@@ -83,6 +88,13 @@ impl HalfWay {
     pub fn answer(&mut self, answer: &str) {
         let terminal = self.terminal.as_mut().expect("there is a terminal");
         writeln!(terminal, "{answer}").expect("it can be answered");
+    }
+
+    /// Ends the input, as Ctrl-D does.
+    #[track_caller]
+    pub fn end_input(&mut self) {
+        let terminal = self.terminal.as_mut().expect("there is a terminal");
+        terminal.write_all(b"\x04").expect("it can be answered");
     }
 
     /// Interrupts it, as a person at a terminal does.

@@ -84,7 +84,7 @@ mod gc_watch;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
 /// A run that is met half-way.
-#[cfg(feature = "cri")]
+#[cfg(any(feature = "apiserver", feature = "cri"))]
 pub mod half_way;
 /// Sources that do not answer.
 mod live_faults;

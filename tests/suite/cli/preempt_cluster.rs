@@ -1,12 +1,11 @@
 //! `kq preempt explain --all-nodes` through a real HTTPS server: pages, slow nodes, nodes that may not be
 //! read, a server that is busy, one that stops answering.
 
+use super::half_way::terminal;
 use super::{Ran, folder_with, kq};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, answer, failure, json as ok};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -99,10 +98,7 @@ fn say(to: &mut dyn Write, pods: &[Value]) -> io::Result<()> {
 
 /// Returns what kq writes to a terminal at its standard error.
 fn at_terminal(authority: &Authority, new: &Value) -> String {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be had");
-    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
-    let path = ptsname(&master, Vec::new()).expect("it has a name").into_string();
-    let slave = File::options().read(true).write(true).open(path.expect("a path"));
+    let (mut terminal, program) = terminal();
     let folder = folder_with(&[("new.json", new.to_string())]);
     let mut child = Command::new(env!("CARGO_BIN_EXE_kq"))
         .args(["preempt", "explain", "new.json", "--all-nodes", "--kubeconfig"])
@@ -111,11 +107,10 @@ fn at_terminal(authority: &Authority, new: &Value) -> String {
         .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::from(slave.expect("the terminal can be opened")))
+        .stderr(Stdio::from(program))
         .spawn()
         .expect("kq starts");
     let (mut written, mut part) = (Vec::new(), [0; 4096]);
-    let mut terminal = File::from(master);
     // Once nobody writes to it any more, reading a terminal is an error.
     while let Ok(length @ 1..) = terminal.read(&mut part) {
         written.extend(part.iter().take(length));
