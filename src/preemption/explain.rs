@@ -155,8 +155,7 @@ fn victims(found: &Preemption, pods: &[&Pod], rules: &KubeletRules) -> Vec<Victi
             gives: given
                 .map(|(it, gives)| Missing { resource: it.resource.to_string(), quantity: *gives })
                 .collect(),
-            // No pod gets less than a second to stop (`calculateEffectiveGracePeriod`).
-            grace_period_seconds: asked.max(1),
+            grace_period_seconds: grace(pod),
             waits_seconds: waits(asked),
             remaining: missing(remaining),
             unneeded: *unneeded,
@@ -225,6 +224,12 @@ fn condition(pod: &Pod, rules: &KubeletRules) -> ConditionExplained {
         observed_generation: written.condition.observed_generation,
         keeps_transition_time: written.keeps_transition_time,
     }
+}
+
+/// Returns how many seconds a pod has to stop: its own grace period, and a second at least
+/// (`calculateEffectiveGracePeriod`, `pkg/kubelet/pod_workers.go`). To the API server, 0 means by force.
+pub(super) fn grace(pod: &Pod) -> i64 {
+    pod.spec.termination_grace_period_seconds.unwrap_or(0).max(1)
 }
 
 /// Returns how many seconds the kubelet waits for a pod that it kills, at the most (`killPodNow`,

@@ -105,8 +105,30 @@ pub(super) fn named_ties(ties: &[String]) -> Option<String> {
     }
 }
 
-/// Shows every round, and who is spared, as well.
+/// Shows every round, who is spared, and what is written to the victims, as well.
 pub fn wide(answer: &PodPreemption) -> String {
+    let mut text = rounds(answer);
+    if let Some(victim) = answer.preemption.victims.first() {
+        let status = &victim.status;
+        let condition = &status.condition;
+        let _ = writeln!(
+            text,
+            "\nwritten to each victim: phase {}, reason {}, message {:?}; condition {} {}, reason {}, \
+             message {:?}",
+            status.phase,
+            status.reason,
+            status.message,
+            condition.kind,
+            condition.status,
+            condition.reason,
+            condition.message
+        );
+    }
+    text
+}
+
+/// Shows every round, and who is spared, as well.
+pub fn rounds(answer: &PodPreemption) -> String {
     let mut text = table(answer);
     let explanation = &answer.preemption;
     for StageExplained { qos_class, requirements, rounds } in &explanation.stages {
@@ -124,22 +146,6 @@ pub fn wide(answer: &PodPreemption) -> String {
             spared.add(vec![it.pod.clone(), it.because.clone()]);
         }
         let _ = write!(text, "\n{spared}");
-    }
-    if let Some(victim) = explanation.victims.first() {
-        let status = &victim.status;
-        let condition = &status.condition;
-        let _ = writeln!(
-            text,
-            "\nwritten to each victim: phase {}, reason {}, message {:?}; condition {} {}, reason {}, \
-             message {:?}",
-            status.phase,
-            status.reason,
-            status.message,
-            condition.kind,
-            condition.status,
-            condition.reason,
-            condition.message
-        );
     }
     text
 }

@@ -96,6 +96,8 @@ pub enum CheckResult {
     Budget,
     /// It would not.
     Refused,
+    /// kq does not ask for it.
+    Unfit,
     /// It gave no answer.
     NoAnswer,
     /// It was not asked.
@@ -118,9 +120,9 @@ impl Check {
         Self { result, because: said.objection() }
     }
 
-    /// The pod is one that the API server cannot be asked about.
+    /// The pod is one that kq does not ask for.
     pub fn unfit(because: String) -> Self {
-        Self { result: CheckResult::Refused, because: Some(because) }
+        Self { result: CheckResult::Unfit, because: Some(because) }
     }
 
     /// Tells whether it speaks against the plan; a budget does not where it is waited for.
@@ -128,7 +130,7 @@ impl Check {
         match self.result {
             CheckResult::Allowed | CheckResult::Gone | CheckResult::NotAsked => false,
             CheckResult::Budget => !waits_for_budgets,
-            CheckResult::Refused | CheckResult::NoAnswer => true,
+            CheckResult::Refused | CheckResult::Unfit | CheckResult::NoAnswer => true,
         }
     }
 }
@@ -211,6 +213,7 @@ pub fn table(steps: &[StepReport]) -> String {
             CheckResult::Gone => "has no such pod any more",
             CheckResult::Budget => "not now",
             CheckResult::Refused => "refused",
+            CheckResult::Unfit => "not asked, as kq refuses",
             CheckResult::NoAnswer => "no answer",
             CheckResult::NotAsked => "not asked",
         };
@@ -242,6 +245,7 @@ pub fn result_line(at: usize, steps: &[StepReport], method: Removal) -> String {
         StepResult::Spared => "spared: the pod fits without".to_owned(),
         StepResult::Removed => format!("{done}, gone after {took}"),
         StepResult::AlreadyGone => "gone by itself".to_owned(),
+        StepResult::Going if step.because.is_some() => format!("still going after {took}"),
         StepResult::Going => format!("{done}, still going after {took}"),
         StepResult::Refused => "refused".to_owned(),
         StepResult::Replaced => "it is another pod now".to_owned(),

@@ -1,7 +1,7 @@
 //! The steps: from what came of one, which is the next.
 
 use super::{Ask, Fresh, Looked, Manner, Said, Sight, StepResult, Target, Told};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How often a pod that goes is looked at: at first, and at last.
@@ -10,6 +10,9 @@ const SELDOM: Duration = Duration::from_secs(2);
 
 /// When a budget is asked again that does not say when, as kubectl drain does.
 const BUDGET_WAIT: Duration = Duration::from_secs(5);
+
+/// How long it is tried to look at the node again. An API server that starts anew is away for less.
+const BLIND_AT_MOST: Duration = Duration::from_secs(30);
 
 /// The shortest wait before anything is asked again.
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
@@ -61,6 +64,7 @@ enum State {
         at: usize,
         since: Duration,
         wait: Duration,
+        result: StepResult,
     },
     /// Its object is gone; whether it takes up nothing any more is not known yet.
     Leaving {
@@ -85,9 +89,12 @@ pub struct Apply {
     state: State,
     is_changed: bool,
     stopped: Option<String>,
-    /// A victim that a budget protects, and until when that is waited for.
-    budget: Option<(usize, Duration)>,
+    /// Until when the budgets of a victim are waited for.
+    budgets: BTreeMap<usize, Duration>,
+    /// Until when it is tried to look at the node, and how long to wait before the next time.
+    blind: Option<(Duration, Duration)>,
     news: Vec<usize>,
+    waits: Option<String>,
 }
 
 impl Apply {
@@ -101,8 +108,10 @@ impl Apply {
             state: State::Looking,
             is_changed: false,
             stopped: None,
-            budget: None,
+            budgets: BTreeMap::new(),
+            blind: None,
             news: Vec::new(),
+            waits: None,
         }
     }
 
@@ -122,27 +131,22 @@ impl Apply {
         let state = std::mem::replace(&mut self.state, State::Ended);
         match (state, told) {
             (State::Ended, _) => {}
-            (state, Told::Interrupted(who)) => self.interrupt(&state, who, now),
+            (state, Told::Interrupted(who)) => {
+                self.break_off(&state, format!("interrupted by {who}"), now);
+            }
             (State::Pausing { then, .. }, _) => self.state = *then,
-            (State::Looking, Told::Looked(looked)) => self.plan(&looked),
-            (State::Leaving { at, since, wait, result }, Told::Looked(looked)) => {
-                let is_there = looked.there.contains(&self.targets[at].uid);
-                if is_there && self.goes_on_waiting(at, since, now) {
-                    let then = State::Leaving { at, since, wait: longer(wait), result };
-                    self.pause(self.until_over(at, since, now).min(wait), then);
-                } else if is_there {
-                    self.give_up(at, now.saturating_sub(since), None);
-                } else {
-                    self.conclude(at, result, None, Some(now.saturating_sub(since)));
-                    self.plan(&looked);
+            (state @ (State::Looking | State::Leaving { .. }), Told::Looked(looked)) => {
+                match looked {
+                    Ok(looked) => self.looked(state, &looked, now),
+                    Err(reason) => self.look_again(state, &reason, now),
                 }
             }
             (State::Removing(at), Told::Answered(said)) => self.answered(at, said, now),
             (State::Clarifying { at, doubt, reason, left }, Told::Found(found)) => {
                 self.clarify(at, doubt, reason, left, found, now);
             }
-            (State::Waiting { at, since, wait }, Told::Found(found)) => {
-                self.waited(at, since, wait, found, now);
+            (State::Waiting { at, since, wait, result }, Told::Found(found)) => {
+                self.waited(at, since, wait, result, found, now);
             }
             (state, _) => self.state = state,
         }
@@ -151,6 +155,11 @@ impl Apply {
     /// Returns the places of the victims of whom something new is known since this was asked.
     pub fn news(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.news)
+    }
+
+    /// Returns what is waited for, where that was not said yet.
+    pub fn waits(&mut self) -> Option<String> {
+        self.waits.take()
     }
 
     /// Returns the victims.
@@ -173,16 +182,46 @@ impl Apply {
         self.is_changed
     }
 
+    /// Goes on from what the node is now.
+    fn looked(&mut self, state: State, looked: &Looked, now: Duration) {
+        self.blind = None;
+        let State::Leaving { at, since, wait, result } = state else {
+            return self.plan(looked, now);
+        };
+        if !looked.there.contains(&self.targets[at].uid) {
+            self.conclude(at, result, None, Some(now.saturating_sub(since)));
+            self.plan(looked, now);
+        } else if self.goes_on_waiting(at, since, now) {
+            let then = State::Leaving { at, since, wait: longer(wait), result };
+            self.pause(self.until_over(at, since, now).min(wait), then);
+        } else {
+            self.give_up(at, since, result, None, now);
+        }
+    }
+
+    /// Looks again at a node that could not be looked at, as that does no harm; not for ever.
+    fn look_again(&mut self, state: State, reason: &str, now: Duration) {
+        if self.blind.is_none() {
+            let most = BLIND_AT_MOST.as_secs();
+            self.waits = Some(format!("up to {most}s until the node can be looked at: {reason}"));
+        }
+        let (until, wait) = self.blind.unwrap_or((now.saturating_add(BLIND_AT_MOST), SOON));
+        let left = until.saturating_sub(now);
+        if left.is_zero() {
+            let reason = format!("the node could not be looked at again: {reason}");
+            return self.break_off(&state, reason, now);
+        }
+        self.blind = Some((until, longer(wait)));
+        self.pause(wait.min(left), state);
+    }
+
     /// Chooses the next victim, if one is needed.
-    fn plan(&mut self, looked: &Looked) {
+    fn plan(&mut self, looked: &Looked, now: Duration) {
         let wanted = match &looked.fresh {
             Fresh::Fits => return self.finish(&looked.there),
             Fresh::Wants(wanted) => wanted,
             Fresh::Helpless(reason) => {
                 return self.stop(format!("nobody would be killed for the pod any more: {reason}"));
-            }
-            Fresh::Unknown(reason) => {
-                return self.stop(format!("the node could not be looked at again: {reason}"));
             }
         };
         let mut next = None;
@@ -205,6 +244,10 @@ impl Apply {
             }
         }
         match next {
+            // It needs nobody to ask for it, who might leave it less time than it was given.
+            Some(at) if looked.going.contains(&self.targets[at].uid) => {
+                self.wait_for(at, StepResult::AlreadyGone, now);
+            }
             Some(at) => self.state = State::Removing(at),
             None => {
                 self.stop("the pod does not fit until those are gone that are going".to_owned())
@@ -228,7 +271,7 @@ impl Apply {
     fn answered(&mut self, at: usize, said: Said, now: Duration) {
         let doubt = |doubt, reason| State::Clarifying { at, doubt, reason, left: CLARIFY_AT_MOST };
         match said {
-            Said::Accepted => self.wait_for(at, now),
+            Said::Accepted => self.heeded(at, now),
             Said::NotFound { reason } => self.state = doubt(Doubt::NotFound, reason),
             Said::Conflict { reason } => self.state = doubt(Doubt::Conflict, reason),
             Said::Unclear { reason, is_over: true } => self.state = doubt(Doubt::Failed, reason),
@@ -237,18 +280,7 @@ impl Apply {
             }
             Said::Budget { message, causes, retry_after } => {
                 let reason = Said::of_budget(&message, &causes);
-                let until = match self.budget {
-                    Some((of, until)) if of == at => until,
-                    _ => now.saturating_add(self.manner.budget_timeout),
-                };
-                self.budget = Some((at, until));
-                let left = until.saturating_sub(now);
-                let wait = retry_after.unwrap_or(BUDGET_WAIT.min(left)).max(SHORTEST_WAIT);
-                if wait > left {
-                    self.refused(at, reason);
-                } else {
-                    self.pause(wait, State::Looking);
-                }
+                self.wait_for_budget(at, reason, retry_after.unwrap_or(BUDGET_WAIT), now);
             }
             Said::Refused { reason } | Said::Unsent { reason } => self.refused(at, reason),
         }
@@ -278,7 +310,7 @@ impl Apply {
                 self.state = leaving(StepResult::AlreadyGone);
             }
             (Ok(Sight::There { is_going: true, .. }), _) if doubt.is_open() => {
-                self.wait_for(at, now);
+                self.heeded(at, now);
             }
             (Err(_), _) | (Ok(Sight::There { .. }), Doubt::NoAnswer) if left > 1 => {
                 let then = State::Clarifying { at, doubt, reason, left: left - 1 };
@@ -302,29 +334,48 @@ impl Apply {
         at: usize,
         since: Duration,
         wait: Duration,
+        result: StepResult,
         found: Result<Sight, String>,
         now: Duration,
     ) {
         let unknown = match found {
             Ok(Sight::There { has_ended: false, .. }) => None,
             Ok(_) => {
-                let result = StepResult::Removed;
                 self.state = State::Leaving { at, since, wait: SOON, result };
                 return;
             }
             Err(error) => Some(format!("it could not be looked at: {error}")),
         };
         if self.goes_on_waiting(at, since, now) {
-            let then = State::Waiting { at, since, wait: longer(wait) };
+            let then = State::Waiting { at, since, wait: longer(wait), result };
             self.pause(self.until_over(at, since, now).min(wait), then);
         } else {
-            self.give_up(at, now.saturating_sub(since), unknown);
+            self.give_up(at, since, result, unknown, now);
         }
     }
 
-    fn wait_for(&mut self, at: usize, now: Duration) {
+    /// Asks again once it is time for it, and for the last time when the time is over.
+    fn wait_for_budget(&mut self, at: usize, reason: String, wait: Duration, now: Duration) {
+        let (pod, most) = (&self.targets[at].pod, self.manner.budget_timeout);
+        let until = *self.budgets.entry(at).or_insert_with(|| {
+            self.waits = Some(format!("up to {most:?} for a disruption budget of {pod}: {reason}"));
+            now.saturating_add(most)
+        });
+        let left = until.saturating_sub(now);
+        if left.is_zero() {
+            return self.refused(at, reason);
+        }
+        self.pause(wait.max(SHORTEST_WAIT).min(left), State::Looking);
+    }
+
+    /// The server does it.
+    fn heeded(&mut self, at: usize, now: Duration) {
         self.is_changed = true;
-        self.state = State::Waiting { at, since: now, wait: SOON };
+        self.wait_for(at, StepResult::Removed, now);
+    }
+
+    fn wait_for(&mut self, at: usize, result: StepResult, now: Duration) {
+        self.state = State::Waiting { at, since: now, wait: SOON, result };
     }
 
     fn until_over(&self, at: usize, since: Duration, now: Duration) -> Duration {
@@ -337,8 +388,16 @@ impl Apply {
     }
 
     /// Does not wait for a victim any longer.
-    fn give_up(&mut self, at: usize, took: Duration, unknown: Option<String>) {
-        self.conclude(at, StepResult::Going, unknown, Some(took));
+    fn give_up(
+        &mut self,
+        at: usize,
+        since: Duration,
+        result: StepResult,
+        unknown: Option<String>,
+        now: Duration,
+    ) {
+        let took = now.saturating_sub(since);
+        self.still_goes(at, took, result, unknown);
         if self.manner.goes_on {
             self.state = State::Looking;
         } else {
@@ -359,22 +418,34 @@ impl Apply {
         self.stop(format!("whether {} is removed is not known", self.targets[at].pod));
     }
 
-    fn interrupt(&mut self, state: &State, who: &'static str, now: Duration) {
+    fn still_goes(
+        &mut self,
+        at: usize,
+        took: Duration,
+        result: StepResult,
+        unknown: Option<String>,
+    ) {
+        let others = || "it was deleted by somebody else".to_owned();
+        let because = unknown.or((result == StepResult::AlreadyGone).then(others));
+        self.conclude(at, StepResult::Going, because, Some(took));
+    }
+
+    /// Stops in the middle of something, and says what that leaves behind.
+    fn break_off(&mut self, state: &State, reason: String, now: Duration) {
         let mut inside = state;
         while let State::Pausing { then, .. } = inside {
             inside = then;
         }
         match inside {
-            State::Waiting { at, since, .. }
-            | State::Leaving { at, since, result: StepResult::Removed, .. } => {
-                self.conclude(*at, StepResult::Going, None, Some(now.saturating_sub(*since)));
+            State::Waiting { at, since, result, .. } | State::Leaving { at, since, result, .. } => {
+                self.still_goes(*at, now.saturating_sub(*since), *result, None);
             }
             State::Clarifying { at, doubt, reason, .. } if doubt.is_open() => {
                 self.lost(*at, reason.clone());
             }
             _ => {}
         }
-        self.stop(format!("interrupted by {who}"));
+        self.stop(reason);
     }
 
     fn pause(&mut self, wait: Duration, then: State) {

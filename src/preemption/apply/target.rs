@@ -4,6 +4,7 @@ use crate::admission::qualified;
 use crate::k8s::pod::Pod;
 use crate::k8s::priority::{is_mirror_pod, is_static_pod};
 use crate::k8s::validation::{is_namespace_name, is_pod_name};
+use crate::preemption::explain::grace;
 
 /// A victim of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl Target {
             namespace: pod.metadata.namespace.clone(),
             name: pod.metadata.name.clone(),
             uid: pod.metadata.uid.clone(),
-            grace_period_seconds: pod.spec.termination_grace_period_seconds.unwrap_or(0),
+            grace_period_seconds: grace(pod),
         }
     }
 }
@@ -47,7 +48,7 @@ pub fn unfit(pod: &Pod) -> Option<String> {
     }
     if is_mirror_pod(pod) || is_static_pod(pod) {
         return Some(
-            "it is static: the API server has its mirror only, and the kubelet runs on what the file says"
+            "it is static: the API server has its mirror only, and its file has to leave the kubelet's folder"
                 .to_owned(),
         );
     }

@@ -38,15 +38,21 @@ fn manner() -> Manner {
 /// A fresh plan that wants these, which are there.
 fn wants(names: &[&str]) -> Told {
     let wanted = names.iter().map(|name| (format!("shop/{name}"), format!("uid-{name}"))).collect();
-    Told::Looked(Looked {
+    Told::Looked(Ok(Looked {
         fresh: Fresh::Wants(wanted),
         there: names.iter().map(|name| format!("uid-{name}")).collect(),
-    })
+        going: BTreeSet::new(),
+    }))
 }
 
 fn fits(there: &[&str]) -> Told {
     let there = there.iter().map(|name| format!("uid-{name}")).collect();
-    Told::Looked(Looked { fresh: Fresh::Fits, there })
+    Told::Looked(Ok(Looked { fresh: Fresh::Fits, there, going: BTreeSet::new() }))
+}
+
+/// A node that cannot be looked at.
+fn blind() -> Told {
+    Told::Looked(Err("503".to_owned()))
 }
 
 fn there(is_going: bool) -> Told {
@@ -238,9 +244,109 @@ fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
     assert!(!apply.is_changed());
 
     let mut apply = Apply::new(vec![target("a", 0)], manner);
-    let story = vec![(Ask::Look, wants(&["a"])), (Ask::Remove(0), budget(Some(9)))];
+    let story = vec![
+        (Ask::Look, wants(&["a"])),
+        (Ask::Remove(0), budget(Some(9))),
+        // It may be allowed by then, though the server is to be asked later.
+        (milliseconds(8000), Told::Paused),
+        (Ask::Look, wants(&["a"])),
+        (Ask::Remove(0), budget(Some(9))),
+    ];
     play(&mut apply, story);
-    assert_eq!(results(&apply), [StepResult::Refused], "it is not waited for in vain");
+    assert_eq!(results(&apply), [StepResult::Refused]);
+    let waits = "up to 8s for a disruption budget of shop/a: no. keep needs 1";
+    assert_eq!((apply.waits().as_deref(), apply.waits()), (Some(waits), None));
+
+    // Victims that take turns have one time each.
+    let mut apply = Apply::new(vec![target("a", 0), target("b", 0)], manner);
+    let mut turns = Vec::new();
+    for (at, names) in [(0, ["a", "b"]), (1, ["b", "a"])].into_iter().cycle().take(3) {
+        turns.push((Ask::Look, wants(&names)));
+        turns.push((Ask::Remove(at), budget(Some(4))));
+        turns.push((milliseconds(4000), Told::Paused));
+    }
+    turns.truncate(8);
+    play(&mut apply, turns);
+    assert_eq!(results(&apply), [StepResult::Refused, StepResult::Left]);
+}
+
+#[test]
+fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
+    let mut apply = Apply::new(vec![target("a", 30)], manner());
+    play(
+        &mut apply,
+        vec![
+            (Ask::Look, blind()),
+            (milliseconds(500), Told::Paused),
+            (Ask::Look, wants(&["a"])),
+            (Ask::Remove(0), Told::Answered(Said::Accepted)),
+            (Ask::Find(0), GONE),
+            // Nobody knows whether its containers run, so it is not counted as free.
+            (Ask::Look, blind()),
+            (milliseconds(500), Told::Paused),
+            (Ask::Look, blind()),
+            (milliseconds(1000), Told::Paused),
+            (Ask::Look, fits(&[])),
+        ],
+    );
+    assert_eq!((results(&apply), apply.stopped()), (vec![StepResult::Removed], None));
+    let waits = "up to 30s until the node can be looked at: 503";
+    assert_eq!((apply.waits().as_deref(), apply.waits()), (Some(waits), None));
+
+    // Not for ever, whatever was being done.
+    for (begins, result) in [
+        (vec![], StepResult::Left),
+        (
+            vec![
+                (Ask::Look, wants(&["a"])),
+                (Ask::Remove(0), Told::Answered(Said::Accepted)),
+                (Ask::Find(0), GONE),
+            ],
+            StepResult::Going,
+        ),
+    ] {
+        let is_changed = !begins.is_empty();
+        let mut story = begins;
+        for wait in [500, 1000].into_iter().chain([2000; 14]).chain([500]) {
+            story.extend([(Ask::Look, blind()), (milliseconds(wait), Told::Paused)]);
+        }
+        story.push((Ask::Look, blind()));
+        let mut apply = Apply::new(vec![target("a", 30)], manner());
+        play(&mut apply, story);
+        assert_eq!((results(&apply), apply.is_changed()), (vec![result], is_changed));
+        assert_eq!(apply.stopped(), Some("the node could not be looked at again: 503"));
+    }
+}
+
+#[test]
+fn a_victim_that_somebody_else_deleted_is_waited_for_and_not_asked_for() {
+    let deleted = || {
+        let Told::Looked(Ok(looked)) = wants(&["a"]) else { unreachable!("it is seen") };
+        Told::Looked(Ok(Looked { going: looked.there.clone(), ..looked }))
+    };
+    let mut apply = Apply::new(vec![target("a", 30)], manner());
+    let story = vec![
+        (Ask::Look, deleted()),
+        (Ask::Find(0), there(true)),
+        (milliseconds(500), Told::Paused),
+        (Ask::Find(0), GONE),
+        (Ask::Look, fits(&[])),
+    ];
+    play(&mut apply, story);
+    assert_eq!(results(&apply), [StepResult::AlreadyGone]);
+    assert!(!apply.is_changed());
+
+    // It does not go twice.
+    for (goes_on, last) in [(false, None), (true, Some((Ask::Look, deleted())))] {
+        let manner = Manner { victim_timeout: Some(Duration::ZERO), goes_on, ..manner() };
+        let mut apply = Apply::new(vec![target("a", 30)], manner);
+        let mut story = vec![(Ask::Look, deleted()), (Ask::Find(0), there(true))];
+        story.extend(last);
+        play(&mut apply, story);
+        assert_eq!(results(&apply), [StepResult::Going]);
+        assert_eq!(apply.steps()[0].because.as_deref(), Some("it was deleted by somebody else"));
+        assert!(!apply.is_changed() && apply.stopped().is_some());
+    }
 }
 
 #[test]
@@ -287,6 +393,16 @@ fn it_ends_between_two_steps_when_somebody_wants_it_to() {
 }
 
 #[test]
+fn nobody_is_ended_by_force() {
+    for (asked, expected) in [(None, 1), (Some(-5), 1), (Some(0), 1), (Some(1), 1), (Some(30), 30)]
+    {
+        let mut pod = Pod::default();
+        pod.spec.termination_grace_period_seconds = asked;
+        assert_eq!(Target::of(&pod).grace_period_seconds, expected, "{asked:?}");
+    }
+}
+
+#[test]
 fn who_cannot_be_asked_for_is_told_apart() {
     let made = |namespace: &str, name: &str, uid: &str| {
         let mut pod = Pod::default();
@@ -327,7 +443,7 @@ fn look(new: &Pod, pods: &[Pod], node: &NodeObject, targets: &[Target]) -> Looke
         ),
         Some(Err(reason)) => Fresh::Helpless(reason),
     };
-    Looked { fresh, there }
+    Looked { fresh, there, going: BTreeSet::new() }
 }
 
 /// Returns whom the kubelet kills; `None`: the pod fits.
@@ -386,7 +502,7 @@ proptest! {
                 Ask::Look => {
                     let fresh = look(&new, &pods, &node, &targets);
                     looked = Some(fresh.fresh.clone());
-                    Told::Looked(fresh)
+                    Told::Looked(Ok(fresh))
                 }
                 Ask::Remove(at) => {
                     let uid = &targets[at].uid;

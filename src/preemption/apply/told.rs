@@ -56,8 +56,8 @@ pub enum Ask {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// The fresh plan.
-    Looked(Looked),
+    /// The node as it is now, or why nobody knows.
+    Looked(Result<Looked, String>),
     /// What the API server said to a removal.
     Answered(Said),
     /// Whether the pod is there, or why nobody knows.
@@ -76,6 +76,8 @@ pub struct Looked {
     /// UIDs of victims of the plan that still take up something: listed and active, or with containers that
     /// run.
     pub there: BTreeSet<String>,
+    /// UIDs of victims of the plan that are deleted already, and still there.
+    pub going: BTreeSet<String>,
 }
 
 /// A fresh plan.
@@ -87,8 +89,6 @@ pub enum Fresh {
     Wants(Vec<(String, String)>),
     /// Nobody would be killed for it any more, and why.
     Helpless(String),
-    /// It cannot be told.
-    Unknown(String),
 }
 
 impl Fresh {

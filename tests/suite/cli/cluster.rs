@@ -39,7 +39,7 @@ pub enum Fault {
     IsReplaced,
     /// It is answered so, and nothing was done.
     Says(u16, &'static str),
-    /// It is done, and answered so.
+    /// It is done, and answered so, with a word on when to ask again.
     DoneAndSays(u16, &'static str),
 }
 
@@ -75,7 +75,7 @@ pub struct State {
     /// Pods that are made as soon as another one is gone.
     pub follow: BTreeMap<&'static str, Vec<Value>>,
     /// What goes wrong with the next requests of a method (`POST`, `DELETE`, `GET`) about a pod that are no
-    /// dry runs.
+    /// dry runs, or for the node (`node`) or the list of pods (`pods`).
     pub faults: BTreeMap<(&'static str, &'static str), Vec<Fault>>,
     /// Methods that the user may not use on single pods; dry runs neither.
     pub forbidden: BTreeSet<&'static str>,
@@ -181,10 +181,11 @@ fn respond(state: &Mutex<State>, seen: &Seen, to: &mut dyn Write) -> io::Result<
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let said = match (method, parts.as_slice()) {
         ("GET", ["api", "v1", "nodes", _]) => {
-            let state = state.lock().expect("no thread panicked");
-            Some((200, Vec::new(), state.node.clone()))
+            single(state, "GET", "node", false, |state| Some((200, Vec::new(), state.node.clone())))
         }
-        ("GET", ["api", "v1", "pods"]) => state.lock().expect("no thread panicked").list(query),
+        ("GET", ["api", "v1", "pods"]) => {
+            single(state, "GET", "pods", false, |state| state.list(query))
+        }
         ("GET", ["api", "v1", "namespaces", namespace, "pods", name]) => {
             let pod = format!("{namespace}/{name}");
             single(state, "GET", &pod, false, |state| state.get(&pod))
@@ -222,7 +223,7 @@ fn respond(state: &Mutex<State>, seen: &Seen, to: &mut dyn Write) -> io::Result<
     to.write_all(answer(&format!("{code} So"), &all, &body.to_string()).as_bytes())
 }
 
-/// Answers about a single pod, with what goes wrong.
+/// Answers about something, with what goes wrong.
 fn single(
     state: &Mutex<State>,
     method: &'static str,
@@ -269,7 +270,7 @@ fn single(
         Some(Fault::Says(code, message)) => says(code, message),
         Some(Fault::DoneAndSays(code, message)) => {
             act();
-            says(code, message)
+            failure(code, "Said", message, vec!["Retry-After: 0".to_owned()], &[])
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `kq preempt apply` against an API server with pods that can be evicted.
 
 use super::cluster::{Budget, Cluster, node, pod};
+use super::half_way::asking;
 use super::made_up_node::{Kernel, Node};
 use super::{Ran, Run, kq};
 use serde_json::{Value, json};
@@ -157,6 +158,7 @@ fn nothing_is_changed_that_was_not_allowed() {
         ("-o json", 2, "-o json and yaml show no plan before they ask"),
         ("-o yaml", 2, "hint: say --dry-run to look, or --yes to do it"),
         ("--yes --dry-run", 2, "cannot be used with"),
+        ("--yes --like-kubelet --budget-timeout 1s", 2, "cannot be used with"),
         ("--yes --budget-timeout=-1s", 2, "not negative"),
         ("--yes --victim-timeout soon", 2, "--victim-timeout"),
     ] {
@@ -171,6 +173,43 @@ fn nothing_is_changed_that_was_not_allowed() {
     assert_eq!(dry["steps"][0]["check"]["result"], "allowed");
     let table = world.run("--dry-run");
     assert!(table.stdout.contains("allows it"), "{}", table.text());
+    // Its rounds are those of explain; what the kubelet would write, it does not.
+    let wide = world.run("--dry-run -o wide");
+    assert_eq!(wide.code, 0, "{}", wide.text());
+    assert!(wide.stdout.contains(" <- killed"), "{}", wide.text());
+    assert!(!wide.stdout.contains("written to each victim"), "{}", wide.text());
+}
+
+#[test]
+fn a_person_is_asked() {
+    type Answer = fn(&mut super::half_way::HalfWay);
+    let rows: [(&str, Answer, i32); 7] = [
+        ("y", |it| it.answer("y"), 0),
+        ("Yes", |it| it.answer("Yes"), 0),
+        ("n", |it| it.answer("n"), 4),
+        ("nothing", |it| it.answer(""), 4),
+        ("something else", |it| it.answer("yesterday"), 4),
+        ("the end of the input", |it| it.end_input(), 4),
+        ("an interrupt", |it| it.interrupt(), -1),
+    ];
+    for (name, answer, code) in rows {
+        let world = World::new("2", two());
+        let root = world.node.root().display().to_string();
+        let file = world.node.beside().join("dns.json").display().to_string();
+        let mut arguments =
+            ["preempt", "apply", &file, "--host-root", &root].map(str::to_owned).to_vec();
+        let flags = world.cluster.flags(world.node.beside());
+        arguments.extend(flags.split(' ').map(str::to_owned));
+        let mut run = asking(&arguments);
+        run.question();
+        assert_eq!(world.cluster.changes(), [""; 0], "{name}: before the answer");
+        answer(&mut run);
+        let (ended, said) = run.end();
+        assert_eq!(ended, code, "{name}: {said}");
+        let count = world.cluster.changes().len();
+        assert_eq!(count, if code == 0 { 1 } else { 0 }, "{name}: {said}");
+        assert_eq!(said.contains("kq: nothing was changed"), code == 4, "{name}: {said}");
+    }
 }
 
 #[test]
@@ -271,9 +310,11 @@ fn victims_that_nobody_can_ask_for_are_refused() {
     for (victim, code, said) in [
         (mirror, 1, "so nobody is killed"),
         (odd, 3, "missing: a pod that could not be read"),
-        (nameless, 4, "metadata.uid"),
+        (nameless, 4, "refused: kq does not ask for shop/b: metadata.uid"),
     ] {
-        let world = World::new("1", [victim]);
+        // Of another one that would have to go as well, the server is not asked either.
+        let other = (code == 4).then(|| pod("shop/a", "400m"));
+        let world = World::new("1", [victim].into_iter().chain(other));
         let ran = world.run("--yes --priority 2000001000");
         assert_eq!(ran.code, code, "{said}: {}", ran.text());
         assert!(ran.text().contains(said), "{said}: {}", ran.text());

@@ -65,7 +65,7 @@ fn a_budget_that_is_used_up_stops_it() {
     assert!(ran.stdout.contains("The disruption budget keep needs 1"), "{}", ran.text());
     assert!(ran.stderr.contains("stopped: shop/a stays; 1 gone, 1 refused"), "{}", ran.text());
 
-    // A server that wants to be asked later than kq would wait is not waited for.
+    // It is asked for the last time when the time is over, though the server wants to be asked later.
     for retry_after in [None, Some(60)] {
         let world = both();
         world.cluster.state().budgets.push(budget(0, None, retry_after));
@@ -74,19 +74,23 @@ fn a_budget_that_is_used_up_stops_it() {
         assert_eq!(ran.code, 4, "nothing was changed: {}", ran.text());
         assert!(begun.elapsed() < Duration::from_secs(20), "{}", ran.text());
         assert_eq!(results(&answer(&ran)), pairs(&[("shop/b", "refused"), ("shop/a", "left")]));
+        assert_eq!(world.cluster.changes(), ["POST shop/b 1s: 429"; 2]);
         assert_eq!(world.cluster.pods().len(), 2);
+        let waits = "waiting: up to 1s for a disruption budget of shop/b: Cannot evict pod";
+        assert_eq!(ran.stderr.matches(waits).count(), 1, "{}", ran.text());
     }
 }
 
 #[test]
 fn what_becomes_of_a_request_is_found_out() {
     // What goes wrong, the exit code, what becomes of the victim, and a part of why.
-    let rows: [(Fault, i32, &str, &str); 9] = [
+    let rows: [(Fault, i32, &str, &str); 10] = [
         (Fault::CutAfter, 0, "removed", ""),
         (Fault::CutBefore, 5, "unknown", "the server closed the connection; it is still there"),
         (Fault::Slow(Duration::from_secs(6)), 5, "unknown", "took more than 1s"),
         (Fault::DoneAndSays(504, "timed out"), 0, "removed", ""),
         (Fault::DoneAndSays(500, "etcd"), 0, "removed", ""),
+        (Fault::DoneAndSays(503, "away"), 0, "removed", ""),
         (Fault::Says(500, "more than one PodDisruptionBudget"), 4, "refused", "more than one"),
         (
             Fault::Says(403, "a webhook denied it"),
@@ -106,6 +110,10 @@ fn what_becomes_of_a_request_is_found_out() {
         assert_eq!(results(&answer), pairs(&[("shop/b", result)]), "{fault:?}");
         let said = answer["steps"][0]["because"].as_str().unwrap_or_default();
         assert!(said.contains(because), "{fault:?}: {said}");
+        if matches!(fault, Fault::DoneAndSays(..)) {
+            // It is found out what became of it, and it is not asked for again.
+            assert_eq!(world.cluster.changes(), ["POST shop/b 1s: 201"], "{fault:?}");
+        }
     }
 }
 
@@ -118,6 +126,55 @@ fn it_goes_on_while_the_server_stumbles() {
     assert_eq!(ran.code, 0, "{}", ran.text());
     assert!(ran.stdout.contains("1/1 shop/b: evicted, gone after"), "{}", ran.text());
     assert_eq!(world.cluster.changes(), ["POST shop/b 1s: 201"]);
+}
+
+#[test]
+fn the_node_is_looked_at_again_where_that_fails() {
+    for (what, because, faults) in [
+        (
+            "node",
+            "answered 503 Service Unavailable: away",
+            vec![Fault::Says(503, "away"), Fault::Says(500, "etcd"), Fault::CutBefore],
+        ),
+        (
+            "pods",
+            "answered 429 Too Many Requests: busy",
+            vec![Fault::Says(429, "busy"), Fault::CutBefore],
+        ),
+    ] {
+        let world = both();
+        let ran = scope(|threads| {
+            let runs = threads.spawn(|| world.run("--yes"));
+            begun(&world.cluster);
+            // The first one takes a second to go.
+            world.cluster.state().faults.insert(("GET", what), faults);
+            runs.join().expect("kq ran")
+        });
+        assert_eq!(ran.code, 0, "{what}: {}", ran.text());
+        assert_eq!(world.cluster.changes(), ["POST shop/b 1s: 201", "POST shop/a 1s: 201"]);
+        let waits = "waiting: up to 30s until the node can be looked at: ";
+        let mut said = ran.stderr.lines().filter(|line| line.starts_with(waits));
+        assert!(said.next().is_some_and(|line| line.contains(because)), "{what}: {}", ran.text());
+        assert_eq!(said.next(), None, "{what}: {}", ran.text());
+        assert_eq!(world.cluster.state().faults[&("GET", what)].len(), 0, "{what}");
+    }
+}
+
+#[test]
+fn a_victim_that_is_deleted_already_is_waited_for() {
+    let mut deleted = pod("shop/b", "600m");
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
+    let world = World::new("1", [deleted, pod("shop/a", "400m")]);
+    let ran = scope(|threads| {
+        let runs = threads.spawn(|| world.run("--yes -o json"));
+        sleep(Duration::from_millis(1500));
+        assert_eq!(world.cluster.changes(), [""; 0], "it is not asked for again");
+        world.cluster.state().pods.remove("shop/b");
+        runs.join().expect("kq ran")
+    });
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert_eq!(results(&answer(&ran)), pairs(&[("shop/b", "alreadyGone"), ("shop/a", "removed")]));
+    assert_eq!(world.cluster.changes(), ["POST shop/a 1s: 201"]);
 }
 
 #[test]
@@ -175,6 +232,19 @@ fn a_plan_that_nobody_can_read_is_not_carried_out() {
     assert_eq!(ran.status.code(), Some(4), "{said}");
     assert!(said.contains("the plan could not be shown, so nothing was changed"), "{said}");
     assert_eq!(world.cluster.changes(), [""; 0]);
+
+    // What is refused is so, whoever reads it.
+    world.cluster.state().budgets.push(budget(0, None, None));
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let ran = Command::new(env!("CARGO_BIN_EXE_kq"))
+        .args(format!("{line} -o json").split_whitespace())
+        .env_clear()
+        .current_dir(world.node.beside())
+        .stdout(writer)
+        .output()
+        .expect("kq runs");
+    assert_eq!(ran.status.code(), Some(4), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 #[test]
@@ -188,9 +258,32 @@ fn a_pod_that_runs_already_costs_no_victim() {
     let ran = kq(&format!("{line} -o json")).run();
     assert_eq!((ran.code, &answer(&ran)["result"]), (1, &json!("helpless")), "{}", ran.text());
     assert_eq!(world.cluster.changes(), [""; 0]);
+    let ran = kq(&line).run();
+    let because = "kube-system/waits on worker-1: it runs on the node already: the kubelet kills nobody for \
+                   a pod that it took in\n";
+    assert_eq!((ran.code, &*ran.stdout), (1, because), "{}", ran.text());
     let ran = kq(&format!("{line} --priority 2000001000")).run();
     assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.text());
     assert!(ran.stderr.contains("--priority: kube-system/waits has its own"), "{}", ran.text());
+
+    // One that pulls its images is taken in as well; and so it is where a file has it from before.
+    let mut starts = world.cluster.state().pods["kube-system/waits"].clone();
+    starts["status"] = json!({"phase": "Pending"});
+    std::fs::write(world.node.beside().join("waits.json"), starts.to_string()).expect("a file");
+    starts["status"]["startTime"] = json!("2026-11-22T00:00:00Z");
+    world.cluster.state().pods.insert("kube-system/waits".to_owned(), starts);
+    for line in [line.clone(), line.replace("kube-system/waits", "waits.json")] {
+        let ran = kq(&line).within(world.node.beside()).run();
+        assert_eq!((ran.code, &*ran.stdout), (1, because), "{}", ran.text());
+    }
+    let mut deleted = world.cluster.state().pods["kube-system/waits"].clone();
+    deleted["status"] = json!({"phase": "Pending"});
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
+    world.cluster.state().pods.insert("kube-system/waits".to_owned(), deleted);
+    let ran = kq(&line).run();
+    let because = "kube-system/waits on worker-1: it is being deleted: nobody is to go for it\n";
+    assert_eq!((ran.code, &*ran.stdout), (1, because), "{}", ran.text());
+    assert_eq!(world.cluster.changes(), [""; 0]);
 }
 
 #[test]
@@ -198,6 +291,7 @@ fn a_pod_that_nobody_can_help_any_more_costs_no_victim() {
     for (change, stopped) in [
         ("gone", "kube-system/waits is not on this node any more"),
         ("failed", "its phase is Failed now"),
+        ("deleted", "it is being deleted: nobody is to go for it"),
         ("mighty", "killing everybody whom it may take the place of is not enough"),
     ] {
         let mut waits = pod("kube-system/waits", "1");
@@ -217,6 +311,10 @@ fn a_pod_that_nobody_can_help_any_more_costs_no_victim() {
                 "failed" => {
                     let pod = state.pods.get_mut("kube-system/waits").expect("it is there");
                     pod["status"]["phase"] = json!("Failed");
+                }
+                "deleted" => {
+                    let pod = state.pods.get_mut("kube-system/waits").expect("it is there");
+                    pod["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
                 }
                 _ => {
                     let pod = state.pods.get_mut("shop/a").expect("it is there");

@@ -1,8 +1,8 @@
 //! `kq preempt apply`
 
 use super::explain::{random_order, sort};
-use super::look::{DETAIL, has_ended, look, runs};
-use crate::admission_node::{AdmissionArgs, plan};
+use super::look::{Settled, has_ended, look, settled};
+use crate::admission_node::{AdmissionArgs, Detail, plan};
 use crate::ask::ask;
 use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
@@ -19,7 +19,7 @@ use kq::preemption::apply::{
     Apply, ApplyResult, Ask, Check, CheckResult, Manner, PreemptionApply, Removal, StepReport,
     Target, Told, result_line, table, unfit, why_not,
 };
-use kq::preemption::{PodPreemption, PreemptionResult, view};
+use kq::preemption::{PodPreemption, PreemptionResult, Trace, view};
 use std::time::Duration;
 
 /// Evict the victims that explain shows, until the pod fits
@@ -61,7 +61,7 @@ pub struct ApplyArgs {
     yes: bool,
 
     /// Delete the victims as the kubelet kills them: no disruption budget is asked
-    #[arg(long)]
+    #[arg(long, conflicts_with = "budget_timeout")]
     like_kubelet: bool,
 
     /// How long to wait for the disruption budgets of each victim; 0s: not at all
@@ -90,6 +90,8 @@ pub struct ApplyArgs {
 struct Plan {
     /// The answer of `kq preempt explain`.
     answer: PodPreemption,
+    /// What became of the pod already, where it is on the node.
+    settled: Option<Settled>,
     /// The victims, and why the API server cannot be asked about one.
     victims: Vec<(Target, Option<String>)>,
 }
@@ -103,10 +105,12 @@ impl ApplyArgs {
                 .hint("say --dry-run to look, or --yes to do it"));
         }
         let (about, pod) = self.admission.gather(&self.pod)?;
-        let planned = plan(&about, &pod, |others| sort(others, &self.order), DETAIL)?;
+        let trace = if self.output == Form::Wide { Trace::Visits } else { Trace::Chosen };
+        let detail = Detail { trace, ledger: false };
+        let planned = plan(&about, &pod, |others| sort(others, &self.order), detail)?;
         let victims = planned.victims.iter().map(|pod| (Target::of(pod), unfit(pod))).collect();
         let answer = PodPreemption::new(planned.preemption, planned.admission, planned.basis);
-        let planned = Plan { answer, victims };
+        let planned = Plan { answer, settled: settled(&about, &pod), victims };
         let mut report = self.report(&planned, &pod);
         let server = match report.result {
             ApplyResult::Planned if self.admission.stored().is_none() => {
@@ -126,7 +130,11 @@ impl ApplyArgs {
             };
         }
         if let Some(code) = self.settled(&mut report) {
-            return self.end(&report, code);
+            return match self.end(&report, code) {
+                // A refusal is one, whether or not anybody reads why.
+                Err(_) if code == Code::Refused => Ok(code),
+                ended => ended,
+            };
         }
         let Some(server) = server else {
             let refused = anyhow!("the API server could not be asked, so nothing is changed");
@@ -136,8 +144,7 @@ impl ApplyArgs {
             ask(&self.question(&report))?;
         }
         let targets = planned.victims.into_iter().map(|(target, _)| target).collect();
-        let done = self.carry_out(&server, &pod, targets, &mut report)?;
-        report.record(&done);
+        self.carry_out(&server, &pod, targets, &mut report)?;
         let code = match report.result {
             ApplyResult::Stopped => Code::Stopped,
             ApplyResult::Refused => Code::Refused,
@@ -182,31 +189,25 @@ impl ApplyArgs {
         let manner = self.manner();
         let mut report = PreemptionApply::new(name, node, manner.how, answer.basis.clone());
         report.dry_run = self.dry_run;
-        report.because.clone_from(&answer.preemption.because);
-        report.result = match answer.preemption.result {
-            PreemptionResult::Fits => ApplyResult::Fits,
-            PreemptionResult::Preempts => ApplyResult::Planned,
-            PreemptionResult::Refused | PreemptionResult::NotEnough => {
-                report.because = why_not(&answer.preemption);
-                ApplyResult::Helpless
+        let because = || answer.preemption.because.clone();
+        (report.result, report.because) = match (answer.preemption.result, planned.settled) {
+            (PreemptionResult::Fits, _) => (ApplyResult::Fits, because()),
+            (_, Some(settled)) => (ApplyResult::Helpless, settled.because().to_owned()),
+            (PreemptionResult::Preempts, None) => (ApplyResult::Planned, because()),
+            (PreemptionResult::Refused | PreemptionResult::NotEnough, None) => {
+                (ApplyResult::Helpless, why_not(&answer.preemption))
             }
         };
+        if report.result != ApplyResult::Planned {
+            return report;
+        }
         let step = |(target, unfit): &(Target, Option<String>)| {
             let check = unfit.clone().map_or(Check::NOT_ASKED, Check::unfit);
             StepReport::planned(target, &manner, check)
         };
         report.steps = planned.victims.iter().map(step).collect();
-        if report.result == ApplyResult::Planned && !is_file(&self.pod) && runs(pod) {
-            report.because =
-                "it runs on the node already: the kubelet kills nobody for a pod that it took in"
-                    .to_owned();
-            report.result = ApplyResult::Helpless;
-            report.steps.clear();
-        }
         report.basis.assumptions.extend(random_order(&answer.preemption, &self.order));
-        if report.result == ApplyResult::Planned {
-            report.notes = notes(self.like_kubelet, &report.node, pod);
-        }
+        report.notes = notes(self.like_kubelet, &report.node, pod);
         report
     }
 
@@ -231,9 +232,13 @@ impl ApplyArgs {
             }
             Err(failure) => return Err(failure),
         };
-        for ((target, _), step) in planned.victims.iter().zip(&mut report.steps) {
-            if step.check.result == CheckResult::NotAsked {
+        if report.steps.iter().all(|step| step.check == Check::NOT_ASKED) {
+            for ((target, _), step) in planned.victims.iter().zip(&mut report.steps) {
                 step.check = Check::of(&server.remove_pod(target, report.method, true));
+                if step.check.result == CheckResult::NoAnswer {
+                    // The others would be waited for in vain.
+                    break;
+                }
             }
         }
         Ok(Some(server))
@@ -243,8 +248,14 @@ impl ApplyArgs {
         if !self.output.is_for_people() {
             return Ok(());
         }
+        if planned.settled.is_some() && report.result == ApplyResult::Helpless {
+            // What would be done for one that comes anew is another question.
+            write::lines([format!("{} on {}: {}", report.pod, report.node, report.because)])?;
+            note("hint", "kq preempt explain tells what would be done if it came anew");
+            return Ok(());
+        }
         match self.output {
-            Form::Wide => write::text(view::wide(&planned.answer))?,
+            Form::Wide => write::text(view::rounds(&planned.answer))?,
             _ => write::text(view::table(&planned.answer))?,
         }
         if !report.steps.is_empty() {
@@ -264,15 +275,8 @@ impl ApplyArgs {
             ApplyResult::Planned => {}
             _ => return Some(Code::Missing),
         }
-        let waits = !self.budget_timeout.is_zero();
-        let against: Vec<&str> = report
-            .steps
-            .iter()
-            .filter(|step| step.check.is_against(waits))
-            .map(|step| step.pod.as_str())
-            .collect();
-        if !against.is_empty() {
-            report.because = format!("the API server would not do it: {}", against.join(", "));
+        if let Some(because) = objection(&report.steps, !self.budget_timeout.is_zero()) {
+            report.because = because;
             report.result = ApplyResult::Refused;
             return Some(Code::Refused);
         }
@@ -297,14 +301,14 @@ impl ApplyArgs {
         format!("{verb} {pods} from {} so that {} fits?", report.node, report.pod)
     }
 
-    /// Does what the steps ask for, and tells each result at once.
+    /// Does what the steps ask for, tells each result at once, and records it.
     fn carry_out(
         &self,
         server: &ApiServer,
         pod: &Pod,
         targets: Vec<Target>,
         report: &mut PreemptionApply,
-    ) -> Result<Apply, Failure> {
+    ) -> Result<(), Failure> {
         let interrupts = Interrupts::watch(give_up)
             .map_err(|error| Failure::refused(anyhow!("signals cannot be watched: {error}")))?;
         let (begun, how) = (steady(), report.method);
@@ -312,7 +316,7 @@ impl ApplyArgs {
         loop {
             let next = apply.ask();
             let told = match (interrupts.caught(), next) {
-                (_, Ask::End) => return Ok(apply),
+                (_, Ask::End) => return Ok(()),
                 (Some(signal), _) => Told::Interrupted(signal),
                 (None, Ask::Look) => {
                     Told::Looked(look(&self.admission, &self.pod, pod, apply.targets()))
@@ -330,6 +334,9 @@ impl ApplyArgs {
                 }
             };
             apply.tell(told, begun.elapsed());
+            if let Some(what) = apply.waits() {
+                note("waiting", &what);
+            }
             let news = apply.news();
             report.record(&apply);
             if self.output.is_for_people() {
@@ -372,7 +379,20 @@ impl ApplyArgs {
 /// Ends at once, at a second signal: what was said so far is all.
 #[expect(clippy::disallowed_methods, reason = "this is the end")]
 fn give_up() {
+    note("stopped", "at once, by a second signal: what was said so far is all that is known");
     std::process::exit(Code::Stopped as i32)
+}
+
+/// Says why a plan is not to be carried out.
+fn objection(steps: &[StepReport], waits_for_budgets: bool) -> Option<String> {
+    let against = || steps.iter().filter(|step| step.check.is_against(waits_for_budgets));
+    if let Some(step) = against().find(|step| step.check.result == CheckResult::Unfit) {
+        let because = step.check.because.as_deref().unwrap_or_default();
+        return Some(format!("kq does not ask for {}: {because}", step.pod));
+    }
+    let pods: Vec<&str> = against().map(|step| step.pod.as_str()).collect();
+    let because = || format!("the API server would not do it: {}", pods.join(", "));
+    (!pods.is_empty()).then(because)
 }
 
 /// Says what is not as the kubelet does it, and what may follow.

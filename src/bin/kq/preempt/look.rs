@@ -2,62 +2,105 @@
 
 use super::explain::sort;
 use crate::admission_node::{AdmissionArgs, AdmissionNode, Detail, plan};
-use crate::exit::Failure;
 use kq::admission::{NodePod, qualified};
 use kq::facts::runtime::ContainerState;
+use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
 use kq::preemption::Trace;
 use kq::preemption::apply::{Fresh, Looked, Target, planned_last};
 use std::collections::BTreeSet;
 
-/// Who goes is all that counts here.
-pub const DETAIL: Detail = Detail { trace: Trace::Chosen, ledger: false };
-
 /// Reads the node again and plans anew, in favour of the victims that were shown.
-pub fn look(args: &AdmissionArgs, name: &str, pod: &Pod, targets: &[Target]) -> Looked {
-    let unknown = |failure: Failure| Looked {
-        fresh: Fresh::Unknown(failure.reason()),
-        there: BTreeSet::new(),
-    };
-    let (about, found) = match args.gather_again(name, pod) {
-        Ok(gathered) => gathered,
-        Err(failure) => return unknown(failure),
-    };
-    let Some(found) = found else {
-        let reason = format!("{} is not on this node any more", qualified(pod));
-        return Looked { fresh: Fresh::Helpless(reason), there: BTreeSet::new() };
-    };
+///
+/// # Errors
+///
+/// Fails with the reason where not all that counts is known.
+pub fn look(
+    args: &AdmissionArgs,
+    name: &str,
+    pod: &Pod,
+    targets: &[Target],
+) -> Result<Looked, String> {
+    let (about, found) = args.gather_again(name, pod).map_err(|failure| failure.reason())?;
     let favour = |others: &mut [NodePod<'_>]| {
         sort(others, &[])?;
         planned_last(others, targets, |it| it.pod.metadata.uid.clone());
         Ok(())
     };
-    let planned = match plan(&about, &found, favour, DETAIL) {
-        Ok(planned) => planned,
-        Err(failure) => return unknown(failure),
-    };
+    let new = found.as_ref().unwrap_or(pod);
+    let detail = Detail { trace: Trace::Chosen, ledger: false };
+    let planned = plan(&about, new, favour, detail).map_err(|failure| failure.reason())?;
     let missing = &planned.basis.missing;
-    let phase = found.status.phase.as_str();
-    let fresh = if has_ended(phase) && !has_ended(&pod.status.phase) {
-        Fresh::Helpless(format!("its phase is {phase} now"))
-    } else if runs(&found) && !runs(pod) {
-        Fresh::Fits
-    } else if missing.is_empty() {
-        Fresh::of(&planned.preemption)
-    } else {
-        Fresh::Unknown(missing.join("; "))
+    if !missing.is_empty() {
+        let tried = about.node.snapshot.pods.tried.iter().map(ToString::to_string);
+        return Err(missing.iter().cloned().chain(tried).collect::<Vec<_>>().join("; "));
+    }
+    let phase = new.status.phase.as_str();
+    let fresh = match settled(&about, new) {
+        _ if found.is_none() => {
+            Fresh::Helpless(format!("{} is not on this node any more", qualified(pod)))
+        }
+        Some(Settled::Deleted) => Fresh::Helpless(Settled::Deleted.because().to_owned()),
+        _ if has_ended(phase) && !has_ended(&pod.status.phase) => {
+            Fresh::Helpless(format!("its phase is {phase} now"))
+        }
+        Some(Settled::Taken) => Fresh::Fits,
+        None => Fresh::of(&planned.preemption),
     };
-    let runs = running(&about);
-    let counted = planned.counted.iter().map(|pod| pod.metadata.uid.as_str());
-    let here: BTreeSet<&str> = counted.chain(runs).collect();
-    let uids = targets.iter().map(|target| &target.uid);
-    let there = uids.filter(|uid| here.contains(uid.as_str()));
-    Looked { fresh, there: there.cloned().collect() }
+    let counted = planned.counted.iter().copied();
+    let deleted = counted.clone().filter(|it| it.metadata.deletion_timestamp.is_some());
+    let of_targets = |uids: BTreeSet<&str>| {
+        let all = targets.iter().map(|target| &target.uid);
+        all.filter(|uid| uids.contains(uid.as_str())).cloned().collect()
+    };
+    Ok(Looked {
+        fresh,
+        there: of_targets(uids(counted).chain(running(&about)).collect()),
+        going: of_targets(uids(deleted).collect()),
+    })
 }
 
-/// Tells whether the kubelet has taken a pod in.
-pub fn runs(pod: &Pod) -> bool {
-    pod.status.phase == "Running"
+/// Says why nobody has to go for a pod that is on the node, whatever it lacks; that of a file is the same where
+/// it has the same UID.
+pub fn settled(about: &AdmissionNode, pod: &Pod) -> Option<Settled> {
+    let uid = effective_uid(pod);
+    let is_same = |it: &&Pod| {
+        effective_uid(it) == uid && (!uid.is_empty() || qualified(it) == qualified(pod))
+    };
+    let now = about.node.pods().into_iter().find(is_same)?;
+    let status = &now.status;
+    if now.metadata.deletion_timestamp.is_some() {
+        return Some(Settled::Deleted);
+    }
+    // That it starts is written when it was taken in, before its containers run.
+    let is_taken =
+        status.phase == "Running" || status.phase == "Pending" && status.start_time.is_some();
+    is_taken.then_some(Settled::Taken)
+}
+
+/// What became of a pod already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// The kubelet took it in.
+    Taken,
+    /// It is being deleted.
+    Deleted,
+}
+
+impl Settled {
+    /// Says why nobody goes for it.
+    pub fn because(self) -> &'static str {
+        match self {
+            Self::Taken => {
+                "it runs on the node already: the kubelet kills nobody for a pod that it took in"
+            }
+            Self::Deleted => "it is being deleted: nobody is to go for it",
+        }
+    }
+}
+
+fn uids<'p>(pods: impl Iterator<Item = &'p Pod>) -> impl Iterator<Item = &'p str> {
+    pods.map(|pod| pod.metadata.uid.as_str())
 }
 
 /// Tells whether a pod stays as it is in a phase.
