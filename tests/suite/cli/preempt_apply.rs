@@ -129,6 +129,39 @@ fn what_is_not_needed_any_more_is_spared() {
 }
 
 #[test]
+fn who_is_not_needed_in_hindsight_is_spared() {
+    let with = |name: &str, cpu: &str, memory: &str| {
+        let mut pod = pod(name, cpu);
+        pod["spec"]["containers"][0]["resources"]["requests"]["memory"] = json!(memory);
+        pod
+    };
+    let mut stays = with("x/stays", "0", "2560Mi");
+    stays["spec"]["priority"] = json!(2_000_001_000);
+    // The nearest to both is taken first, and the other two are enough.
+    let pods = [
+        with("shop/both", "500m", "512Mi"),
+        with("shop/cpu", "1", "0"),
+        with("shop/memory", "0", "1Gi"),
+        stays,
+    ];
+    let world = World::new("1500m", pods);
+    let mut new = with("kube-system/dns", "1", "1Gi");
+    new["spec"]["priority"] = json!(2_000_000_000);
+    (new["metadata"]["uid"], new["spec"]["nodeName"], new["status"]) =
+        (Value::Null, Value::Null, json!({}));
+    std::fs::write(world.node.beside().join("dns.json"), new.to_string()).expect("a file");
+    let dry = world.run("--dry-run");
+    assert!(dry.stdout.contains("not needed in hindsight"), "{}", dry.text());
+    let ran = world.run("--yes -o json");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    let mut became = results(&answer(&ran));
+    became.sort();
+    let expected = [("shop/both", "spared"), ("shop/cpu", "removed"), ("shop/memory", "removed")];
+    assert_eq!(became, pairs(&expected));
+    assert_eq!(world.cluster.pods(), ["shop/both", "x/stays"]);
+}
+
+#[test]
 fn like_the_kubelet_no_budget_is_asked() {
     let world = World::new("2", two());
     world.cluster.state().budgets.push(Budget {
