@@ -687,6 +687,7 @@ wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l stats -d 'What the kubelet measured (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary); else it is asked. With --pods nothing is looked at but files' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-file -d 'The Node object (kubectl get node NAME -o json): whose pods count, the kubelet\'s version, what the node reports' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r

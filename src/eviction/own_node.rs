@@ -1,7 +1,7 @@
 //! Which node it is about, and which of the pods that were given are its own: only of those is it known that
 //! what was not measured goes first.
 
-use crate::facts::stats_summary::StatsByPod;
+use crate::facts::stats_summary::{PodStats, StatsByPod};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
 use std::collections::BTreeSet;
@@ -68,6 +68,38 @@ impl OwnNode {
         !node_name.is_empty() && self.name().is_some_and(|own| own != node_name)
     }
 
+    /// Says why the pods that are given cannot be those that were measured; `None`: some of them are.
+    ///
+    /// Else each of them would pass for a pod without stats, or the node for one without pods.
+    pub fn mismatch(&self, pods: &[&Pod], measured: &[PodStats]) -> Option<String> {
+        let stats = StatsByPod::new(measured);
+        let (others, own): (Vec<&Pod>, Vec<&Pod>) =
+            pods.iter().partition(|pod| self.is_another(&pod.spec.node_name));
+        if own.iter().any(|pod| stats.of(pod).is_some()) {
+            return None;
+        }
+        let node = self.name().unwrap_or_default();
+        let elsewhere: BTreeSet<&str> = others.iter().map(|pod| &*pod.spec.node_name).collect();
+        let (given, count) = (pods.len(), measured.len());
+        match (elsewhere.first(), own.len()) {
+            (Some(first), 0) => {
+                let more = if elsewhere.len() > 1 { " and others" } else { "" };
+                Some(format!(
+                    "the pods of {node}: all that are given, {given}, are on {first}{more} (--pods with those \
+                     of {node}, or --stats with what the kubelet of {first} measured)"
+                ))
+            }
+            _ if measured.is_empty() => None,
+            (None, 0) => Some(format!(
+                "the pods of the node: none is given, and {count} were measured (--pods)"
+            )),
+            (_, own) => Some(format!(
+                "the pods that were measured, {count}: none of the {own} that are given is one of them, so \
+                 that they are of another node, or of another time (--pods, --stats)"
+            )),
+        }
+    }
+
     /// Says why it is not known of a pod that was not measured whether the kubelet could have.
     pub fn doubt(&self, pod: &Pod, stats: &StatsByPod<'_>) -> Option<String> {
         if stats.of(pod).is_some() {
@@ -129,6 +161,36 @@ mod tests {
             let pods: Vec<&Pod> = pods[own].iter().collect();
             let stats = stats(&measured);
             assert_eq!(OwnNode::of(said, &pods, &StatsByPod::new(&stats)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn pods_of_which_none_was_measured_are_those_of_another_node() {
+        let (own, other) = (pod("a", "1", "n1"), pod("b", "2", "n2"));
+        let said = OwnNode::Said("n1".to_owned());
+        // Name of the row, the node, the pods, who was measured, what is said.
+        for (name, node, pods, measured, expected) in [
+            ("one of them", &said, vec![&own, &other], vec!["1", "9"], None),
+            ("a node without pods", &said, vec![], vec![], None),
+            ("nothing was measured", &said, vec![&own], vec![], None),
+            ("no pods", &said, vec![], vec!["1"], Some("none is given, and 1 were measured")),
+            (
+                "all on another node, whatever their UIDs",
+                &said,
+                vec![&other],
+                vec!["2"],
+                Some("the pods of n1: all that are given, 1, are on n2 (--pods"),
+            ),
+            ("all on another, none measured", &said, vec![&other], vec![], Some("are on n2")),
+            ("others", &said, vec![&own], vec!["9"], Some("none of the 1 that are given")),
+            ("no node", &OwnNode::OneOfSeveral, vec![&own, &other], vec!["9"], Some("none of")),
+        ] {
+            let told = node.mismatch(&pods, &stats(&measured));
+            let is_said = match (&told, expected) {
+                (Some(told), Some(part)) => told.contains(part),
+                (told, expected) => told.is_none() && expected.is_none(),
+            };
+            assert!(is_said, "{name}: {told:?}");
         }
     }
 

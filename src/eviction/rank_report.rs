@@ -110,7 +110,7 @@ pub struct EvictionRank {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FirstEvicted {
-    /// One of these; none: all are critical, or there are no pods.
+    /// One of these; none: all are critical, there are no pods, or it is missing which they are.
     pub one_of: Vec<PodName>,
     /// Critical pods that come before all of these, and stay.
     pub spared: Vec<PodName>,

@@ -199,6 +199,9 @@ fn summary(rank: &EvictionRank) -> String {
     line(
         "FIRST",
         match rank.first.one_of.as_slice() {
+            [] if rank.items.is_empty() && !rank.basis.missing.is_empty() => {
+                "not known: no pod has a rank".to_owned()
+            }
             [] if rank.items.is_empty() => "no pod can be evicted: there are none".to_owned(),
             [] => "no pod can be evicted: all are critical".to_owned(),
             [one] => format!("{}{spared}", name(one)),

@@ -6,21 +6,26 @@ use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::live::{TreeDetail, Wants, of_stats_file};
+use crate::node_args::of_file;
 use anyhow::anyhow;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::cgroup::live::place::kubelet_roots;
 use kq::cgroup::live::pod_stats::pod_stats;
 use kq::device::pods::{NodePods, Standing};
+use kq::edge::input::shown;
+use kq::edge::kubelet_files::read_node_object;
 use kq::eviction::rank_view::{table, wide};
 use kq::eviction::{
     DiskFacts, EvictionRank, OwnNode, RankInput, UsageFrom, UsageSource, eviction_rank, is_active,
     node_disks,
 };
 use kq::facts::basis::Basis;
-use kq::facts::kubelet_config::Signal;
+use kq::facts::kubelet_config::{PressureCondition, Signal};
 use kq::facts::live::incomplete;
 use kq::facts::resize::RecordedResources;
+use kq::facts::snapshot::Snapshot;
+use kq::facts::sought::Sought;
 use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
@@ -56,7 +61,8 @@ enum Command {
 /// Signals: memory, disk (nodefs.available), inodes (nodefs.inodesFree), imagefs, containerfs,
 /// pid, or as in evictionHard.
 ///
-/// Nothing is changed. Exit code 0: answered. 3: a fact is missing; what is known is shown.
+/// Nothing is changed. Exit code 0: answered. 3: a fact is missing, also where the pods are not
+/// those that were measured; what is known is shown.
 ///
 /// Examples:
 ///
@@ -79,6 +85,11 @@ pub struct RankArgs {
     /// asked. With --pods nothing is looked at but files
     #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
     stats: Option<String>,
+
+    /// The Node object (kubectl get node NAME -o json): whose pods count, the kubelet's version, what the node
+    /// reports
+    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    node_file: Option<String>,
 
     #[command(flatten)]
     kubelet: KubeletNodeArgs,
@@ -139,14 +150,58 @@ impl RankArgs {
     /// Gathers the node. Where files say all of it, the machine that kq runs on is not looked at.
     fn gather(&self) -> Result<KubeletNode, Failure> {
         let stats = self.stats.as_deref().map(of_stats_file).transpose()?;
-        let Some(stats) = stats else { return self.kubelet.gather(self.wants()) };
-        if self.kubelet.sources.files_alone() {
-            let mut node = self.kubelet.of_flags_with_pods()?;
-            node.snapshot.stats_summary = stats;
-            return Ok(node);
+        let mut notes = Vec::new();
+        let object = match &self.node_file {
+            Some(file) => {
+                let object = read_node_object(file, &mut notes).map_err(of_file)?;
+                Some(Sought::found(shown(file), object))
+            }
+            None => None,
+        };
+        let is_alone = stats.is_some() && self.kubelet.sources.files_alone();
+        let wants = match stats {
+            Some(_) => Wants { stats_summary: false, tree: None, ..self.wants() },
+            None => self.wants(),
+        };
+        let put_given = |snapshot: &mut Snapshot| {
+            snapshot.stats_summary = stats.unwrap_or(std::mem::take(&mut snapshot.stats_summary));
+            snapshot.node = object.unwrap_or(std::mem::take(&mut snapshot.node));
+        };
+        let mut node = match is_alone {
+            true => self.kubelet.of_pods_with(put_given)?,
+            false => self.kubelet.gather_with(wants, put_given)?,
+        };
+        node.notes.extend(notes);
+        Ok(node)
+    }
+
+    /// Returns whose pods count. What a kubelet measured on another node tells nothing of this one.
+    fn own_node(&self, node: &KubeletNode, summary: &StatsSummary) -> Result<OwnNode, Failure> {
+        let snapshot = &node.snapshot;
+        let told = self.kubelet.sources.node_name.as_deref();
+        let told = told.or(snapshot.node.value().map(|object| &*object.metadata.name));
+        let found = snapshot.node_name.value().map(String::as_str);
+        let measured = Some(summary.node.node_name.as_str());
+        // A kubelet that was asked knows its name better than its machine; what a file says may be another's.
+        let names = match &self.stats {
+            Some(_) => [told, found, measured],
+            None => [told, measured, found],
+        };
+        let said = names.into_iter().flatten().find(|name| !name.is_empty());
+        if let (Some(file), Some(said), Some(measured)) = (&self.stats, said, measured)
+            && !measured.is_empty()
+            && said != measured
+        {
+            let file = shown(file);
+            return Err(Failure::missing(anyhow!(
+                "what the kubelet of {said} measured is missing: {file} is of node {measured}"
+            ))
+            .hint(format!(
+                "kubectl get --raw /api/v1/nodes/{said}/proxy/stats/summary writes it for --stats; \
+                 --node-name says which node it is about"
+            )));
         }
-        let wants = Wants { stats_summary: false, tree: None, ..self.wants() };
-        self.kubelet.gather_with(wants, |snapshot| snapshot.stats_summary = stats)
+        Ok(OwnNode::of(said, &node.pods(), &StatsByPod::new(&summary.pods)))
     }
 
     /// What is on disks is counted nowhere but by the kubelet.
@@ -167,7 +222,12 @@ impl RankArgs {
         let mut told = basis_of(node);
         has_pods(node)?;
         let (summary, usage) = self.measured(node, &mut told)?;
-        let pods = active_pods(node, &summary, &mut told);
+        let own_node = self.own_node(node, &summary)?;
+        let mismatch = own_node.mismatch(&node.pods(), &summary.pods);
+        let pods = match mismatch {
+            None => active_pods(node, &own_node, &summary, &mut told),
+            Some(_) => Vec::new(),
+        };
         let pods: Vec<&Pod> = pods.iter().collect();
         let snapshot = &node.snapshot;
         let config = &node.kubelet.config;
@@ -196,6 +256,12 @@ impl RankArgs {
                 "images are on the kubelet's file system: where they are is not known".to_owned(),
             );
         }
+        if let Some(reason) = mismatch {
+            // That nobody knows who was measured is all that there is to say of those.
+            rank.basis.warnings.clear();
+            rank.basis.missing.push(reason);
+        }
+        rank.now.extend(reported(node, rank.condition));
         rank.basis.assumptions.extend(told.assumptions);
         rank.basis.warnings.extend(told.warnings);
         rank.basis.missing.extend(told.missing);
@@ -282,6 +348,18 @@ fn basis_of(node: &KubeletNode) -> Basis {
     basis
 }
 
+/// Says that the node reports the pressure, which outlasts the crossing.
+fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<String> {
+    let (short, _) = node.snapshot.node.value()?.status.pressure();
+    let period = node.kubelet.config.eviction_pressure_transition_period;
+    short.contains(&condition).then(|| {
+        format!(
+            "the node reports {condition}: a threshold was crossed within {period} \
+             (evictionPressureTransitionPeriod) of what it reported"
+        )
+    })
+}
+
 /// Fails where nobody tells of the pods.
 fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
     let pods = &node.snapshot.pods;
@@ -294,16 +372,14 @@ fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
 }
 
 /// Returns the pods that may be evicted, with what was allocated to them.
-fn active_pods(node: &KubeletNode, summary: &StatsSummary, told: &mut Basis) -> Vec<Pod> {
+fn active_pods(
+    node: &KubeletNode,
+    own_node: &OwnNode,
+    summary: &StatsSummary,
+    told: &mut Basis,
+) -> Vec<Pod> {
     let snapshot = &node.snapshot;
     let measured = StatsByPod::new(&summary.pods);
-    let said = [
-        snapshot.node_name.value().map(String::as_str),
-        Some(&*summary.node.node_name),
-        snapshot.node.value().map(|object| &*object.metadata.name),
-    ];
-    let said = said.into_iter().flatten().find(|name| !name.is_empty());
-    let own_node = OwnNode::of(said, &node.pods(), &measured);
     told.assumptions.extend(own_node.assumption());
     let standings = NodePods::of(snapshot);
     let files = snapshot.state_files.as_ref();

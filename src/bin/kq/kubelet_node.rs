@@ -7,9 +7,8 @@ use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs, config_of};
 use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
-use kq::facts::kubelet_config::{EvictionThreshold, eviction_thresholds};
+use kq::facts::kubelet_config::{EvictionThreshold, RefusedEntry, eviction_thresholds};
 use kq::facts::live::missing;
-use kq::facts::node_object::NodeObject;
 use kq::facts::origin::Origin;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
@@ -99,22 +98,20 @@ impl KubeletNodeArgs {
         self.describe(Snapshot { taken_at: now(), ..Snapshot::default() }, given, true)
     }
 
-    /// The same, with the pods that are named.
-    pub fn of_flags_with_pods(&self) -> Result<KubeletNode, Failure> {
+    /// The same, with the pods that are named, and what else was given.
+    pub fn of_pods_with(
+        &self,
+        put_given: impl FnOnce(&mut Snapshot),
+    ) -> Result<KubeletNode, Failure> {
         let given = self.config.given_config()?;
         let found = match self.sources.pods.is_empty() {
             true => None,
             false => Some(of_files(&self.sources)?),
         };
         let pods = Sought { found, tried: Vec::new() };
-        self.describe(Snapshot { taken_at: now(), pods, ..Snapshot::default() }, given, true)
-    }
-
-    /// The same, with the pods that are named and a Node object.
-    pub fn of_flags_with_node(&self, node: Sought<NodeObject>) -> Result<KubeletNode, Failure> {
-        let given = self.config.given_config()?;
-        let pods = Sought { found: Some(of_files(&self.sources)?), tried: Vec::new() };
-        self.describe(Snapshot { taken_at: now(), pods, node, ..Snapshot::default() }, given, true)
+        let mut snapshot = Snapshot { taken_at: now(), pods, ..Snapshot::default() };
+        put_given(&mut snapshot);
+        self.describe(snapshot, given, true)
     }
 
     /// Tells whether a flag says the kubelet's version.
@@ -237,9 +234,13 @@ impl KubeletNode {
     ///
     /// Fails on thresholds with which the kubelet would not start.
     pub fn eviction_thresholds(&self) -> Result<Vec<EvictionThreshold>, Failure> {
-        eviction_thresholds(&self.kubelet.config, false).map_err(|error| {
-            Failure::usage(anyhow!("the kubelet would not start with these thresholds: {error}"))
-                .hint("kq gc lint looks at them all")
+        eviction_thresholds(&self.kubelet.config, false).map_err(|refused| {
+            let RefusedEntry { field, signal, text, error } = refused;
+            let origin = self.kubelet.origin(field);
+            Failure::usage(anyhow!(
+                "{origin}: the kubelet would not start with {field}.{signal} {text:?}: {error}"
+            ))
+            .hint("kq gc lint looks at all thresholds")
         })
     }
 

@@ -10,7 +10,7 @@ use kq::edge::input::shown;
 use kq::edge::kubelet_files::{KubeletFileError, read_kubelet_config, read_node_object};
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq::facts::describe::{ConfigSource, DescribeError, LiveSources, NodeSources, describe};
-use kq::facts::kubelet_config::ConfigError;
+use kq::facts::kubelet_config::{A_MAP, ConfigError};
 use kq::facts::live::config_source;
 use kq::facts::node::Node;
 use kq::facts::node_object::NodeObject;
@@ -218,6 +218,10 @@ impl ConfigArgs {
                 error: ConfigError::UnknownField { nearest: Some(nearest), .. },
                 ..
             } => hints.push(format!("did you mean {nearest}?")),
+            DescribeError::Config {
+                error: ConfigError::WrongType { path, value, expected: A_MAP },
+                origin: Some(Origin::Flag("--set")),
+            } => hints.push(entries_hint(path, value)),
             DescribeError::Gates { error, .. } => {
                 hints.extend(error.problems.iter().filter_map(|problem| problem.hint()));
             }
@@ -233,6 +237,20 @@ impl ConfigArgs {
             None => error.into(),
         });
         hints.into_iter().fold(failure, Failure::hint)
+    }
+}
+
+/// Says how entries of a map are set, of a value such as `memory.available=10Gi,pid.available=5%`.
+fn entries_hint(field: &str, value: &str) -> String {
+    let text: String = serde_json::from_str(value).unwrap_or_default();
+    let entry = |entry: &str| {
+        let (name, value) = entry.split_once(['=', '<'])?;
+        Some(format!("--set {field}.{}={}", name.trim(), value.trim()))
+    };
+    let entries: Option<Vec<String>> = text.split(',').map(entry).collect();
+    match entries {
+        Some(entries) => entries.join(" "),
+        None => format!("--set {field}.NAME=VALUE"),
     }
 }
 

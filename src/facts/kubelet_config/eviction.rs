@@ -153,11 +153,24 @@ pub enum EvictionError {
     NegativeReclaim(Signal),
 }
 
+/// An entry of the four maps that the kubelet refuses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedEntry {
+    /// The map, such as `evictionHard`.
+    pub field: &'static str,
+    /// The name in it.
+    pub signal: String,
+    /// The value as it stands there.
+    pub text: String,
+    /// What the kubelet says of it.
+    pub error: EvictionError,
+}
+
 /// Reads `evictionHard`; `0%` and `100%` mean no threshold.
 pub fn parse_hard_thresholds(
     hard: &BTreeMap<String, String>,
 ) -> Result<Vec<EvictionThreshold>, EvictionError> {
-    statements(hard).map_err(|(first, _)| first)
+    statements(HARD, hard).map_err(|(first, _)| first.error)
 }
 
 /// Reads all thresholds, hard ones first.
@@ -169,7 +182,7 @@ pub fn parse_hard_thresholds(
 pub fn parse_eviction_thresholds(
     settings: EvictionSettings<'_>,
 ) -> Result<Vec<EvictionThreshold>, EvictionError> {
-    parse_all(settings).map_err(|(first, _)| first)
+    parse_all(settings).map_err(|(first, _)| first.error)
 }
 
 /// Returns every error that the kubelet may stop with, because it walks over each map in a random
@@ -177,7 +190,9 @@ pub fn parse_eviction_thresholds(
 pub fn possible_eviction_errors(settings: EvictionSettings<'_>) -> Vec<EvictionError> {
     match parse_all(settings) {
         Ok(_) => Vec::new(),
-        Err((first, others)) => std::iter::once(first).chain(others).collect(),
+        Err((first, others)) => {
+            std::iter::once(first).chain(others).map(|entry| entry.error).collect()
+        }
     }
 }
 
@@ -188,17 +203,18 @@ pub fn possible_eviction_errors(settings: EvictionSettings<'_>) -> Vec<EvictionE
 ///
 /// # Errors
 ///
-/// As [`parse_eviction_thresholds`].
+/// As [`parse_eviction_thresholds`], with the entry.
 pub fn eviction_thresholds(
     config: &EffectiveConfiguration,
     allocatable_ignores_eviction: bool,
-) -> Result<Vec<EvictionThreshold>, EvictionError> {
-    let thresholds = parse_eviction_thresholds(EvictionSettings {
+) -> Result<Vec<EvictionThreshold>, RefusedEntry> {
+    let thresholds = parse_all(EvictionSettings {
         hard: &config.eviction_hard,
         soft: &config.eviction_soft,
         soft_grace_period: &config.eviction_soft_grace_period,
         minimum_reclaim: &config.eviction_minimum_reclaim,
-    })?;
+    })
+    .map_err(|(first, _)| first)?;
     let enforced: &[String] =
         if allocatable_ignores_eviction { &[] } else { &config.enforce_node_allocatable };
     Ok(with_allocatable_thresholds(thresholds, enforced))
@@ -224,45 +240,62 @@ pub fn with_allocatable_thresholds(
     thresholds
 }
 
-/// The mistake of the first signal that has one, and those of the others in the same map.
-type Mistakes = (EvictionError, Vec<EvictionError>);
+/// The first entry of a map that is refused, and the others.
+type Mistakes = (RefusedEntry, Vec<RefusedEntry>);
+
+/// An entry of a map: the signal and the text.
+type Entry<'m> = (&'m String, &'m String);
+
+const HARD: &str = "evictionHard";
+const SOFT: &str = "evictionSoft";
 
 fn parse_all(settings: EvictionSettings<'_>) -> Result<Vec<EvictionThreshold>, Mistakes> {
-    let mut thresholds = statements(settings.hard)?;
-    let mut soft = statements(settings.soft)?;
+    let mut thresholds = statements(HARD, settings.hard)?;
+    let soft = statements(SOFT, settings.soft)?;
     let periods: BTreeMap<Signal, GoDuration> =
-        every(settings.soft_grace_period.iter().map(|(signal, text)| {
+        every("evictionSoftGracePeriod", settings.soft_grace_period, |(signal, text)| {
             let signal = known(signal)?;
             let period: GoDuration = text.parse()?;
             if period.0 < 0 {
                 return Err(EvictionError::GracePeriod(text.clone()));
             }
             Ok((signal, period))
-        }))?;
+        })?;
     let reclaims: BTreeMap<Signal, ThresholdValue> =
-        every(settings.minimum_reclaim.iter().map(|(signal, text)| {
+        every("evictionMinimumReclaim", settings.minimum_reclaim, |(signal, text)| {
             let signal = known(signal)?;
             Ok((signal, minimum_reclaim(signal, text)?))
-        }))?;
-    let with_periods = every(soft.drain(..).map(|threshold| {
-        let period = periods.get(&threshold.signal).copied();
-        let grace_period = period.ok_or(EvictionError::NoGracePeriod(threshold.signal))?;
-        Ok(EvictionThreshold { grace_period, ..threshold })
-    }));
-    thresholds.append(&mut with_periods?);
+        })?;
+    let with_periods: Vec<Option<EvictionThreshold>> =
+        every(SOFT, settings.soft, |(signal, _)| {
+            let Some(threshold) = soft.iter().find(|it| it.signal.as_str() == signal) else {
+                return Ok(None);
+            };
+            let period = periods.get(&threshold.signal).copied();
+            let grace_period = period.ok_or(EvictionError::NoGracePeriod(threshold.signal))?;
+            Ok(Some(EvictionThreshold { grace_period, ..threshold.clone() }))
+        })?;
+    thresholds.extend(with_periods.into_iter().flatten());
     for threshold in &mut thresholds {
         threshold.min_reclaim = reclaims.get(&threshold.signal).cloned();
     }
     Ok(thresholds)
 }
-
-/// Collects values, or all mistakes.
+/// Reads each entry of a map, or collects all mistakes.
 fn every<T, C: FromIterator<T>>(
-    results: impl Iterator<Item = Result<T, EvictionError>>,
+    field: &'static str,
+    entries: &BTreeMap<String, String>,
+    read: impl Fn(Entry<'_>) -> Result<T, EvictionError>,
 ) -> Result<C, Mistakes> {
     let mut mistakes = Vec::new();
-    let values: C =
-        results.filter_map(|result| result.map_err(|e| mistakes.push(e)).ok()).collect();
+    let read = |entry: Entry<'_>| {
+        let refuse = |error| {
+            let (signal, text) = (entry.0.clone(), entry.1.clone());
+            mistakes.push(RefusedEntry { field, signal, text, error });
+        };
+        read(entry).map_err(refuse).ok()
+    };
+    let values: C = entries.iter().filter_map(read).collect();
     let mut mistakes = mistakes.into_iter();
     match mistakes.next() {
         Some(first) => Err((first, mistakes.collect())),
@@ -270,8 +303,11 @@ fn every<T, C: FromIterator<T>>(
     }
 }
 
-fn statements(texts: &BTreeMap<String, String>) -> Result<Vec<EvictionThreshold>, Mistakes> {
-    let thresholds: Vec<Option<EvictionThreshold>> = every(texts.iter().map(|(signal, text)| {
+fn statements(
+    field: &'static str,
+    texts: &BTreeMap<String, String>,
+) -> Result<Vec<EvictionThreshold>, Mistakes> {
+    let thresholds: Vec<Option<EvictionThreshold>> = every(field, texts, |(signal, text)| {
         let signal = known(signal)?;
         Ok(threshold(signal, text)?.map(|value| EvictionThreshold {
             signal,
@@ -280,7 +316,7 @@ fn statements(texts: &BTreeMap<String, String>) -> Result<Vec<EvictionThreshold>
             grace_period: GoDuration(0),
             min_reclaim: None,
         }))
-    }))?;
+    })?;
     Ok(thresholds.into_iter().flatten().collect())
 }
 
@@ -335,6 +371,7 @@ mod tests {
     use super::super::{KubeletConfiguration, effective};
     use super::*;
     use crate::k8s::version::KubeletVersion;
+    use serde_json::json;
 
     fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -385,6 +422,43 @@ mod tests {
         let settings = EvictionSettings { hard: &good, soft: &none, ..settings };
         let settings = EvictionSettings { minimum_reclaim: &none, ..settings };
         assert_eq!(possible_eviction_errors(settings), []);
+    }
+
+    #[test]
+    fn a_refused_entry_is_named() {
+        for (name, change, expected) in [
+            (
+                "hard",
+                json!({"evictionHard": {"memory.available": "10 Gi"}}),
+                ("evictionHard", "memory.available", "10 Gi"),
+            ),
+            (
+                "soft",
+                json!({"evictionSoft": {"nodefs.available": "101%"}}),
+                ("evictionSoft", "nodefs.available", "101%"),
+            ),
+            (
+                "soft without grace period",
+                json!({"evictionSoft": {"imagefs.available": "0%", "pid.available": "5%"}}),
+                ("evictionSoft", "pid.available", "5%"),
+            ),
+            (
+                "grace period",
+                json!({"evictionSoftGracePeriod": {"pid.available": "-1s"}}),
+                ("evictionSoftGracePeriod", "pid.available", "-1s"),
+            ),
+            (
+                "minimum reclaim",
+                json!({"evictionMinimumReclaim": {"pid": "1"}}),
+                ("evictionMinimumReclaim", "pid", "1"),
+            ),
+        ] {
+            let config: KubeletConfiguration = serde_json::from_value(change).expect(name);
+            let config = effective(&config, KubeletVersion::NEWEST);
+            let refused = eviction_thresholds(&config, false).expect_err(name);
+            let found = (refused.field, &*refused.signal, &*refused.text);
+            assert_eq!(found, expected, "{name}");
+        }
     }
 
     #[test]

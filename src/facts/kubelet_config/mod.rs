@@ -15,13 +15,13 @@ mod validation;
 
 pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
 pub use eviction::{
-    EvictionError, EvictionSettings, EvictionThreshold, ThresholdOperator, ThresholdValue,
-    eviction_thresholds, parse_eviction_thresholds, parse_hard_thresholds,
+    EvictionError, EvictionSettings, EvictionThreshold, RefusedEntry, ThresholdOperator,
+    ThresholdValue, eviction_thresholds, parse_eviction_thresholds, parse_hard_thresholds,
     possible_eviction_errors, with_allocatable_thresholds,
 };
 pub use image_gc::{ImageGcConfigError, image_gc_errors};
 pub use merge::{DropIns, MergeError, drop_in_order, merge};
-pub use read::{ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read};
+pub use read::{A_MAP, ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read};
 pub use reserved::{
     QosReservedError, ReservedError, ReservedProblem, parse_qos_reserved, parse_reserved_list,
 };

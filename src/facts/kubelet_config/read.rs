@@ -17,6 +17,9 @@ pub(super) const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
 /// The only kind that configures a kubelet.
 pub(super) const KIND: &str = "KubeletConfiguration";
 
+/// What is expected of a field such as `evictionHard`.
+pub const A_MAP: &str = "a map of names to values";
+
 /// The part of the configuration that kq computes with; an absent field is `None`.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -300,7 +303,7 @@ impl Check {
             (Kind::Duration | Kind::DurationOrNumber, _) => "a duration such as 1m30s",
             (Kind::Amount, _) => "a quantity",
             (Kind::List(_), _) => "a list such as [a, b]",
-            (Kind::Map(_), _) => "a map of names to values",
+            (Kind::Map(_), _) => A_MAP,
             (Kind::Object(_), _) => "a map of fields",
         };
         self.errors.push(ConfigError::WrongType { path, value: value.to_string(), expected });

@@ -106,6 +106,82 @@ fn pods_of_other_nodes_are_told_from_those_without_stats() {
 }
 
 #[test]
+fn pods_and_what_was_measured_are_of_one_node() {
+    let pods = [bound("a", "1", "n1", json!({})), bound("b", "2", "n1", json!({}))];
+    let of_both = [("a", "1", 5), ("b", "2", 6)];
+    for (name, pods, summary, said) in [
+        (
+            "the summary is of another node",
+            &pods[..],
+            measured(known("n2"), &of_both),
+            "missing: the pods of n2: all that are given, 2, are on n1 (--pods with those of n2, or \
+             --stats with what the kubelet of n1 measured)",
+        ),
+        (
+            "no pods",
+            &[],
+            measured(known("n1"), &of_both),
+            "missing: the pods of the node: none is given, and 2 were measured (--pods)",
+        ),
+        (
+            "other pods",
+            &pods[..],
+            measured(known(""), &[("x", "9", 5)]),
+            "missing: the pods that were measured, 1: none of the 2 that are given is one of them",
+        ),
+    ] {
+        let (shown, answer) = of_values(pods, &summary, "");
+        assert_eq!((shown.code, &answer["items"]), (3, &json!([])), "{name}: {}", shown.text());
+        assert!(shown.stderr.contains(said), "{name}: {}", shown.stderr);
+        assert!(shown.stdout.contains("FIRST      not known"), "{name}: {}", shown.stdout);
+        assert_eq!(answer["warnings"], json!([]), "{name}");
+    }
+    // A node without pods is one.
+    let (shown, _) = of_values(&[], &measured(known("n1"), &[]), "");
+    assert_eq!(shown.code, 0, "{}", shown.text());
+}
+
+#[test]
+fn a_node_object_says_whose_pods_count_and_what_it_reports() {
+    let pods = [bound("a", "1", "n1", json!({})), bound("b", "2", "n2", json!({}))];
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods}).to_string();
+    let node = |name: &str| {
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {
+            "nodeInfo": {"kubeletVersion": "v1.34.1"},
+            "conditions": [{"type": "MemoryPressure", "status": "True"}]}})
+        .to_string()
+    };
+    let mut nameless = known("n1");
+    nameless["nodeName"] = json!("");
+    let both = [("a", "1", 5), ("b", "2", 6)];
+    let folder = folder_with(&[
+        ("pods.json", list),
+        ("n2.json", node("n2")),
+        ("sum.json", measured(nameless, &both).to_string()),
+        ("of-n1.json", measured(known("n1"), &both).to_string()),
+    ]);
+    let run = |line: &str| {
+        kq(&format!("evict rank --signal memory --pods pods.json {line}"))
+            .within(folder.path())
+            .run()
+    };
+    let ran = run("--stats sum.json --node-file n2.json");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    for said in ["FIRST      a/b\n", "NOW        the node reports MemoryPressure: "] {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+    assert!(!ran.stderr.contains("--kubelet-version"), "{}", ran.stderr);
+    assert!(!run("--stats sum.json --node-name n1").stdout.contains("the node reports"));
+    for of_n2 in ["--node-file n2.json", "--node-name n2"] {
+        let ran = run(&format!("--stats of-n1.json {of_n2}"));
+        assert_eq!((ran.code, &*ran.stdout), (3, ""), "{}", ran.text());
+        let said =
+            "kq: what the kubelet of n2 measured is missing: of-n1.json is of node n1\nhint: ";
+        assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn what_is_beyond_64_bits_is_shown_as_measured_and_counts_as_the_kubelet_counts_it() {
     let much = (1_u64 << 63) + 5;
     let pods = [bound("much", "1", "n1", json!({})), bound("some", "2", "n1", json!({}))];

@@ -300,6 +300,26 @@ fn only_what_may_be_evicted_is_ranked() {
 }
 
 #[test]
+fn a_kubelet_knows_its_name_better_than_its_machine() {
+    let (mut pods, mut summary) = example();
+    let name = json!("node-a.internal");
+    summary["node"]["nodeName"] = name.clone();
+    for pod in pods["items"].as_array_mut().expect("pods") {
+        pod["spec"]["nodeName"] = name.clone();
+    }
+    let folder = stored(&pods, &summary, json!({}));
+    let answer = asked(&folder, "memory").json();
+    assert_eq!(answer["items"].as_array().map(Vec::len), Some(7), "{answer}");
+    // A summary of a file may be another's.
+    std::fs::write(folder.path().join("sum.json"), summary.to_string()).expect("a file");
+    let ran = asked(&folder, "memory").arg("--stats=sum.json").run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let said =
+        "what the kubelet of node-a measured is missing: sum.json is of node node-a.internal";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+#[test]
 fn a_pod_that_is_read_twice_is_ranked_once() {
     let once = of_files("--signal memory").json();
     let twice = of_files("--signal memory --pods examples/eviction/pods.json").json();
@@ -396,6 +416,11 @@ fn what_cannot_be_understood_is_refused() {
         ("list.json", r#"{"kind":"PodList","items":[]}"#),
         ("word.json", "Unauthorized"),
         ("blind.json", r#"{"node":{},"pods":[]}"#),
+        (
+            "kubelet.yaml",
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n\
+             evictionSoft: {pid.available: 5 %}\n",
+        ),
     ];
     let folder = folder_with(&files);
     for (line, code, said) in [
@@ -412,7 +437,23 @@ fn what_cannot_be_understood_is_refused() {
         (
             "--signal memory --stats summary.json --set 'evictionHard={memory.available: \"-1\"}'",
             2,
-            "the kubelet would not start",
+            "--set: the kubelet would not start with evictionHard.memory.available \"-1\": eviction threshold \
+             memory.available must be positive: -1",
+        ),
+        (
+            "--signal memory --stats summary.json --kubelet-config kubelet.yaml",
+            2,
+            "kubelet.yaml: the kubelet would not start with evictionSoft.pid.available \"5 %\": ",
+        ),
+        (
+            "--signal memory --stats summary.json --set evictionHard=memory.available=10Gi,pid.available=5%",
+            2,
+            "hint: --set evictionHard.memory.available=10Gi --set evictionHard.pid.available=5%",
+        ),
+        (
+            "--signal memory --stats summary.json --set evictionHard=5",
+            2,
+            "evictionHard is 5, expected a map of names to values\nhint: --set evictionHard.NAME=VALUE",
         ),
         (
             "--signal memory --stats blind.json",

@@ -177,7 +177,7 @@ impl AdmissionArgs {
         let sought =
             given.as_ref().map(|(file, object)| Sought::found(shown(file), object.clone()));
         if let Some(object) = sought.clone().filter(|_| sources.files_alone()) {
-            return self.kubelet.of_flags_with_node(object);
+            return self.kubelet.of_pods_with(|snapshot| snapshot.node = object);
         }
         let wants = Wants {
             node: true,

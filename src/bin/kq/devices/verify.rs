@@ -92,7 +92,7 @@ impl Args {
         }
         let node = match is_of_node || is_stored {
             true => self.kubelet.gather(wants)?,
-            false => self.kubelet.of_flags_with_pods()?,
+            false => self.kubelet.of_pods_with(|_| {})?,
         };
         let files = match is_of_node {
             true => of_node(&node, is_stored)?,
