@@ -56,6 +56,12 @@ pub enum EventsError {
     /// There is nothing in it.
     #[error("nothing is in it, expected events")]
     Empty,
+    /// It holds no object at all, as the table that kubectl prints.
+    #[error("this is no JSON or YAML{reason}; expected what kubectl get events -A -o json writes")]
+    NoObject {
+        /// `: ` and where it stops being any; empty: it has no fields.
+        reason: String,
+    },
     /// It cannot be read.
     #[error("{path}{message}")]
     Syntax {
@@ -267,17 +273,20 @@ impl<'de> Deserialize<'de> for Item {
 /// Fails for anything else, with the field that is wrong.
 pub fn read_events(bytes: &[u8]) -> Result<Vec<PodEvent>, EventsError> {
     let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    if matches!(begins, Some(b'{' | b'[')) {
+    if begins == Some(&b'{') {
         let kind = of_json::<Head>(bytes)?.kind;
         return events_of(kind, || of_json(bytes), || of_json(bytes));
     }
-    let syntax = |message| EventsError::Syntax { path: String::new(), message };
-    let text = std::str::from_utf8(bytes).map_err(|error| syntax(error.to_string()))?;
+    let refused = |reason| EventsError::NoObject { reason };
+    let text = std::str::from_utf8(bytes).map_err(|error| refused(format!(": {error}")))?;
     let mut events = Vec::new();
     let mut is_empty = true;
     for document in yaml::documents(text).into_iter().filter(|document| !document.is_empty()) {
         is_empty = false;
-        let read = yaml::read(document.text).map_err(|error| syntax(error.to_string()))?;
+        let read = yaml::read(document.text).map_err(|error| refused(format!(": {error}")))?;
+        if !read.value.is_object() {
+            return Err(refused(String::new()));
+        }
         let kind = of_value::<Head>(&read.value)?.kind;
         events.extend(events_of(kind, || of_value(&read.value), || of_value(&read.value))?);
     }
@@ -403,7 +412,14 @@ mod tests {
                 r#"{"kind":"List","items":[{"kind":"Event","reason":7}]}"#,
                 "items[0].reason: invalid type: integer `7`",
             ),
-            ("kind: [", ""),
+            ("kind: [", "this is no JSON or YAML: "),
+            ("[]", "this is no JSON or YAML; expected"),
+            ("No resources found", "this is no JSON or YAML; expected"),
+            (
+                "NAMESPACE   LAST SEEN   TYPE\nshop   5m   Normal   pod/web   Stopping c\n",
+                "this is no JSON or YAML; expected what kubectl get events -A -o json writes",
+            ),
+            ("LAST SEEN\n5m   Error: a\n", "YAML: mapping values are not allowed"),
         ] {
             let error = read_events(text.as_bytes()).expect_err(text).to_string();
             assert!(error.contains(expected), "{text}: {error}");

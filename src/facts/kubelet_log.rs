@@ -74,8 +74,8 @@ const MESSAGES: [&str; 7] = [
     "Event occurred",
 ];
 
-/// The events that tell of the end of a pod.
-const REASONS: [&str; 3] = ["Preempting", "Evicted", "ExceededGracePeriod"];
+/// The events that tell of the end of a pod, or of its containers.
+const REASONS: [&str; 4] = ["Preempting", "Evicted", "ExceededGracePeriod", "Killing"];
 
 /// Why a file is no log of a kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

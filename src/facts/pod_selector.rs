@@ -16,6 +16,11 @@ pub struct PodSelector {
     name: Option<String>,
 }
 
+/// What is no name of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected NAME, NAMESPACE/NAME or a UID")]
+pub struct NoPodName;
+
 impl PodSelector {
     /// Returns the selector for a text.
     pub fn new(text: &str) -> Self {
@@ -25,6 +30,17 @@ impl PodSelector {
             }
             None => Self { namespace: None, name: Some(text.to_owned()) },
         }
+    }
+
+    /// Reads the name of one pod.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what no pod can be called: an empty name, or more than one `/`.
+    pub fn parse(text: &str) -> Result<Self, NoPodName> {
+        let has_name = text.split('/').all(|part| !part.trim().is_empty());
+        let is_one = has_name && text.split('/').count() <= 2;
+        is_one.then(|| Self::new(text)).ok_or(NoPodName)
     }
 
     /// Returns the selector for all pods of a namespace.
@@ -183,6 +199,10 @@ mod tests {
             let found = within.map(|selector| selector.matches(pod.0, pod.1, pod.2));
             assert_eq!(found, expected, "{text} in {namespace}");
         }
+        for text in ["", " ", "/", "a/", "/a", "a/b/c"] {
+            assert_eq!(PodSelector::parse(text), Err(NoPodName), "{text:?}");
+        }
+        assert_eq!(PodSelector::parse("shop/web"), Ok(PodSelector::new("shop/web")));
         assert!(PodSelector::new("AB-cd").matches("shop", "web", "ab-CD"));
         assert!(PodSelector::of_namespace("shop").matches(pod.0, pod.1, pod.2));
         assert!(!PodSelector::of_namespace("other").matches(pod.0, pod.1, pod.2));

@@ -1,6 +1,7 @@
 //! Who killed a pod, and for which other: from what is left of it.
 //!
 //! * `signs`: what one piece of evidence says, and what it means: status, condition, events, log.
+//! * `left_alone`: what became of a pod that nobody is said to have killed.
 //! * `preemptor`: for which pod it was.
 //! * `report`: the answer in the fields of its JSON; `view`: as a table.
 //!
@@ -8,6 +9,7 @@
 //! `pkg/kubelet/nodeshutdown`, `pkg/scheduler/framework/preemption`, `pkg/controller/tainteviction`,
 //! `pkg/controller/podgc`, `pkg/registry/core/pod/storage/eviction.go`.
 
+mod left_alone;
 mod preemptor;
 mod report;
 mod signs;
@@ -25,7 +27,9 @@ use crate::facts::kubelet_log::{KubeletLog, LogLine};
 use crate::facts::pod_selector::PodSelector;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
+use crate::k8s::nearest::nearest;
 use crate::k8s::pod::Pod;
+use left_alone::Fate;
 use signs::Sign;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +64,8 @@ pub enum NoTraces {
         name: String,
         /// Where was looked.
         looked: String,
+        /// The pod that was probably meant, as NAMESPACE/NAME.
+        near: Option<String>,
     },
 }
 
@@ -94,7 +100,7 @@ pub fn why_killed(
         })
         .collect();
     // The pod that has the name now comes first; one before it that was killed is asked about all the same.
-    let at = judged.iter().position(|(_, verdict)| verdict.cause.is_an_end()).unwrap_or(0);
+    let at = judged.iter().position(|(_, verdict)| verdict.fate.cause.is_an_end()).unwrap_or(0);
     if at > 0
         && let Some((now, _)) = judged.first()
     {
@@ -104,11 +110,13 @@ pub fn why_killed(
         ));
     }
     let (subject, verdict) = judged.swap_remove(at);
+    let Verdict { fate, evidence } = verdict;
     let node = node_of(&subject);
-    let preemptors = preemptor::preemptors(&subject, verdict.cause, node.as_deref(), traces);
-    say_missing(&verdict, &preemptors, traces, &mut basis);
+    let preemptors = preemptor::preemptors(&subject, fate.cause, node.as_deref(), traces);
+    say_missing(&fate, &preemptors, traces, &mut basis);
+    let Fate { cause, certainty, because, container, probe } = fate;
     if let (Ok(events), Cause::Unknown | Cause::NotKilled, None) =
-        (&traces.events, verdict.cause, subject.pod)
+        (&traces.events, cause, subject.pod)
     {
         let kept = if events.is_empty() { "no" } else { "only these" };
         basis
@@ -122,11 +130,13 @@ pub fn why_killed(
         uid: (!subject.uid.is_empty()).then(|| subject.uid.clone()),
         exists: subject.pod.is_some(),
         node,
-        cause: verdict.cause,
-        certainty: verdict.certainty,
-        because: verdict.because,
+        cause,
+        certainty,
+        because,
+        container,
+        probe,
         preemptors,
-        evidence: verdict.evidence,
+        evidence,
         basis,
         now: traces.now,
     })
@@ -163,7 +173,8 @@ fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subje
         return Err(NoTraces::Ambiguous { name, pods });
     }
     let Some(name) = names.into_iter().next() else {
-        return Err(NoTraces::Nothing { name: selector.to_string(), looked: looked(traces) });
+        let (name, looked) = (selector.to_string(), looked(traces));
+        return Err(NoTraces::Nothing { name, looked, near: near(selector, traces) });
     };
     let mut of_uid: BTreeMap<&str, Subject<'t>> = BTreeMap::new();
     let pod = pods.first().copied();
@@ -218,6 +229,29 @@ fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subje
     Ok(subjects)
 }
 
+/// Returns the pod that was probably meant: one of the name in another namespace, or the nearest name.
+fn near(selector: &PodSelector, traces: &Traces<'_>) -> Option<String> {
+    let pods = traces.pods.iter().flatten().map(|pod| qualified(pod));
+    let events = traces.events.iter().copied().flatten().map(|event| event.pod.qualified());
+    let lines = traces.log.iter().flat_map(|log| &log.lines).map(|line| line.pod.clone());
+    let known: BTreeSet<String> = pods.chain(events).chain(lines).collect();
+    let bare = |pod: &'_ String| pod.rsplit('/').next().unwrap_or_default().to_owned();
+    let name = selector.name()?;
+    let same_name = known.iter().find(|pod| bare(pod) == name);
+    let nearest_of = || match selector.namespace() {
+        Some(namespace) => {
+            nearest(&format!("{namespace}/{name}"), known.iter().map(String::as_str))
+                .map(str::to_owned)
+        }
+        None => {
+            let names: Vec<String> = known.iter().map(bare).collect();
+            let near = nearest(name, names.iter().map(String::as_str))?;
+            known.iter().find(|pod| bare(pod) == near).cloned()
+        }
+    };
+    same_name.cloned().or_else(nearest_of)
+}
+
 fn looked(traces: &Traces<'_>) -> String {
     let pods = match &traces.pods {
         Ok(pods) => format!("{} pods", pods.len()),
@@ -231,11 +265,9 @@ fn looked(traces: &Traces<'_>) -> String {
     format!("{pods}; {events}{}", log.unwrap_or_default())
 }
 
-/// What became of one pod.
+/// What became of one pod, and the evidence.
 struct Verdict {
-    cause: Cause,
-    certainty: Certainty,
-    because: String,
+    fate: Fate,
     evidence: Vec<Evidence>,
 }
 
@@ -253,64 +285,20 @@ fn judge(subject: &Subject<'_>) -> Verdict {
                 matches!(sign.evidence.source, EvidenceSource::Event | EvidenceSource::KubeletLog);
             // Nothing that was announced has come true of a pod that runs and is not to go.
             let decided = match told && runs_on {
-                true => (cause, Certainty::Possible, format!("{because}; but it runs on")),
-                false => (cause, certainty, because),
+                true => Fate::new(cause, Certainty::Possible, format!("{because}; but it runs on")),
+                false => Fate::new(cause, certainty, because),
             };
             (certainty == wanted).then_some(decided)
         })
     };
     let decided = decides(Certainty::Certain).or_else(|| decides(Certainty::Likely));
-    let (cause, certainty, because) = decided.unwrap_or_else(|| without_signs(subject.pod));
+    let fate =
+        decided.unwrap_or_else(|| left_alone::fate(subject.pod, &subject.events, &subject.lines));
     let mut evidence: Vec<Evidence> =
         signs.into_iter().map(|Sign { evidence, .. }| evidence).collect();
     // What has no comparable time comes last, as it stands in its source.
     evidence.sort_by_key(|it| (it.at.is_none(), it.at));
-    Verdict { cause, certainty, because, evidence }
-}
-
-/// Says what is to be thought of a pod of which nobody said that he killed it.
-fn without_signs(pod: Option<&Pod>) -> (Cause, Certainty, String) {
-    let Some(pod) = pod else {
-        let because = "the pod is gone, and nothing that is left says why";
-        return (Cause::Unknown, Certainty::Possible, because.to_owned());
-    };
-    let phase = pod.status.phase.as_str();
-    let oom = signs::out_of_memory(pod).map(|container| {
-        format!("container {container} was killed by the kernel for want of memory")
-    });
-    if pod.metadata.deletion_timestamp.is_some() {
-        let because = "it is deleted, and who disrupts a pod would have written a condition first \
-                       (since Kubernetes 1.26): a person or the pod's controller asked for it";
-        return (Cause::Deleted, Certainty::Likely, because.to_owned());
-    }
-    match (phase, oom) {
-        ("Failed" | "Running" | "Pending", Some(because)) => {
-            (Cause::OutOfMemory, Certainty::Certain, because)
-        }
-        ("Failed", _) if !pod.status.reason.is_empty() => (
-            Cause::Ended,
-            Certainty::Likely,
-            format!(
-                "nobody else is named; its status says {}, which kq does not know",
-                pod.status.reason
-            ),
-        ),
-        ("Succeeded" | "Failed", _) => (
-            Cause::Ended,
-            Certainty::Certain,
-            format!("its phase is {phase}, and nobody else is named: its containers ended"),
-        ),
-        ("Running" | "Pending", None) => (
-            Cause::NotKilled,
-            Certainty::Certain,
-            format!("its phase is {phase}, and nothing says that it is to go"),
-        ),
-        _ => (
-            Cause::Unknown,
-            Certainty::Possible,
-            format!("its phase is {:?}, and its status says no more", pod.status.phase),
-        ),
-    }
+    Verdict { fate, evidence }
 }
 
 /// Returns the node on which the pod was.
@@ -327,16 +315,11 @@ fn node_of(subject: &Subject<'_>) -> Option<String> {
 }
 
 /// Says what would have told more.
-fn say_missing(
-    verdict: &Verdict,
-    preemptors: &[Preemptor],
-    traces: &Traces<'_>,
-    basis: &mut Basis,
-) {
+fn say_missing(fate: &Fate, preemptors: &[Preemptor], traces: &Traces<'_>, basis: &mut Basis) {
     let is_named = preemptors.iter().any(|it| it.certainty == Certainty::Certain);
-    let is_open = match verdict.cause {
+    let is_open = match fate.cause {
         cause if cause.is_preemption() => !is_named,
-        _ => verdict.certainty != Certainty::Certain || verdict.cause == Cause::Unknown,
+        _ => fate.certainty != Certainty::Certain || fate.cause == Cause::Unknown,
     };
     if !is_open {
         return;
@@ -347,7 +330,7 @@ fn say_missing(
     if let Err(reason) = &traces.events {
         basis.missing.push(format!("the events: {reason} (--events, --kubeconfig)"));
     }
-    if verdict.cause == Cause::PreemptedByKubelet {
+    if fate.cause == Cause::PreemptedByKubelet {
         const HOW: &str = "journalctl -u kubelet -o cat > kubelet.log; --kubelet-log kubelet.log";
         basis.missing.push(match traces.log {
             None => format!(

@@ -1,6 +1,7 @@
 //! For which pod another was killed.
 
 use super::report::{Cause, Certainty, Preemptor};
+use super::signs::is_refusal;
 use super::{Subject, Traces};
 use crate::admission::qualified;
 use crate::facts::events::{PodEvent, PodReference};
@@ -35,8 +36,10 @@ pub(super) fn preemptors(
         return named;
     }
     match (cause, killed_at(subject)) {
-        (Cause::PreemptedByKubelet, Some(at)) => critical_after(subject, at, node, traces),
-        (Cause::PreemptedByScheduler, at) => higher_after(subject, at, node, traces),
+        (Cause::PreemptedByKubelet, Some(killed)) => critical_after(subject, &killed, node, traces),
+        (Cause::PreemptedByScheduler, killed) => {
+            higher_after(subject, killed.as_ref(), node, traces)
+        }
         _ => Vec::new(),
     }
 }
@@ -157,29 +160,41 @@ fn references<'t>(traces: &Traces<'t>) -> impl Iterator<Item = &'t PodReference>
     events.iter().flat_map(|event| std::iter::once(&event.pod).chain(&event.related))
 }
 
-/// Returns when the pod was killed, and when it was gone.
-fn killed_at(subject: &Subject<'_>) -> Option<(Timestamp, Timestamp)> {
+/// When a pod was killed.
+struct Killed {
+    from: Timestamp,
+    /// When it was gone.
+    until: Timestamp,
+    /// Nothing says it but the ends of its containers, which can have ended before.
+    is_guess: bool,
+}
+
+/// Returns when the pod was killed: what the condition and the event say, else when its containers ended.
+fn killed_at(subject: &Subject<'_>) -> Option<Killed> {
     let pod = subject.pod;
     let conditions = pod.map_or(&[] as &[_], |pod| &pod.status.conditions);
     let condition = conditions.iter().find(|it| it.kind == "DisruptionTarget");
     let condition = condition.and_then(|it| it.last_transition_time.as_deref()?.parse().ok());
     let reasons = [REASON_PREEMPTING, "Preempted"];
     let events = subject.events.iter().filter(|it| reasons.contains(&it.reason.as_str()));
-    let event = events.filter_map(|it| it.at).max();
+    let event: Option<Timestamp> = events.filter_map(|it| it.at).max();
     let statuses = pod.map_or(&[] as &[_], |pod| &pod.status.container_statuses);
     let ended = statuses
         .iter()
         .filter_map(|it| it.state.terminated.as_ref()?.finished_at.as_deref()?.parse().ok())
         .max();
-    let times = [event, condition, ended];
-    let known = || times.into_iter().flatten();
-    Some((known().min()?, known().max()?))
+    let said: Option<Timestamp> = [event, condition].into_iter().flatten().min();
+    Some(Killed {
+        from: said.or(ended)?,
+        until: [event, condition, ended].into_iter().flatten().max()?,
+        is_guess: said.is_none(),
+    })
 }
 
 /// Returns the pods of the node that started within a time.
 fn started_after<'t>(
     subject: &Subject<'_>,
-    (from, until): (Timestamp, Timestamp),
+    &Killed { from, until, .. }: &Killed,
     node: Option<&str>,
     traces: &Traces<'t>,
 ) -> Vec<(Timestamp, &'t Pod)> {
@@ -202,35 +217,63 @@ fn started_after<'t>(
 /// place, and starts once all victims are gone.
 fn critical_after(
     subject: &Subject<'_>,
-    (from, until): (Timestamp, Timestamp),
+    killed: &Killed,
     node: Option<&str>,
     traces: &Traces<'_>,
 ) -> Vec<Preemptor> {
     let may = |pod: &Pod| {
         is_critical_pod(pod) && subject.pod.is_none_or(|victim| is_preemptable(pod, victim))
     };
-    let mut found = started_after(subject, (from, until), node, traces);
+    let mut found = started_after(subject, killed, node, traces);
     found.retain(|(_, pod)| may(pod));
-    let certainty = match found.as_slice() {
-        [_] => Certainty::Likely,
-        _ => Certainty::Possible,
-    };
+    let is_only = found.len() == 1;
+    let doubts = doubts(killed, node);
     let of_pod = |(start, pod): (Timestamp, &Pod)| {
         let what = if is_mirror_pod(pod) { "static" } else { "critical" };
-        let among = match certainty {
-            Certainty::Likely => "the only critical pod that started in the ten minutes after",
-            _ => "one of several critical pods that started in the ten minutes after",
+        let among = match is_only {
+            true => "the only critical pod that started in the ten minutes after",
+            false => "one of several critical pods that started in the ten minutes after",
         };
-        candidate(pod, certainty, format!("{what}, started {start}: {among}; nothing names it"))
+        let refused = refused(pod);
+        let certainty = match is_only && doubts.is_empty() && refused.is_none() {
+            true => Certainty::Likely,
+            false => Certainty::Possible,
+        };
+        let because = format!("{what}, started {start}: {among}; nothing names it");
+        candidate(pod, certainty, with(because, refused.iter().chain(&doubts)))
     };
     found.into_iter().map(of_pod).collect()
+}
+
+/// Says what makes it less sure which pods come into question.
+fn doubts(killed: &Killed, node: Option<&str>) -> Vec<String> {
+    let time = "when the pod was killed is taken from the end of its containers";
+    let place = "on which node it was is not known";
+    let doubts = [(killed.is_guess, time), (node.is_none(), place)];
+    doubts.into_iter().filter_map(|(is_so, text)| is_so.then(|| text.to_owned())).collect()
+}
+
+/// Says that a pod was refused itself: the kubelet kills others for a pod, and does not look again at all that
+/// it may refuse it for.
+fn refused(pod: &Pod) -> Option<String> {
+    let status = &pod.status;
+    (status.phase == "Failed" && is_refusal(&status.reason, &status.message)).then(|| {
+        format!(
+            "it was refused itself ({}), which can be after others were killed for it",
+            status.reason
+        )
+    })
+}
+
+fn with<'d>(because: String, doubts: impl IntoIterator<Item = &'d String>) -> String {
+    doubts.into_iter().fold(because, |because, doubt| format!("{because}; {doubt}"))
 }
 
 /// Without the scheduler's event: pods of higher priority for whom it made room on this node, or that
 /// started there.
 fn higher_after(
     subject: &Subject<'_>,
-    killed: Option<(Timestamp, Timestamp)>,
+    killed: Option<&Killed>,
     node: Option<&str>,
     traces: &Traces<'_>,
 ) -> Vec<Preemptor> {
@@ -259,6 +302,8 @@ fn higher_after(
             && !found.iter().any(|it| it.pod.as_ref() == Some(&name))
         {
             let because = format!("of higher priority, started here {start}; nothing names it");
+            let doubts = killed.map(|killed| doubts(killed, node)).unwrap_or_default();
+            let because = with(because, refused(pod).iter().chain(&doubts));
             found.push(candidate(pod, Certainty::Possible, because));
         }
     }

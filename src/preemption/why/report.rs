@@ -27,6 +27,10 @@ pub struct PreemptionCause {
     pub certainty: Certainty,
     /// Why, in words.
     pub because: String,
+    /// The container of it that ended or was started again, where it is about one.
+    pub container: Option<String>,
+    /// The probe for which it was stopped: `liveness` or `startup`.
+    pub probe: Option<&'static str>,
     /// For whom it was preempted; several where nothing says which of them.
     pub preemptors: Vec<Preemptor>,
     /// What is left, in the order of time; what has no time that can be compared comes last.
@@ -37,6 +41,20 @@ pub struct PreemptionCause {
     /// The moment that ages are counted from.
     #[serde(skip)]
     pub now: Timestamp,
+}
+
+impl PreemptionCause {
+    /// Returns what happened, with the container and the probe that it is about.
+    pub fn what(&self) -> String {
+        let mut what = self.cause.to_string();
+        if let Some(container) = &self.container {
+            what = what.replace("a container", &format!("container {container}"));
+        }
+        match self.probe {
+            Some(probe) => what.replace("its probe", &format!("its {probe} probe")),
+            None => what,
+        }
+    }
 }
 
 /// What happened to a pod.
@@ -69,6 +87,12 @@ pub enum Cause {
     Deleted,
     /// Its containers ended.
     Ended,
+    /// The kubelet stopped a container of it for a probe, and nothing starts that again.
+    EndedByProbe,
+    /// The kubelet stopped a container of it for a probe, and started it again.
+    RestartedByProbe,
+    /// A container of it ended, and was started again.
+    Restarted,
     /// It lives.
     NotKilled,
     /// Nobody knows.
@@ -88,7 +112,15 @@ impl Cause {
 
     /// Tells whether somebody put an end to the pod.
     pub(super) fn is_an_end(self) -> bool {
-        !matches!(self, Self::Unknown | Self::NotKilled | Self::Ended | Self::OutOfMemory)
+        !matches!(
+            self,
+            Self::Unknown
+                | Self::NotKilled
+                | Self::Ended
+                | Self::OutOfMemory
+                | Self::RestartedByProbe
+                | Self::Restarted
+        )
     }
 }
 
@@ -106,6 +138,9 @@ impl fmt::Display for Cause {
             Self::RefusedAtAdmission => "not preempted: refused by the kubelet",
             Self::NodeShutdown => "not preempted: stopped as the node shut down",
             Self::OutOfMemory => "not preempted: a container was killed for want of memory",
+            Self::EndedByProbe => "not preempted: a container was ended by its probe",
+            Self::RestartedByProbe => "not preempted: a container was restarted by its probe",
+            Self::Restarted => "not preempted: a container ended, and was started again",
             Self::DeadlineExceeded => "not preempted: it ran longer than it may",
             Self::EndedByKubelet => "ended by the kubelet, which does not say why",
             Self::Deleted => "not preempted: deleted",

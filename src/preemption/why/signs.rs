@@ -4,7 +4,7 @@ use super::report::{Cause, Certainty, Evidence, EvidenceSource};
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
-use crate::k8s::pod::{ContainerStatus, Pod, PodCondition};
+use crate::k8s::pod::{ContainerStatus, Pod, PodCondition, TerminatedState};
 use crate::preemption::{CONDITION_MESSAGE, REASON_PREEMPTING};
 
 /// A piece of evidence, and what it points to.
@@ -121,7 +121,7 @@ fn of_status(pod: &Pod) -> Option<Sign> {
 
 /// Tells whether a pod was not taken at all. What is evicted and what is refused for want of room have the
 /// same reason.
-fn is_refusal(reason: &str, message: &str) -> bool {
+pub(super) fn is_refusal(reason: &str, message: &str) -> bool {
     const REASONS: [&str; 14] = [
         "UnexpectedAdmissionError",
         "InvalidNodeInfo",
@@ -204,36 +204,70 @@ fn of_metadata(pod: &Pod) -> Option<Sign> {
     Some(sign(EvidenceSource::Metadata, time(Some(deletion)), says, nothing(means)))
 }
 
-fn every_status(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+pub(super) fn every_status(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses)
 }
 
-/// The containers, as far as the kernel killed them.
+/// The containers: how each ended, and how often it was started again.
 fn of_containers(pod: &Pod) -> Vec<Sign> {
-    let ended = every_status(pod).flat_map(|status| {
-        let ends = [&status.state, &status.last_state].into_iter();
-        ends.filter_map(move |state| Some((&status.name, state.terminated.as_ref()?)))
-    });
-    let killed = ended.filter(|(_, end)| end.reason == "OOMKilled");
-    let signs = killed.map(|(name, end)| {
-        let says = format!("{name}: OOMKilled, exit code {}", end.exit_code);
-        let meaning = nothing("the kernel killed a process of it for want of memory");
-        sign(EvidenceSource::Container, time(end.finished_at.as_ref()), says, meaning)
-    });
-    signs.collect()
+    // That an init container is done is no news.
+    let is_news = |status: &ContainerStatus, end: &TerminatedState| {
+        end.exit_code != 0 || pod.status.container_statuses.iter().any(|it| it.name == status.name)
+    };
+    let of_container = |status: &ContainerStatus| {
+        let name = &status.name;
+        let now = status.state.terminated.as_ref().filter(|end| is_news(status, end));
+        let now = now.map(|end| of_end(end, format!("{name}: {}", said_of_end(end))));
+        let waits =
+            if status.state.waiting.is_some() { ", and waits for the next time" } else { "" };
+        let times = match status.restart_count {
+            1 => format!("started again once{waits}"),
+            times => format!("started again {times} times{waits}"),
+        };
+        let before = match &status.last_state.terminated {
+            Some(end) => {
+                Some(of_end(end, format!("{name}: before: {}; {times}", said_of_end(end))))
+            }
+            None if status.restart_count > 0 => {
+                let means = nothing("how it ended before is not said");
+                Some(sign(EvidenceSource::Container, None, format!("{name}: {times}"), means))
+            }
+            None => None,
+        };
+        [before, now]
+    };
+    every_status(pod).flat_map(of_container).flatten().collect()
 }
 
-/// Returns the name of a container that the kernel killed last time.
-pub(super) fn out_of_memory(pod: &Pod) -> Option<&str> {
-    // Of a pod that has ended, what came before its last end is history.
-    let states = if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") { 1 } else { 2 };
-    let is_oom = |status: &&ContainerStatus| {
-        [&status.state, &status.last_state]
-            .into_iter()
-            .take(states)
-            .any(|state| state.terminated.as_ref().is_some_and(|end| end.reason == "OOMKilled"))
+fn of_end(end: &TerminatedState, says: String) -> Sign {
+    let meaning = match (end.reason.as_str(), end.exit_code) {
+        ("OOMKilled", _) => "the kernel killed a process of it for want of memory".to_owned(),
+        ("ContainerStatusUnknown", _) => "the kubelet does not know how it ended".to_owned(),
+        (_, 0) => "it ended without an error".to_owned(),
+        (_, 137) => "SIGKILL ended it; who sent that is not said".to_owned(),
+        (_, 143) => {
+            "SIGTERM ended it, with which the kubelet stops containers, and others".to_owned()
+        }
+        (_, code @ 129..=192) => format!("signal {} ended it", code - 128),
+        _ => "it ended by itself, with an error".to_owned(),
     };
-    every_status(pod).find(is_oom).map(|status| status.name.as_str())
+    sign(EvidenceSource::Container, time(end.finished_at.as_ref()), says, (None, meaning))
+}
+
+fn said_of_end(end: &TerminatedState) -> String {
+    let reason = if end.reason.is_empty() { "ended" } else { end.reason.as_str() };
+    format!("{reason}, exit code {}", end.exit_code)
+}
+
+/// Returns the container and the probe for which the kubelet stopped it (`computePodActions`,
+/// `pkg/kubelet/kuberuntime/kuberuntime_manager.go`).
+pub(super) fn probe_kill<'m>(reason: &str, message: &'m str) -> Option<(&'m str, &'static str)> {
+    let message = message.strip_suffix(", will be restarted").unwrap_or(message);
+    let what = ["Container ", "Init container "].iter().find_map(|it| message.strip_prefix(it))?;
+    let (container, probe) = what.split_once(" failed ")?;
+    let probe =
+        ["liveness", "startup"].into_iter().find(|it| probe.strip_prefix(it) == Some(" probe"));
+    probe.filter(|_| reason == "Killing").map(|probe| (container, probe))
 }
 
 fn of_line(line: &LogLine, is_gone: bool) -> Sign {
@@ -334,7 +368,18 @@ fn meaning_of_event(reporter: &str, reason: &str, message: &str) -> Option<Meani
             nothing("its node did not answer, so that it was deleted (before taints did that)")
         }
         "ExceededGracePeriod" => nothing("it did not stop in the time that it was given"),
-        "Killing" => nothing("a container of it was stopped, for whatever reason"),
+        "Killing" => match probe_kill(reason, message) {
+            Some((container, probe)) => {
+                (None, format!("the kubelet stopped container {container} for its {probe} probe"))
+            }
+            None => nothing("a container of it was stopped, for whatever reason"),
+        },
+        "Unhealthy" if ["Liveness", "Startup"].iter().any(|it| message.starts_with(it)) => nothing(
+            "a probe failed; the container is stopped when it does failureThreshold times in a row",
+        ),
+        "BackOff" if message.contains("restarting failed container") => {
+            nothing("a container that ended waits until it is started again")
+        }
         // Others write events with such names as well.
         _ if reporter == "kubelet" && is_refusal(reason, message) => certain(
             Cause::RefusedAtAdmission,

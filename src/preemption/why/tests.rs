@@ -65,7 +65,7 @@ fn each_status_has_its_cause() {
     let rows: Vec<(&str, Pod, Cause, Certainty)> = vec![
         ("running", pod("web", |_| {}), NotKilled, Certain),
         ("ended", pod("web", |it| it["status"]["phase"] = json!("Succeeded")), Ended, Certain),
-        ("failed", pod("web", ended("", "")), Ended, Certain),
+        ("failed", pod("web", ended("", "")), Ended, Likely),
         ("failed for want of memory", pod("web", oom("Failed", "state")), OutOfMemory, Certain),
         (
             "restarted for want of memory",
@@ -73,7 +73,8 @@ fn each_status_has_its_cause() {
             OutOfMemory,
             Certain,
         ),
-        ("what came before the end", pod("web", oom("Failed", "lastState")), Ended, Certain),
+        ("what came before the end", pod("web", oom("Failed", "lastState")), Ended, Likely),
+        ("its node was lost", pod("web", ended("NodeLost", "")), Unknown, Possible),
         ("lost", pod("web", |it| it["status"]["phase"] = json!("Unknown")), Unknown, Possible),
         (
             "deleted",
@@ -238,6 +239,13 @@ fn events_tell_of_a_pod_that_is_gone() {
             Possible,
         ),
         ("kubelet", "Killing", "Stopping container c", Unknown, Possible),
+        (
+            "kubelet",
+            "Killing",
+            "Container c failed liveness probe, will be restarted",
+            Unknown,
+            Possible,
+        ),
         ("mine", "Preempting", "somebody else's word", Unknown, Possible),
         ("mine", "Evicted", "somebody else's word", Unknown, Possible),
         ("volcano", "Preempted", "for another", PreemptedByScheduler, Likely),
@@ -446,6 +454,96 @@ fn critical_pods_that_start_right_after_are_candidates() {
         for_whom(&ask(&two, Some(&[]), None)),
         [("shop/dns", possible), ("shop/proxy", possible)]
     );
+}
+
+#[test]
+fn of_a_candidate_it_is_said_what_makes_it_less_sure() {
+    let victim = |at: &str| {
+        let at = at.to_owned();
+        pod("web", move |it| {
+            ended("Preempting", "Preempted in order to admit critical pod")(it);
+            it["status"]["containerStatuses"] = json!([{"name": "c", "state": {"terminated": {
+                "exitCode": 137, "reason": "Error", "finishedAt": at}}}]);
+        })
+    };
+    let critical = pod("dns", |it| {
+        it["spec"]["priority"] = json!(2_000_000_000);
+        it["status"]["startTime"] = json!("2026-11-20T11:00:40Z");
+    });
+    let told =
+        [event("uid-web", "kubelet", "Preempting", "Preempted in order to admit critical pod")];
+    let told = events(told.to_vec());
+    let refused = {
+        let mut pod = critical.clone();
+        pod.status.phase = "Failed".to_owned();
+        pod.status.reason = "NodePorts".to_owned();
+        pod
+    };
+    let nowhere = {
+        let mut pod = victim("2026-11-20T11:00:30Z");
+        pod.spec.node_name = String::new();
+        pod
+    };
+    let known = victim("2026-11-20T11:00:30Z");
+    for (name, victim, events, critical, certainty, said) in [
+        ("by the event", &known, &told[..], &critical, Certainty::Likely, "nothing names it"),
+        (
+            "by the end of a container",
+            &known,
+            &[],
+            &critical,
+            Certainty::Possible,
+            "when the pod was killed is taken from the end of its containers",
+        ),
+        (
+            "on no known node",
+            &nowhere,
+            &told[..],
+            &critical,
+            Certainty::Possible,
+            "on which node it was is not known",
+        ),
+        (
+            "refused itself",
+            &known,
+            &told[..],
+            &refused,
+            Certainty::Possible,
+            "it was refused itself (NodePorts), which can be after others were killed for it",
+        ),
+    ] {
+        let answer = ask(&[victim.clone(), critical.clone()], Some(events), None);
+        assert_eq!(for_whom(&answer), [("shop/dns", certainty)], "{name}");
+        let because = &answer.preemptors[0].because;
+        assert!(because.ends_with(said), "{name}: {because}");
+    }
+}
+
+#[test]
+fn a_name_that_is_not_there_has_a_nearest_one() {
+    let pods = [pod("burst-high-500", |_| {}), pod("web", |_| {})];
+    let near = |name: &str| {
+        let traces = Traces {
+            pods: Ok(pods.iter().collect()),
+            events: Ok(&[]),
+            log: None,
+            now: Timestamp::default(),
+        };
+        match why_killed(&PodSelector::new(name), &traces, Basis::default()) {
+            Err(NoTraces::Nothing { near, .. }) => near,
+            other => panic!("{name}: {other:?}"),
+        }
+    };
+    for (name, expected) in [
+        ("burst-hihg-500", Some("shop/burst-high-500")),
+        ("shop/burst-hihg-500", Some("shop/burst-high-500")),
+        ("pod/burst-hihg-500", Some("shop/burst-high-500")),
+        ("other/web", Some("shop/web")),
+        ("shpo/web", Some("shop/web")),
+        ("database", None),
+    ] {
+        assert_eq!(near(name).as_deref(), expected, "{name}");
+    }
 }
 
 #[test]

@@ -7,46 +7,48 @@ use crate::output::terminal::plain;
 use crate::output::units::age;
 use std::fmt::Write as _;
 
-/// How much of a foreign text the short form shows.
-const SHOWN: usize = 80;
-
 /// Shows the evidence, and what follows from it.
 pub fn table(answer: &PreemptionCause) -> String {
-    shown(answer, Some(SHOWN))
+    shown(answer, false)
 }
 
-/// Shows the same with every text in full.
+/// Shows the UIDs as well.
 pub fn wide(answer: &PreemptionCause) -> String {
-    shown(answer, None)
+    shown(answer, true)
 }
 
-fn shown(answer: &PreemptionCause, longest: Option<usize>) -> String {
+/// What others wrote comes last: it can be long, and nothing of it is cut.
+fn shown(answer: &PreemptionCause, is_wide: bool) -> String {
     let mut text = String::new();
     if !answer.evidence.is_empty() {
-        let headings = ["EVIDENCE", "WHEN", "AGE", "SAYS", "MEANS"];
+        let headings = ["EVIDENCE", "WHEN", "AGE", "MEANS", "SAYS"];
         let mut table = Table::new(headings.map(str::to_owned).to_vec());
         for it in &answer.evidence {
             table.add(vec![
                 it.source.to_string(),
                 it.at.map_or_else(|| "-".to_owned(), |at| at.to_string()),
                 it.at.map_or_else(|| "-".to_owned(), |at| since(answer.now, at)),
-                cut(&it.says, longest),
                 it.means.clone(),
+                it.says.clone(),
             ]);
         }
         let _ = writeln!(text, "{table}");
     }
     let mut line = |line: String| text += &(plain(line) + "\n");
-    let uid = answer.uid.iter().filter(|_| longest.is_none()).map(|uid| format!(" ({uid})"));
+    let uid = answer.uid.iter().filter(|_| is_wide).map(|uid| format!(" ({uid})"));
     let node = answer.node.iter().map(|node| format!(" on {node}"));
     let who: String = std::iter::once(answer.pod.clone()).chain(uid).chain(node).collect();
-    line(format!("{who}: {} ({})", answer.cause, answer.certainty));
+    line(format!("{who}: {} ({})", answer.what(), answer.certainty));
     line(format!("because: {}", answer.because));
     if answer.cause.is_preemption() {
         match answer.preemptors.as_slice() {
             [] => line("for: not known".to_owned()),
-            some => some.iter().for_each(|it| line(of_preemptor(it, longest.is_none()))),
+            some => some.iter().for_each(|it| line(of_preemptor(it, is_wide))),
         }
+    }
+    if let (Some(container), Some(probe)) = (&answer.container, answer.probe) {
+        let pod = &answer.pod;
+        line(format!("next: kq probe plan {pod} --container {container} --type {probe}"));
     }
     text
 }
@@ -65,12 +67,5 @@ fn since(now: Timestamp, at: Timestamp) -> String {
     match now.since(at) {
         nanoseconds if nanoseconds < 0 => format!("in {}", age(-nanoseconds)),
         nanoseconds => age(nanoseconds),
-    }
-}
-
-fn cut(text: &str, longest: Option<usize>) -> String {
-    match longest.and_then(|longest| text.char_indices().nth(longest)) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -25,9 +25,13 @@ use std::collections::BTreeSet;
 ///
 /// The scheduler, the kubelet, or somebody else. The evidence is what is left: the pod's status and
 /// conditions, events about it, the kubelet's log. Each piece is a line with what it says and what it
-/// means; then comes what follows, and how sure that is. The scheduler's event names the pod that it made
-/// room for. Of the kubelet only the log names it: without it, the critical pods that started right after
-/// are shown as likely or possible.
+/// means; then comes what follows, and how sure that is: certain is what was written down once it was
+/// done, likely what was announced or is what is left, possible what may be. The scheduler's event names
+/// the pod that it made room for. Of the kubelet only the log names it: without it, the critical pods that
+/// started right after are shown as likely or possible.
+///
+/// A pod that lives is told from one of which a container was restarted: by a probe, for want of memory,
+/// or because it ended by itself.
 ///
 /// With a kubeconfig that is named (--kubeconfig, $KUBECONFIG) the API server is asked for the pod, its
 /// events, and the pods of its node, from anywhere. On the node without one, the kubelet is asked for its
@@ -48,8 +52,8 @@ use std::collections::BTreeSet;
 #[command(verbatim_doc_comment)]
 pub struct WhyArgs {
     /// The pod: NAME, NAMESPACE/NAME or UID
-    #[arg(value_name = "POD")]
-    pod: String,
+    #[arg(value_name = "POD", value_parser = PodSelector::parse)]
+    pod: PodSelector,
 
     /// Events: kubectl get events -A -o json; - is standard input (can be repeated)
     #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
@@ -80,7 +84,7 @@ struct Gathered {
 impl WhyArgs {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
-        let selector = PodSelector::new(&self.pod);
+        let selector = self.pod.clone();
         let mut basis = Basis::default();
         let log = self.log()?;
         let of_files = self.events_of_files()?;
@@ -94,7 +98,11 @@ impl WhyArgs {
         };
         let answer = why_killed(&selector, &traces, basis).map_err(|error| match &error {
             NoTraces::Ambiguous { .. } => Failure::usage(error).hint("say NAMESPACE/NAME"),
-            NoTraces::Nothing { .. } => Failure::missing(error).hint(
+            NoTraces::Nothing { near: Some(near), .. } => {
+                let hint = format!("did you mean {near}?");
+                Failure::missing(error).hint(hint)
+            }
+            NoTraces::Nothing { near: None, .. } => Failure::missing(error).hint(
                 "name a kubeconfig with --kubeconfig, or give what is left: --pods, --events, \
                  --kubelet-log; events are kept for an hour by default",
             ),
@@ -240,6 +248,11 @@ impl WhyArgs {
             let more =
                 asked.pods(basis, |server, time| server.pods_of_name(namespace, name, time))?;
             pods = pods.and_then(|pods| Ok(joined(pods, more?)));
+        }
+        // A pod of the name in another namespace is probably meant where there is none in this one.
+        if namespace.is_some() && known.is_empty() && pods.as_ref().is_ok_and(Vec::is_empty) {
+            let more = asked.pods(basis, |server, time| server.pods_of_name(None, name, time))?;
+            pods = pods.map(|pods| joined(pods, more.unwrap_or_default()));
         }
         let hosts = known.iter().filter(|it| it.reporter == "kubelet").map(|it| it.host.as_str());
         let own = pods.iter().flatten().map(|loaded| loaded.pod.spec.node_name.as_str());

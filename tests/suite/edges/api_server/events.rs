@@ -152,6 +152,22 @@ fn a_pod_that_is_gone_is_known_by_its_events() {
 }
 
 #[test]
+fn a_pod_of_the_name_in_another_namespace_is_proposed() {
+    let cluster = Cluster::start(|_, seen: &Seen, to| {
+        let said = match seen.line.as_str() {
+            line if line.contains("/events?") => events("", ""),
+            line if line.contains("/namespaces/") => pods(""),
+            _ => pods(WEB),
+        };
+        to.write_all(said.as_bytes())
+    });
+    let ran = why(&cluster, "default/web");
+    assert_eq!((ran.code, &*ran.stdout), (3, ""), "{}", ran.text());
+    assert!(ran.stderr.contains("no pod default/web, and no trace of one"), "{}", ran.text());
+    assert!(ran.stderr.contains("hint: did you mean shop/web?"), "{}", ran.text());
+}
+
+#[test]
 fn what_the_server_refuses_is_missing() {
     let cluster = Cluster::start(|_, seen: &Seen, to| {
         let said = match seen.line.as_str() {
