@@ -178,6 +178,24 @@ fn a_victim_that_is_deleted_already_is_waited_for() {
 }
 
 #[test]
+fn nobody_goes_for_a_pod_that_may_be_gone() {
+    // A finalizer keeps it; whether its containers still run only the runtime knows.
+    for (until, code) in [("2026-01-01T00:00:00Z", 4), ("2126-01-01T00:00:00Z", 0)] {
+        let mut going = pod("shop/going", "400m");
+        going["metadata"]["deletionTimestamp"] = json!(until);
+        going["spec"]["priority"] = json!(2_000_000_000);
+        let world = World::new("1", [going, pod("shop/b", "600m")]);
+        let ran = world.run("--yes");
+        assert_eq!(ran.code, code, "{}", ran.text());
+        let said =
+            "missing: whether shop/going still runs: its time to stop is over (--runtime-endpoint)";
+        assert_eq!(ran.stderr.contains(said), code == 4, "{}", ran.text());
+        let left = if code == 4 { 2 } else { 1 };
+        assert_eq!(world.cluster.pods().len(), left, "{}", ran.text());
+    }
+}
+
+#[test]
 fn nobody_goes_who_was_not_shown() {
     let mut later = pod("shop/b", "600m");
     later["metadata"]["uid"] = json!("uid-later");

@@ -17,8 +17,16 @@ use kq::k8s::pod::Pod;
 pub struct Others<'n> {
     /// Each, and whether it counts.
     pub pods: Vec<NodePod<'n>>,
-    /// Of those that count, who might not: nobody could say. Nobody is evicted for what they may have.
-    pub doubtful: Vec<String>,
+    /// Of those that count, who might not.
+    pub doubtful: Vec<Doubtful>,
+}
+
+/// A pod that counts, and might not, as nobody could say: nobody is to be evicted for what it may have.
+pub struct Doubtful {
+    /// Its UID.
+    pub uid: String,
+    /// What is not known, and the flag that supplies it.
+    pub missing: String,
 }
 
 /// What of the pods is told together.
@@ -29,7 +37,7 @@ struct Tally<'n> {
     leaving: usize,
     elsewhere: Vec<&'n str>,
     unknown: Vec<String>,
-    doubtful: Vec<String>,
+    doubtful: Vec<Doubtful>,
 }
 
 /// What decides whether a pod counts.
@@ -135,12 +143,17 @@ impl<'n> Judge<'_, 'n> {
     /// The same, of a pod of this node that has a UID.
     fn stands(&self, pod: &Pod, uid: &str, tally: &mut Tally<'_>) -> (bool, String) {
         let depends_on_runtime = self.standings.depends_on_runtime(uid);
+        let doubt = |why: &str| {
+            let missing =
+                format!("whether {} still runs: {why} (--runtime-endpoint)", qualified(pod));
+            Doubtful { uid: uid.to_owned(), missing }
+        };
         match self.standings.standing(uid) {
             Standing::Active(why) => {
                 if depends_on_runtime {
                     tally.leaving += 1;
                     if self.should_be_gone(pod) {
-                        tally.doubtful.push(format!("{} was deleted", qualified(pod)));
+                        tally.doubtful.push(doubt("its time to stop is over"));
                     }
                 }
                 (true, why)
@@ -151,7 +164,7 @@ impl<'n> Judge<'_, 'n> {
             }
             Standing::Unknown(why) => {
                 tally.unknown.push(format!("{} counts: {why}", qualified(pod)));
-                tally.doubtful.push(format!("{}: {why}", qualified(pod)));
+                tally.doubtful.push(doubt(&why));
                 (true, why)
             }
         }

@@ -1,11 +1,12 @@
 //! What becomes of the pod, and of those on the node.
 
 use super::AdmissionNode;
-use super::others::Others;
+use super::others::{Doubtful, Others};
 use crate::exit::Failure;
 use kq::admission::{Explanation, Facts, NodePod, Occupancy, explain, finally, qualified};
 use kq::facts::basis::Basis;
 use kq::k8s::pod::Pod;
+use kq::preemption::apply::Target;
 use kq::preemption::{
     Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption, make_room,
 };
@@ -21,7 +22,7 @@ pub struct Planned<'n> {
     /// The pods that count.
     pub counted: Vec<&'n Pod>,
     /// Of these, who might not, as nobody could say.
-    pub doubtful: Vec<String>,
+    pub doubtful: Vec<Doubtful>,
     /// What it rests on.
     pub basis: Basis,
 }
@@ -32,6 +33,23 @@ pub struct Detail {
     pub trace: Trace,
     /// What each pod of the node requests, and how that comes about.
     pub ledger: bool,
+}
+
+impl Planned<'_> {
+    /// Returns what is not known of pods for which others would be killed; those that are meant to go, and are
+    /// waited for, are not among them.
+    pub fn doubts(&self, targets: &[Target]) -> Vec<String> {
+        if self.preemption.result != PreemptionResult::Preempts {
+            return Vec::new();
+        }
+        let of_others = |it: &&Doubtful| targets.iter().all(|target| target.uid != it.uid);
+        self.doubtful.iter().filter(of_others).map(|it| it.missing.clone()).collect()
+    }
+}
+
+impl Detail {
+    /// Who goes is all that counts.
+    pub const BRIEF: Self = Self { trace: Trace::Chosen, ledger: false };
 }
 
 /// Plans for a pod on a node; the pods are put in an order first.

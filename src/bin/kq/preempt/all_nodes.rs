@@ -2,8 +2,7 @@
 
 use super::cluster::Cluster;
 use super::explain::sort;
-use super::look::DETAIL;
-use crate::admission_node::{AdmissionArgs, AdmissionNode, Planned, as_of_kubelet, plan};
+use crate::admission_node::{AdmissionArgs, AdmissionNode, Detail, Planned, as_of_kubelet, plan};
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
@@ -208,7 +207,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
         let mut pod = self.pod.clone();
         as_of_kubelet(&mut pod, PodSource::Files, &rules);
         let about = AdmissionNode::of(node, std::mem::take(basis));
-        let planned = plan(&about, &pod, |others| sort(others, &[]), DETAIL)?;
+        let planned = plan(&about, &pod, |others| sort(others, &[]), Detail::BRIEF)?;
         let Planned { preemption, victims, basis, .. } = planned;
         let mut answer = NodeAnswer::new(standing, preemption, &victims, basis);
         if answer.victims.iter().any(|victim| !victim.ties.is_empty()) {

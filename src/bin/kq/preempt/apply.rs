@@ -107,7 +107,9 @@ impl ApplyArgs {
         let (about, pod) = self.admission.gather(&self.pod)?;
         let trace = if self.output == Form::Wide { Trace::Visits } else { Trace::Chosen };
         let detail = Detail { trace, ledger: false };
-        let planned = plan(&about, &pod, |others| sort(others, &self.order), detail)?;
+        let mut planned = plan(&about, &pod, |others| sort(others, &self.order), detail)?;
+        let targets: Vec<Target> = planned.victims.iter().map(|pod| Target::of(pod)).collect();
+        planned.basis.missing.extend(planned.doubts(&targets));
         let victims = planned.victims.iter().map(|pod| (Target::of(pod), unfit(pod))).collect();
         let answer = PodPreemption::new(planned.preemption, planned.admission, planned.basis);
         let planned = Plan { answer, settled: settled(&about, &pod), victims };

@@ -6,7 +6,6 @@ use kq::admission::{NodePod, qualified};
 use kq::facts::runtime::ContainerState;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
-use kq::preemption::Trace;
 use kq::preemption::apply::{Fresh, Looked, Target, planned_last};
 use std::collections::BTreeSet;
 
@@ -28,12 +27,11 @@ pub fn look(
         Ok(())
     };
     let new = found.as_ref().unwrap_or(pod);
-    let detail = Detail { trace: Trace::Chosen, ledger: false };
-    let planned = plan(&about, new, favour, detail).map_err(|failure| failure.reason())?;
-    let missing = &planned.basis.missing;
+    let planned = plan(&about, new, favour, Detail::BRIEF).map_err(|failure| failure.reason())?;
+    let missing = [planned.basis.missing.clone(), planned.doubts(targets)].concat();
     if !missing.is_empty() {
         let tried = about.node.snapshot.pods.tried.iter().map(ToString::to_string);
-        return Err(missing.iter().cloned().chain(tried).collect::<Vec<_>>().join("; "));
+        return Err(missing.into_iter().chain(tried).collect::<Vec<_>>().join("; "));
     }
     let phase = new.status.phase.as_str();
     let fresh = match settled(&about, new) {
