@@ -47,12 +47,14 @@ pub enum LogEntry {
     Evicted,
     /// It is stopped, as the node shuts down.
     Shutdown,
-    /// It is refused.
+    /// It is refused, or a resize of it is: kubelets up to 1.36 do not say which.
     Denied {
         /// The reason.
         reason: String,
         /// The message.
         message: String,
+        /// It says that the pod itself is refused.
+        is_addition: bool,
     },
     /// An event was written.
     Event {
@@ -126,7 +128,9 @@ enum Fields<'l> {
 impl<'l> Fields<'l> {
     /// Takes a line apart; `None`: it is no line of a log.
     fn of(line: &'l str) -> Option<Self> {
-        let start = line.char_indices().map(|(at, _)| at);
+        // What ends the head of a line is looked for once: else each of many starts would look to the end.
+        let head = line.rfind("] ").unwrap_or_default();
+        let start = line.char_indices().map(|(at, _)| at).take_while(|at| *at < head);
         let mut starts = start.filter(|at| *at == 0 || line[..*at].ends_with([' ', ':', '\t']));
         let klog = starts.find_map(|at| klog(&line[at..]));
         if let Some((stamp, text)) = klog {
@@ -193,7 +197,12 @@ impl<'l> Fields<'l> {
             "Eviction manager: pod is evicted successfully" => LogEntry::Evicted,
             "Shutdown manager killing pod with gracePeriod" => LogEntry::Shutdown,
             "Pod admission denied" => {
-                LogEntry::Denied { reason: text("reason"), message: text("message") }
+                let operation = self.value("operation");
+                if operation.as_deref() == Some("resize") {
+                    return None;
+                }
+                let is_addition = operation.is_some();
+                LogEntry::Denied { reason: text("reason"), message: text("message"), is_addition }
             }
             _ => {
                 let reason = text("reason");
@@ -301,6 +310,15 @@ mod tests {
                 LogEntry::Denied {
                     reason: text("OutOfcpu"),
                     message: text("a \"b\"\\\n pod=\"c\""),
+                    is_addition: false,
+                },
+            ),
+            (
+                r#""Pod admission denied" podUID="u" pod="a/b" reason="OutOfcpu" message="m" operation="add""#,
+                LogEntry::Denied {
+                    reason: text("OutOfcpu"),
+                    message: text("m"),
+                    is_addition: true,
                 },
             ),
             (
@@ -316,6 +334,7 @@ mod tests {
             r#""Event occurred" object="n" kind="Node" reason="Preempting" message="m""#,
             r#""SyncLoop ADD" source="api" pods=["a/b"]"#,
             r#""Pod evicted successfully""#,
+            r#""Pod admission denied" pod="a/b" reason="OutOfcpu" message="m" operation="resize""#,
             "Starting kubelet",
         ] {
             assert!(
@@ -323,6 +342,16 @@ mod tests {
                 "{other}"
             );
         }
+    }
+
+    #[test]
+    fn a_line_of_many_starts_is_read_in_one_go() {
+        // In as many steps as there are pairs of starts, this would not end.
+        let starts = "I1120 11:25:45.429928 ".repeat(200_000);
+        for line in [starts.clone(), format!("] {starts}")] {
+            assert_eq!(KubeletLog::read(line.as_bytes()), Err(KubeletLogError::NoKubelet));
+        }
+        assert!(KubeletLog::read(format!("{starts}] x").as_bytes()).is_ok());
     }
 
     #[test]

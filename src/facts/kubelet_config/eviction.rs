@@ -170,7 +170,7 @@ pub struct RefusedEntry {
 pub fn parse_hard_thresholds(
     hard: &BTreeMap<String, String>,
 ) -> Result<Vec<EvictionThreshold>, EvictionError> {
-    statements(HARD, hard).map_err(|(first, _)| first.error)
+    statements(HARD, hard).map_err(|mistakes| mistakes.0.error)
 }
 
 /// Reads all thresholds, hard ones first.
@@ -182,7 +182,7 @@ pub fn parse_hard_thresholds(
 pub fn parse_eviction_thresholds(
     settings: EvictionSettings<'_>,
 ) -> Result<Vec<EvictionThreshold>, EvictionError> {
-    parse_all(settings).map_err(|(first, _)| first.error)
+    parse_all(settings).map_err(|mistakes| mistakes.0.error)
 }
 
 /// Returns every error that the kubelet may stop with, because it walks over each map in a random
@@ -190,7 +190,8 @@ pub fn parse_eviction_thresholds(
 pub fn possible_eviction_errors(settings: EvictionSettings<'_>) -> Vec<EvictionError> {
     match parse_all(settings) {
         Ok(_) => Vec::new(),
-        Err((first, others)) => {
+        Err(mistakes) => {
+            let (first, others) = *mistakes;
             std::iter::once(first).chain(others).map(|entry| entry.error).collect()
         }
     }
@@ -214,7 +215,7 @@ pub fn eviction_thresholds(
         soft_grace_period: &config.eviction_soft_grace_period,
         minimum_reclaim: &config.eviction_minimum_reclaim,
     })
-    .map_err(|(first, _)| first)?;
+    .map_err(|mistakes| mistakes.0)?;
     let enforced: &[String] =
         if allocatable_ignores_eviction { &[] } else { &config.enforce_node_allocatable };
     Ok(with_allocatable_thresholds(thresholds, enforced))
@@ -241,7 +242,7 @@ pub fn with_allocatable_thresholds(
 }
 
 /// The first entry of a map that is refused, and the others.
-type Mistakes = (RefusedEntry, Vec<RefusedEntry>);
+type Mistakes = Box<(RefusedEntry, Vec<RefusedEntry>)>;
 
 /// An entry of a map: the signal and the text.
 type Entry<'m> = (&'m String, &'m String);
@@ -298,7 +299,7 @@ fn every<T, C: FromIterator<T>>(
     let values: C = entries.iter().filter_map(read).collect();
     let mut mistakes = mistakes.into_iter();
     match mistakes.next() {
-        Some(first) => Err((first, mistakes.collect())),
+        Some(first) => Err(Box::new((first, mistakes.collect()))),
         None => Ok(values),
     }
 }

@@ -142,26 +142,38 @@ pub fn why_killed(
     })
 }
 
-/// Finds the pods that are meant, the one that exists first, then those of the latest events.
-fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subject<'t>>, NoTraces> {
-    let pods = traces.pods.iter().flatten().copied();
+/// What is about the pods that are meant.
+struct Meant<'t> {
+    pods: Vec<&'t Pod>,
+    events: Vec<&'t PodEvent>,
+    lines: Vec<&'t LogLine>,
+}
+
+/// Picks what is about the pods that are meant.
+fn meant<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Meant<'t> {
     let is_meant = |pod: &&Pod| {
         let metadata = &pod.metadata;
         let uids = [effective_uid(pod), &metadata.uid];
         uids.iter().any(|uid| selector.matches(&metadata.namespace, &metadata.name, uid))
     };
-    let pods: Vec<&Pod> = pods.filter(is_meant).collect();
-    let events: Vec<&PodEvent> = traces.events.as_ref().map_or(Vec::new(), |events| {
-        let meant = |it: &&PodEvent| selector.matches(&it.pod.namespace, &it.pod.name, &it.pod.uid);
-        events.iter().filter(meant).collect()
-    });
-    let lines: Vec<&LogLine> = traces.log.map_or(Vec::new(), |log| {
-        let meant = |it: &&LogLine| {
-            let (namespace, name) = it.pod.split_once('/').unwrap_or(("", &it.pod));
-            selector.matches(namespace, name, &it.uid)
-        };
-        log.lines.iter().filter(meant).collect()
-    });
+    let is_told = |it: &&PodEvent| selector.matches(&it.pod.namespace, &it.pod.name, &it.pod.uid);
+    let is_logged = |it: &&LogLine| {
+        let (namespace, name) = it.pod.split_once('/').unwrap_or(("", &it.pod));
+        selector.matches(namespace, name, &it.uid)
+    };
+    let events = traces.events.as_ref().map_or(&[] as &[PodEvent], |events| events);
+    let lines = traces.log.map_or(&[] as &[LogLine], |log| &log.lines);
+    Meant {
+        pods: traces.pods.iter().flatten().copied().filter(is_meant).collect(),
+        events: events.iter().filter(is_told).collect(),
+        lines: lines.iter().filter(is_logged).collect(),
+    }
+}
+
+/// Finds the pods that are meant, the one that exists first, then those of the latest events.
+fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subject<'t>>, NoTraces> {
+    let meant = meant(selector, traces);
+    let Meant { pods, events, lines } = &meant;
     let names: BTreeSet<String> = pods
         .iter()
         .map(|pod| qualified(pod))
@@ -176,6 +188,17 @@ fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subje
         let (name, looked) = (selector.to_string(), looked(traces));
         return Err(NoTraces::Nothing { name, looked, near: near(selector, traces) });
     };
+    let mut subjects = by_uid(meant);
+    subjects.iter_mut().for_each(|subject| subject.name.clone_from(&name));
+    subjects.sort_by_key(|subject| {
+        let last = subject.events.iter().filter_map(|it| it.at).max();
+        (subject.pod.is_none(), std::cmp::Reverse(last), std::cmp::Reverse(subject.last_line))
+    });
+    Ok(subjects)
+}
+
+/// Tells the pods of one name apart by their UIDs.
+fn by_uid<'t>(Meant { pods, events, lines }: Meant<'t>) -> Vec<Subject<'t>> {
     let mut of_uid: BTreeMap<&str, Subject<'t>> = BTreeMap::new();
     let pod = pods.first().copied();
     let own_uids = pod.map(|pod| [effective_uid(pod), pod.metadata.uid.as_str()]);
@@ -218,15 +241,8 @@ fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subje
         subject.lines.push(line);
         subject.last_line = Some(at);
     }
-    let mut subjects: Vec<Subject<'t>> = of_uid
-        .into_iter()
-        .map(|(uid, subject)| Subject { uid: uid.to_owned(), name: name.clone(), ..subject })
-        .collect();
-    subjects.sort_by_key(|subject| {
-        let last = subject.events.iter().filter_map(|it| it.at).max();
-        (subject.pod.is_none(), std::cmp::Reverse(last), std::cmp::Reverse(subject.last_line))
-    });
-    Ok(subjects)
+    let named = |(uid, subject): (&str, _)| Subject { uid: uid.to_owned(), ..subject };
+    of_uid.into_iter().map(named).collect()
 }
 
 /// Returns the pod that was probably meant: one of the name in another namespace, or the nearest name.

@@ -250,7 +250,7 @@ fn doubts(killed: &Killed, node: Option<&str>) -> Vec<String> {
     let time = "when the pod was killed is taken from the end of its containers";
     let place = "on which node it was is not known";
     let doubts = [(killed.is_guess, time), (node.is_none(), place)];
-    doubts.into_iter().filter_map(|(is_so, text)| is_so.then(|| text.to_owned())).collect()
+    doubts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
 }
 
 /// Says that a pod was refused itself: the kubelet kills others for a pod, and does not look again at all that

@@ -15,6 +15,32 @@ pub(super) struct Sign {
     pub(super) points_to: Option<(Cause, Certainty)>,
 }
 
+/// Whether a container of the pod has run here; `None`: nobody knows.
+///
+/// A kubelet that starts anew asks of each pod whether it takes it in, also of those that run (`HandlePodAdditions`,
+/// `pkg/kubelet/kubelet.go`).
+type HasRun = Option<bool>;
+
+fn has_run(pod: &Pod) -> bool {
+    every_status(pod).any(|status| {
+        let states = [&status.state, &status.last_state];
+        states.iter().any(|state| state.running.is_some() || state.terminated.is_some())
+    })
+}
+
+fn refused(has_run: HasRun) -> Meaning {
+    certain(
+        Cause::RefusedAtAdmission,
+        match has_run {
+            Some(true) => {
+                "a kubelet that started anew did not take the pod in again: it had run here"
+            }
+            Some(false) => "the kubelet did not take the pod: it never ran here",
+            None => "the kubelet did not take the pod, or not again when it started anew",
+        },
+    )
+}
+
 /// What a text means, and how sure that is.
 type Meaning = (Option<(Cause, Certainty)>, String);
 
@@ -32,7 +58,8 @@ pub(super) fn signs(pod: Option<&Pod>, events: &[&PodEvent], lines: &[&LogLine])
         signs.extend(of_containers(pod));
     }
     let is_gone = lines.iter().any(|it| it.says == LogEntry::Preempted);
-    add_new(&mut signs, lines.iter().map(|line| of_line(line, is_gone)));
+    let has_run = pod.map(has_run);
+    add_new(&mut signs, lines.iter().map(|line| of_line(line, is_gone, has_run)));
     let mut latest: Vec<&PodEvent> = events.to_vec();
     latest.sort_by_key(|event| std::cmp::Reverse(event.at));
     // A taint that went away, or is borne now, ends what was announced before.
@@ -42,7 +69,7 @@ pub(super) fn signs(pod: Option<&Pod>, events: &[&PodEvent], lines: &[&LogLine])
     {
         latest.retain(|event| !is_taint(event) || *event == latest_of_taint);
     }
-    add_new(&mut signs, latest.iter().filter_map(|event| of_event(event)));
+    add_new(&mut signs, latest.iter().filter_map(|event| of_event(event, has_run)));
     signs
 }
 
@@ -91,10 +118,7 @@ fn of_status(pod: &Pod) -> Option<Sign> {
         (reason, message) => format!("phase {}, {reason}: {message}", status.phase),
     };
     let meaning = match reason {
-        _ if is_refusal(reason, message) => certain(
-            Cause::RefusedAtAdmission,
-            "the kubelet did not take the pod: it never ran here",
-        ),
+        _ if is_refusal(reason, message) => refused(Some(has_run(pod))),
         "" => nothing(match status.phase.as_str() {
             "Running" | "Pending" => "nobody ended it so far",
             _ => "nobody wrote a reason into it",
@@ -122,7 +146,7 @@ fn of_status(pod: &Pod) -> Option<Sign> {
 /// Tells whether a pod was not taken at all. What is evicted and what is refused for want of room have the
 /// same reason.
 pub(super) fn is_refusal(reason: &str, message: &str) -> bool {
-    const REASONS: [&str; 14] = [
+    const REASONS: [&str; 21] = [
         "UnexpectedAdmissionError",
         "InvalidNodeInfo",
         "NodeAffinity",
@@ -137,6 +161,13 @@ pub(super) fn is_refusal(reason: &str, message: &str) -> bool {
         "SupplementalGroupsPolicyNotSupported",
         "InitContainerRestartPolicyForbidden",
         "PodLevelResourcesNotSupported",
+        "PodFeatureUnsupported",
+        "UnknownReason",
+        "UnexpectedPredicateFailureType",
+        "SMTAlignmentError",
+        "inconsistentCPUAllocationError",
+        "prohibitedCPUAllocationError",
+        "VolumeAttachmentLimitExceeded",
     ];
     // Older kubelets put "Pod " before the message, and nothing else.
     let says_so = ["Pod was rejected: ", "Pod The node had condition", "The node had condition"];
@@ -270,7 +301,7 @@ pub(super) fn probe_kill<'m>(reason: &str, message: &'m str) -> Option<(&'m str,
     probe.filter(|_| reason == "Killing").map(|probe| (container, probe))
 }
 
-fn of_line(line: &LogLine, is_gone: bool) -> Sign {
+fn of_line(line: &LogLine, is_gone: bool, has_run: HasRun) -> Sign {
     let gone = |cause, means: &str| match is_gone {
         true => certain(cause, means),
         false => likely(cause, &format!("{means}; that it is gone is not in the log")),
@@ -303,31 +334,42 @@ fn of_line(line: &LogLine, is_gone: bool) -> Sign {
             "Shutdown manager killing pod".to_owned(),
             certain(Cause::NodeShutdown, "the kubelet stopped it as the node shut down"),
         ),
-        LogEntry::Denied { reason, message } => (
+        LogEntry::Denied { reason, message, is_addition } => (
             format!("Pod admission denied, {reason}: {message}"),
-            certain(
-                Cause::RefusedAtAdmission,
-                "the kubelet did not take the pod: it never ran here",
-            ),
+            match (is_addition, has_run) {
+                (true, _) => refused(has_run),
+                (false, Some(true)) => {
+                    nothing("the kubelet did not take it in again, or refused to resize it")
+                }
+                (false, _) => likely(
+                    Cause::RefusedAtAdmission,
+                    "the kubelet did not take the pod, or refused to resize it",
+                ),
+            },
         ),
         LogEntry::Event { reason, message } => (
             format!("Event occurred, {reason}: {message}"),
-            meaning_of_event("kubelet", reason, message).unwrap_or((None, String::new())),
+            meaning_of_event("kubelet", reason, message, has_run).unwrap_or((None, String::new())),
         ),
     };
     sign(EvidenceSource::KubeletLog, None, format!("{} {says}", line.stamp), meaning)
 }
 
-fn of_event(event: &PodEvent) -> Option<Sign> {
+fn of_event(event: &PodEvent, has_run: HasRun) -> Option<Sign> {
     let PodEvent { reason, message, reporter, count, .. } = event;
-    let meaning = meaning_of_event(reporter, reason, message)?;
+    let meaning = meaning_of_event(reporter, reason, message, has_run)?;
     let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
     let says = format!("{reason} by {reporter}{times}: {message}");
     Some(sign(EvidenceSource::Event, event.at, says, meaning))
 }
 
 /// Says what an event means; `None`: it is about something else, as most are.
-fn meaning_of_event(reporter: &str, reason: &str, message: &str) -> Option<Meaning> {
+fn meaning_of_event(
+    reporter: &str,
+    reason: &str,
+    message: &str,
+    has_run: HasRun,
+) -> Option<Meaning> {
     Some(match reason {
         REASON_PREEMPTING if reporter == "kubelet" => likely(
             Cause::PreemptedByKubelet,
@@ -345,10 +387,7 @@ fn meaning_of_event(reporter: &str, reason: &str, message: &str) -> Option<Meani
         "Evicted" if reporter != "kubelet" => {
             nothing("it was evicted, by another program than the kubelet")
         }
-        "Evicted" if is_refusal(reason, message) => certain(
-            Cause::RefusedAtAdmission,
-            "the kubelet did not take the pod: it never ran here",
-        ),
+        "Evicted" if is_refusal(reason, message) => refused(has_run),
         "Evicted" => likely(
             Cause::EvictedByKubelet,
             "the kubelet set out to evict it: the node ran short, or it exceeded a limit",
@@ -381,10 +420,7 @@ fn meaning_of_event(reporter: &str, reason: &str, message: &str) -> Option<Meani
             nothing("a container that ended waits until it is started again")
         }
         // Others write events with such names as well.
-        _ if reporter == "kubelet" && is_refusal(reason, message) => certain(
-            Cause::RefusedAtAdmission,
-            "the kubelet did not take the pod: it never ran here",
-        ),
+        _ if reporter == "kubelet" && is_refusal(reason, message) => refused(has_run),
         _ => return None,
     })
 }

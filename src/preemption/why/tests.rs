@@ -547,6 +547,49 @@ fn a_name_that_is_not_there_has_a_nearest_one() {
 }
 
 #[test]
+fn a_pod_that_had_run_was_not_taken_in_again() {
+    let refused = pod("web", ended("NodeAffinity", "Pod was rejected: no"));
+    let had_run = pod("web", |it| {
+        ended("NodeAffinity", "Pod was rejected: no")(it);
+        it["status"]["containerStatuses"] =
+            json!([{"name": "c", "state": {"terminated": {"exitCode": 137}}}]);
+    });
+    let told = events(vec![event("uid-web", "kubelet", "SMTAlignmentError", "no")]);
+    for (name, pods, said) in [
+        ("never ran", &[refused][..], "it never ran here"),
+        ("had run", &[had_run], "it had run here"),
+        ("gone", &[], "or not again when it started anew"),
+    ] {
+        let answer = ask(pods, Some(&told), None);
+        let found = (answer.cause, answer.certainty);
+        assert_eq!(found, (Cause::RefusedAtAdmission, Certainty::Certain), "{name}");
+        assert!(answer.because.contains(said), "{name}: {}", answer.because);
+    }
+}
+
+#[test]
+fn a_resize_that_is_refused_is_no_refused_pod() {
+    let line = |operation: &str| {
+        format!(
+            "I1120 11:00:00.000000       1 a.go:1] \"Pod admission denied\" podUID=\"uid-web\" \
+             pod=\"shop/web\" reason=\"OutOfcpu\" message=\"no\"{operation}\n"
+        )
+    };
+    let runs = pod("web", |it| {
+        it["status"]["containerStatuses"] = json!([{"name": "c", "state": {"running": {}}}]);
+    });
+    let refused = Cause::RefusedAtAdmission;
+    for (name, pods, operation, cause, certainty) in [
+        ("an addition", &[][..], " operation=\"add\"", refused, Certainty::Certain),
+        ("not said which", &[], "", refused, Certainty::Likely),
+        ("of a pod that runs", &[runs], "", Cause::NotKilled, Certainty::Certain),
+    ] {
+        let answer = ask(pods, Some(&[]), Some(&line(operation)));
+        assert_eq!((answer.cause, answer.certainty), (cause, certainty), "{name}: {answer:?}");
+    }
+}
+
+#[test]
 fn a_pod_that_took_the_name_over_is_not_the_one_that_was_killed() {
     let killed = event("u1", "default-scheduler", "Preempted", "Preempted by shop/big on node n1");
     let own = event("uid-web", "kubelet", "Started", "Started container c");

@@ -242,6 +242,10 @@ impl WhyArgs {
             .filter(|pod| selector.matches(&pod.namespace, &pod.name, &pod.uid))
             .map(|pod| (Some(pod.namespace.as_str()), pod.name.as_str()))
             .collect();
+        // Events about several pods make the name ambiguous; nothing more needs to be known of them.
+        if names.len() > 1 {
+            names.clear();
+        }
         names.insert((namespace, name));
         let mut pods: Result<Vec<LoadedPod>, String> = Ok(Vec::new());
         for (namespace, name) in names {
@@ -267,18 +271,16 @@ impl WhyArgs {
                 (Err(_), _) => {}
             }
         }
-        // Whom the scheduler's event names by UID alone may have events of its own, with its name.
-        let unnamed: BTreeSet<String> = known
-            .iter()
-            .filter_map(named_uid)
-            .filter(|uid| !pods.iter().flatten().any(|it| it.pod.metadata.uid == *uid))
-            .map(str::to_owned)
-            .collect();
-        if let Ok(events) = &mut events {
-            for uid in unnamed {
-                let more = asked.events(|server, time| server.events_of_uid(&uid, time));
-                events.extend(more?.unwrap_or_default());
-            }
+        // Whom the scheduler's event names by UID alone may have events of its own, with its name. Only the
+        // last one counts.
+        let named = known.iter().filter(|event| named_uid(event).is_some());
+        let unnamed = named.max_by_key(|event| event.at).and_then(named_uid);
+        let is_known =
+            |uid: &str| pods.iter().flatten().any(|loaded| loaded.pod.metadata.uid == uid);
+        let unnamed = unnamed.filter(|uid| !is_known(uid)).map(str::to_owned);
+        if let (Ok(events), Some(uid)) = (&mut events, unnamed) {
+            let more = asked.events(|server, time| server.events_of_uid(&uid, time));
+            events.extend(more?.unwrap_or_default());
         }
         Ok(Gathered { pods, events, now: after_now() })
     }

@@ -168,6 +168,35 @@ fn a_pod_of_the_name_in_another_namespace_is_proposed() {
 }
 
 #[test]
+fn no_more_is_asked_than_the_answer_needs() {
+    // Many pods of one name in the events, and many that they were preempted for.
+    let of = |change: &dyn Fn(usize) -> (String, String)| {
+        let event = |number| {
+            let (from, to) = change(number);
+            PREEMPTED.replace(&from, &to)
+        };
+        events("", &(0..300).map(event).collect::<Vec<_>>().join(","))
+    };
+    let namespaces = of(&|number| ("\"shop\"".to_owned(), format!("\"n{number}\"")));
+    let requesters = of(&|number| ("u9".to_owned(), format!("u{}", number + 9)));
+    for (said, code, expected) in [
+        (namespaces, 2, "web means more than one pod"),
+        (requesters, 0, "preempted by the scheduler"),
+    ] {
+        let cluster = Cluster::start(move |_, seen: &Seen, to| {
+            let is_first = seen.line.contains("/events?") && !seen.line.contains(".uid%3D");
+            let said = if is_first { said.clone() } else { pods("") };
+            to.write_all(said.as_bytes())
+        });
+        let ran = why(&cluster, "web");
+        assert_eq!(ran.code, code, "{}", ran.text());
+        assert!(ran.text().contains(expected), "{}", ran.text());
+        let asked = cluster.lines();
+        assert!(asked.len() < 6, "{}: {asked:?}", asked.len());
+    }
+}
+
+#[test]
 fn what_the_server_refuses_is_missing() {
     let cluster = Cluster::start(|_, seen: &Seen, to| {
         let said = match seen.line.as_str() {
