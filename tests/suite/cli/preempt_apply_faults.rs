@@ -184,7 +184,7 @@ fn nobody_goes_for_a_pod_that_may_be_gone() {
         let mut going = pod("shop/going", "400m");
         going["metadata"]["deletionTimestamp"] = json!(until);
         going["spec"]["priority"] = json!(2_000_000_000);
-        let world = World::new("1", [going, pod("shop/b", "600m")]);
+        let world = World::new("1600m", [going, pod("shop/b", "600m")]);
         let ran = world.run("--yes");
         assert_eq!(ran.code, code, "{}", ran.text());
         let said =
