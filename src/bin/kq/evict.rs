@@ -1,6 +1,6 @@
 //! `kq evict`
 
-use crate::admission_node::as_of_kubelet;
+use crate::admission_node::{as_of_kubelet, put_allocations};
 use crate::cgroup::live_tree::tree_of;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
@@ -23,7 +23,6 @@ use kq::eviction::{
 use kq::facts::basis::Basis;
 use kq::facts::kubelet_config::{PressureCondition, Signal};
 use kq::facts::live::incomplete;
-use kq::facts::resize::RecordedResources;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::sought::Sought;
 use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
@@ -139,7 +138,9 @@ impl RankArgs {
                 as_of_kubelet(&mut loaded.pod, source, &node.kubelet.rules);
             }
         }
-        let rank = self.rank(&node)?;
+        let mut basis = Basis::default();
+        put_allocations(&mut node, &mut basis);
+        let rank = self.rank(&node, basis)?;
         self.output.write(&rank, table, wide)?;
         if self.output.is_for_people() {
             tell(&rank.basis);
@@ -212,7 +213,7 @@ impl RankArgs {
         Wants { tree: (!of_disk).then_some(tree), ..Wants::EVICTION }
     }
 
-    fn rank(&self, node: &KubeletNode) -> Result<EvictionRank, Failure> {
+    fn rank(&self, node: &KubeletNode, of_pods: Basis) -> Result<EvictionRank, Failure> {
         if let Some(error) = node.kubelet.errors.first() {
             return Err(Failure::usage(anyhow!(
                 "the kubelet would not start with this configuration: {error}"
@@ -220,6 +221,7 @@ impl RankArgs {
         }
         let thresholds = node.eviction_thresholds()?;
         let mut told = basis_of(node);
+        told.assumptions.extend(of_pods.assumptions);
         has_pods(node)?;
         let (summary, usage) = self.measured(node, &mut told)?;
         let own_node = self.own_node(node, &summary)?;
@@ -228,7 +230,6 @@ impl RankArgs {
             None => active_pods(node, &own_node, &summary, &mut told),
             Some(_) => Vec::new(),
         };
-        let pods: Vec<&Pod> = pods.iter().collect();
         let snapshot = &node.snapshot;
         let config = &node.kubelet.config;
         let disks = node_disks(DiskFacts {
@@ -371,26 +372,17 @@ fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
         .hint("run as root on the node, or give its pods with --pods FILE"))
 }
 
-/// Returns the pods that may be evicted, with what was allocated to them.
-fn active_pods(
-    node: &KubeletNode,
+/// Returns the pods that may be evicted.
+fn active_pods<'n>(
+    node: &'n KubeletNode,
     own_node: &OwnNode,
     summary: &StatsSummary,
     told: &mut Basis,
-) -> Vec<Pod> {
+) -> Vec<&'n Pod> {
     let snapshot = &node.snapshot;
     let measured = StatsByPod::new(&summary.pods);
     told.assumptions.extend(own_node.assumption());
     let standings = NodePods::of(snapshot);
-    let files = snapshot.state_files.as_ref();
-    let name = "allocated_pods_state";
-    let allocated = RecordedResources::parse(files.and_then(|files| files.get(name)));
-    let allocated = allocated.unwrap_or_else(|reason| {
-        let path = files.map(|files| files.path(name)).unwrap_or_default();
-        told.warnings
-            .push(format!("{path}: {reason}: a resize that is not done yet counts as done"));
-        RecordedResources::default()
-    });
     let mut pods = Vec::new();
     let (mut elsewhere, mut nowhere, mut without_priority, mut by_name) = (0, 0, 0, 0);
     for pod in node.pods() {
@@ -410,8 +402,6 @@ fn active_pods(
                 continue;
             }
             by_name += usize::from(uid.is_empty());
-            let mut pod = pod.clone();
-            allocated.put_into(&mut pod, &node.kubelet.rules);
             let has_class = !pod.spec.priority_class_name.is_empty();
             without_priority += usize::from(has_class && pod.spec.priority.is_none());
             pods.push(pod);

@@ -347,9 +347,19 @@ fn what_was_allocated_counts_and_not_what_is_desired() {
     snapshot["stateFiles"] = json!({"folder": "/var/lib/kubelet",
                                     "files": {"allocated_pods_state": {"read": file}}});
     std::fs::write(&path, snapshot.to_string()).expect("a file can be written");
-    let answer = asked(&folder, "memory").json();
-    let batch = answer["items"].as_array().expect("items").iter().find(|it| it["name"] == "batch");
-    assert_eq!(batch.expect("the pod")["request"], 32 << 20);
+    let request = |folder: &TempDir, flags: &str| {
+        let answer = asked(folder, flags).json();
+        let items = answer["items"].as_array().expect("items");
+        let batch = items.iter().find(|it| it["name"] == "batch").expect("the pod");
+        batch["request"].as_i64()
+    };
+    assert_eq!(request(&folder, "memory"), Some(32 << 20), "by the kubelet's file");
+    let as_asked = request(&folder, "memory --kubelet-version 1.32");
+    assert_eq!(as_asked, Some(1 << 30), "kubelets of 1.32 keep none");
+    pods["items"][0]["status"]["containerStatuses"] =
+        json!([{"name": "app", "allocatedResources": {"memory": "64Mi"}, "resources": {}}]);
+    let folder = stored(&pods, &summary, json!({}));
+    assert_eq!(request(&folder, "memory"), Some(64 << 20), "by the status");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use kq::facts::snapshot::PodSource;
 use kq::k8s::feature_gates::Gate;
 
 /// Puts into the pods what the kubelet allocated to them, where it counts with that.
-pub(super) fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
+pub fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
     const NAME: &str = "allocated_pods_state";
     let rules = node.kubelet.rules;
     if !rules.gates.enabled(Gate::InPlacePodVerticalScaling) || !rules.counts_by_allocations() {

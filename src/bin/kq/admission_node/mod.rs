@@ -6,10 +6,11 @@ mod plan;
 mod wanted;
 mod whose;
 
+pub use allocated::put_allocations;
 pub use plan::{Detail, Planned, plan};
 pub use wanted::as_of_kubelet;
 
-use self::allocated::{given_devices, put_allocations};
+use self::allocated::given_devices;
 use self::wanted::{bind_static, pod_of_node};
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
