@@ -102,7 +102,7 @@ fn reason(node: &NodeAnswer) -> String {
     };
     let mut reasons = match node.result {
         NodeResult::Fits => Vec::new(),
-        NodeResult::Preempts => vec![format!("missing {}", amounts(&node.requirements))],
+        NodeResult::Preempts => vec![format!("lacks {}", amounts(&node.requirements))],
         NodeResult::NotEnough => {
             vec![format!("still missing without all of them: {}", amounts(&node.not_enough))]
         }

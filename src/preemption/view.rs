@@ -42,16 +42,19 @@ pub fn table(answer: &PodPreemption) -> String {
         let sum = answer.admission.resources.iter().find(|sum| sum.resource == it.resource);
         let sum = sum.map(|sum| {
             let show = |amount| shown(&it.resource.as_str().into(), amount);
-            let [requested, free] = [sum.requested, sum.free].map(show);
-            let [has, used] = [sum.allocatable, sum.used].map(show);
-            format!(" = {requested} requested - {free} free ({has} allocatable - {used} used)")
+            let [requested, has, used] = [sum.requested, sum.allocatable, sum.used].map(show);
+            let free = match sum.free < 0 {
+                true => format!("+ {} overcommitted", show(sum.free.saturating_neg())),
+                false => format!("- {} free", show(sum.free)),
+            };
+            format!(" = {requested} requested {free} ({has} allocatable - {used} used)")
         });
         let missing = amounts(std::slice::from_ref(it));
-        line(format!("missing: {missing}{}", sum.unwrap_or_default()));
+        line(format!("lacks: {missing}{}", sum.unwrap_or_default()));
     }
     if !explanation.not_enough.is_empty() {
         let left = amounts(&explanation.not_enough);
-        line(format!("missing still when all of them are killed: {left}"));
+        line(format!("lacks still when all of them are killed: {left}"));
     }
     if !explanation.victims.is_empty() {
         let mut victims = headings(&[

@@ -54,7 +54,7 @@ fn a_static_pod_is_what_the_kubelet_makes_of_its_manifest() {
     let pods = list([spared, mirror]);
     let ran = ask("preempt explain new.json --static", &new, &pods, &node());
     assert_eq!(ran.code, 1, "{}", ran.text());
-    for said in ["default/new-n on n: ", "critical: a static pod", "missing still", "cpu 1"] {
+    for said in ["default/new-n on n: ", "critical: a static pod", "lacks still", "cpu 1"] {
         assert!(ran.stdout.contains(said), "{said}: {}", ran.text());
     }
     let ran = ask("preempt explain new.json --static --priority 2000001000", &new, &pods, &node());

@@ -84,9 +84,9 @@ fn the_cheapest_comes_first_and_what_is_not_known_last() {
     let expected = "\
 NODE       RESULT       VICTIMS       HIGHEST PRIORITY   WAITS   REASON
 free       fits         -             -                  -       not ready: the scheduler passes it over
-cheap      kills 1      1 Burstable   10                 45s     missing cpu 500m; cordoned: the scheduler passes it over
-two        kills 2      2 Burstable   10                 90s     missing cpu 1
-dear       kills 1      1 Burstable   1000               45s     missing cpu 500m
+cheap      kills 1      1 Burstable   10                 45s     lacks cpu 500m; cordoned: the scheduler passes it over
+two        kills 2      2 Burstable   10                 90s     lacks cpu 1
+dear       kills 1      1 Burstable   1000               45s     lacks cpu 500m
 critical   not enough   -             -                  -       still missing without all of them: cpu 500m
 tainted    refused      -             -                  -       TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate
 broken     MISSING      -             -                  -       status.allocatable.cpu: \"much\": not a number of a quantity
@@ -113,7 +113,7 @@ unknown    MISSING      -             -                  -       node unknown: s
         "assumed: each node is asked as if the pod were bound to it\n",
         "assumed: every kubelet has the feature gates and the configuration that are the default",
         "assumed: 1 of the pods without spec.nodeName: on no node",
-        "warning: 1 nodes have pods and are not in the list of nodes, such as elsewhere",
+        "warning: nodes that have pods and are not in the list of nodes: 1, such as elsewhere",
     ] {
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
     }

@@ -55,7 +55,7 @@ impl FiledPods {
         }
         if let Some(first) = elsewhere.first() {
             basis.warnings.push(format!(
-                "{} nodes have pods and are not in the list of nodes, such as {first}",
+                "nodes that have pods and are not in the list of nodes: {}, such as {first}",
                 elsewhere.len()
             ));
         }
