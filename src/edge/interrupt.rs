@@ -16,13 +16,16 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Begins to watch: from here on the first signal does not end the process. A second one calls
-    /// `give_up`.
+    /// Begins to watch: from here on a signal does not end the process. The first is passed to `first`, at
+    /// once; for each after it `again` is called.
     ///
     /// # Errors
     ///
     /// Fails where signals cannot be watched.
-    pub fn watch(give_up: fn()) -> io::Result<Self> {
+    pub fn watch(
+        first: impl Fn(&'static str) + Send + 'static,
+        again: impl Fn() + Send + 'static,
+    ) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let kinds = [("SIGINT", SignalKind::interrupt()), ("SIGTERM", SignalKind::terminate())];
         let mut signals = {
@@ -44,10 +47,11 @@ impl Interrupts {
                         Poll::Pending
                     })
                     .await;
-                    let (first, wake) = &*caught;
-                    let before = first.lock().unwrap_or_else(PoisonError::into_inner).replace(name);
-                    if before.is_some() {
-                        give_up();
+                    let (known, wake) = &*caught;
+                    let before = known.lock().unwrap_or_else(PoisonError::into_inner).replace(name);
+                    match before {
+                        None => first(name),
+                        Some(_) => again(),
                     }
                     wake.notify_all();
                 }
@@ -62,8 +66,8 @@ impl Interrupts {
         *self.caught.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits, and no longer than until a signal is caught, which is returned.
-    pub fn pause(&self, wait: Duration) -> Option<&'static str> {
+    /// Waits, and no longer than until a signal is caught.
+    pub fn pause(&self, wait: Duration) {
         let (caught, wake) = &*self.caught;
         let until = Instant::now() + wait.min(Duration::from_secs(24 * 60 * 60));
         let mut caught = caught.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,6 +78,5 @@ impl Interrupts {
             }
             caught = wake.wait_timeout(caught, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        *caught
     }
 }

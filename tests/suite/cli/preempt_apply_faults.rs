@@ -5,7 +5,7 @@ use super::preempt_apply::{World, answer, pairs, results};
 use super::{Ran, kq};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -369,38 +369,82 @@ fn a_victim_that_does_not_go_stops_it() {
     assert_eq!(world.cluster.changes(), ["DELETE shop/b 1s: 200", "DELETE shop/a 1s: 200"]);
 }
 
+/// Starts `kq preempt apply --yes`, to which signals can be sent.
+fn start(world: &World, flags: &str) -> Child {
+    let root = world.node.root().display().to_string();
+    let cluster = world.cluster.flags(world.node.beside());
+    Command::new(env!("CARGO_BIN_EXE_kq"))
+        .args(["preempt", "apply", "dns.json", "--yes", "--host-root", &root])
+        .args(cluster.split(' ').chain(flags.split_whitespace()))
+        .current_dir(world.node.beside())
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("kq runs")
+}
+
+fn ended(child: Child) -> Ran {
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ran {
+        code: output.status.code().expect("it ends by itself"),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("it can be told");
+}
+
 #[test]
 fn a_signal_ends_it_between_two_steps() {
     for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM")] {
         let world = both();
         world.cluster.state().stuck.insert("shop/b");
-        let root = world.node.root().display().to_string();
-        let flags = world.cluster.flags(world.node.beside());
-        let child = Command::new(env!("CARGO_BIN_EXE_kq"))
-            .args(["preempt", "apply", "dns.json", "--yes", "--host-root", &root])
-            .args(flags.split(' '))
-            .current_dir(world.node.beside())
-            .env_clear()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("kq runs");
+        let child = start(&world, "");
         begun(&world.cluster);
         // It is answered, and waits.
         sleep(Duration::from_millis(600));
-        kill_process(Pid::from_child(&child), signal).expect("it can be told");
-        let output = child.wait_with_output().expect("it ends");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let ran = Ran {
-            code: output.status.code().expect("it ends by itself"),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        };
+        send(&child, signal);
+        let ran = ended(child);
         assert_eq!(ran.code, 5, "{}", ran.text());
+        let heard = format!("stopping: {name}: after this step; a second one ends it at once");
+        assert!(ran.stderr.contains(&heard), "{}", ran.text());
         assert!(ran.stderr.contains(&format!("stopped: interrupted by {name};")), "{}", ran.text());
         assert!(ran.stdout.contains("1/2 shop/b: evicted, still going"), "{}", ran.text());
         assert_eq!(world.cluster.changes(), ["POST shop/b 1s: 201"]);
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    // The look for the plan is answered, and the one after it is not; or the eviction is not.
+    let looks = vec![Fault::Slow(Duration::ZERO), Fault::Slow(Duration::from_secs(60))];
+    let removals = vec![Fault::Slow(Duration::from_secs(60))];
+    for (key, faults, code, said) in [
+        (("GET", "pods"), looks, 4, "nothing was changed"),
+        (("POST", "shop/b"), removals, 5, "what was said so far is all that is known"),
+    ] {
+        let world = both();
+        world.cluster.state().faults.insert(key, faults);
+        let child = start(&world, "--timeout 30s");
+        let until = Instant::now() + Duration::from_secs(30);
+        while !world.cluster.state().faults[&key].is_empty() {
+            assert!(Instant::now() < until, "it was never asked");
+            sleep(Duration::from_millis(20));
+        }
+        sleep(Duration::from_millis(200));
+        send(&child, Signal::INT);
+        sleep(Duration::from_millis(200));
+        send(&child, Signal::TERM);
+        let ran = ended(child);
+        assert_eq!(ran.code, code, "{}", ran.text());
+        assert!(ran.stderr.contains("stopping: SIGINT: after this step"), "{}", ran.text());
+        let said = format!("stopped: at once, by a second signal: {said}");
+        assert!(ran.stderr.contains(&said), "{}", ran.text());
     }
 }
 

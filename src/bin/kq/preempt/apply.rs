@@ -20,6 +20,8 @@ use kq::preemption::apply::{
     Target, Told, result_line, table, unfit, why_not,
 };
 use kq::preemption::{PodPreemption, PreemptionResult, Trace, view};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Evict the victims that explain shows, until the pod fits
@@ -311,7 +313,9 @@ impl ApplyArgs {
         targets: Vec<Target>,
         report: &mut PreemptionApply,
     ) -> Result<(), Failure> {
-        let interrupts = Interrupts::watch(give_up)
+        let is_sent = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_sent);
+        let interrupts = Interrupts::watch(end_soon, move || give_up(seen.load(Ordering::SeqCst)))
             .map_err(|error| Failure::refused(anyhow!("signals cannot be watched: {error}")))?;
         let (begun, how) = (steady(), report.method);
         let mut apply = Apply::new(targets, self.manner());
@@ -324,6 +328,7 @@ impl ApplyArgs {
                     Told::Looked(look(&self.admission, &self.pod, pod, apply.targets()))
                 }
                 (None, Ask::Remove(at)) => {
+                    is_sent.store(true, Ordering::SeqCst);
                     Told::Answered(server.remove_pod(&apply.targets()[at], how, false))
                 }
                 (None, Ask::Find(at)) => {
@@ -378,11 +383,20 @@ impl ApplyArgs {
     }
 }
 
+/// Says what a first signal does.
+fn end_soon(signal: &str) {
+    note("stopping", &format!("{signal}: after this step; a second one ends it at once"));
+}
+
 /// Ends at once, at a second signal: what was said so far is all.
 #[expect(clippy::disallowed_methods, reason = "this is the end")]
-fn give_up() {
-    note("stopped", "at once, by a second signal: what was said so far is all that is known");
-    std::process::exit(Code::Stopped as i32)
+fn give_up(is_sent: bool) {
+    let (code, what) = match is_sent {
+        true => (Code::Stopped, "what was said so far is all that is known"),
+        false => (Code::Refused, "nothing was changed"),
+    };
+    note("stopped", &format!("at once, by a second signal: {what}"));
+    std::process::exit(code as i32)
 }
 
 /// Says why a plan is not to be carried out.
