@@ -87,6 +87,9 @@ pub struct ObjectMeta {
     /// When the pod has to be gone, once somebody deleted it: RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
+    /// How long it has to stop since then, in seconds; what deletes it may say less than its spec, or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion_grace_period_seconds: Option<i64>,
     /// How often the API server saw the spec change; what the kubelet writes names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,

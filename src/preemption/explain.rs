@@ -226,10 +226,12 @@ fn condition(pod: &Pod, rules: &KubeletRules) -> ConditionExplained {
     }
 }
 
-/// Returns how many seconds a pod has to stop: its own grace period, and a second at least
-/// (`calculateEffectiveGracePeriod`, `pkg/kubelet/pod_workers.go`). To the API server, 0 means by force.
+/// Returns how many seconds a pod has to stop: what its deletion gave it, else its own grace period, and a
+/// second at least (`calculateEffectiveGracePeriod`, `pkg/kubelet/pod_workers.go`). To the API server, 0 means by
+/// force.
 pub(super) fn grace(pod: &Pod) -> i64 {
-    pod.spec.termination_grace_period_seconds.unwrap_or(0).max(1)
+    let of_deletion = pod.metadata.deletion_grace_period_seconds.filter(|seconds| *seconds != 0);
+    of_deletion.or(pod.spec.termination_grace_period_seconds).unwrap_or(0).max(1)
 }
 
 /// Returns how many seconds the kubelet waits for a pod that it kills, at the most (`killPodNow`,

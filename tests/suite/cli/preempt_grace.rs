@@ -15,20 +15,25 @@ fn a_grace_that_is_none_or_beyond_all_measure_is_taken_as_the_kubelet_takes_it()
                                         "resources": {"requests": {"cpu": "1"}}}]},
                "status": {"phase": "Running"}})
     };
-    // What the pod asks for, what it gets, how long the kubelet waits.
-    for (asked, gets, waits) in [
-        (json!(-5), 1, 10),
-        (json!(0), 1, 10),
-        (json!(1), 1, 10),
-        (json!(7), 7, 10),
-        (json!(31), 31, 46),
-        (Value::Null, 30, 45),
-        (json!(i64::MAX), i64::MAX, 10),
-        (json!(i64::MIN), 1, i64::MAX / 2 + 1),
+    // What the pod asks for, what its deletion gave it, what it gets, how long the kubelet waits.
+    for (asked, of_deletion, gets, waits) in [
+        (json!(-5), Value::Null, 1, 10),
+        (json!(0), Value::Null, 1, 10),
+        (json!(1), Value::Null, 1, 10),
+        (json!(7), Value::Null, 7, 10),
+        (json!(31), Value::Null, 31, 46),
+        (Value::Null, Value::Null, 30, 45),
+        (json!(i64::MAX), Value::Null, i64::MAX, 10),
+        (json!(i64::MIN), Value::Null, 1, i64::MAX / 2 + 1),
+        (json!(600), json!(5), 5, 900),
+        (json!(5), json!(600), 600, 10),
+        (json!(5), json!(0), 5, 10),
     ] {
+        let mut victim = pod("victim", asked.clone(), 0);
+        victim["metadata"]["deletionGracePeriodSeconds"] = of_deletion;
         let folder = folder_with(&[
             ("node.json", node.to_string()),
-            ("pods.json", pod("victim", asked.clone(), 0).to_string()),
+            ("pods.json", victim.to_string()),
             ("new.json", pod("new", json!(1), 2_000_000_000).to_string()),
         ]);
         let line = "preempt explain new.json --pods pods.json --node-file node.json";
