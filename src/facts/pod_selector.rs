@@ -87,6 +87,11 @@ impl PodSelector {
     }
 }
 
+/// Tells whether a name has the form of a UID.
+pub fn is_uid(name: &str) -> bool {
+    name.len() == 36 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
 /// Returns the pod, as NAMESPACE/NAME, that was probably meant by a name that none has: one of that name in
 /// another namespace, one whose name goes on where this one ends, as a workload's pods do, or one that is
 /// spelt alike.

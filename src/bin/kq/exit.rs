@@ -1,5 +1,6 @@
 //! How kq ends: exit codes are an interface, messages name the way out.
 
+use kq::edge::api_server::ApiError;
 use kq::facts::basis::Basis;
 use std::borrow::Cow;
 use std::io::Write;
@@ -34,6 +35,18 @@ pub struct Failure {
     code: Code,
     error: anyhow::Error,
     hints: Vec<String>,
+}
+
+impl From<ApiError> for Failure {
+    /// What can be no name is a mistake; all else could not be had.
+    fn from(error: ApiError) -> Self {
+        let hint = error.hint();
+        let failure = match error {
+            ApiError::NodeName { .. } | ApiError::PodName { .. } => Self::usage(error),
+            _ => Self::missing(error),
+        };
+        hint.into_iter().fold(failure, Self::hint)
+    }
 }
 
 impl Failure {

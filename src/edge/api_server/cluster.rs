@@ -1,7 +1,6 @@
 //! Asking the API server about all nodes: the nodes themselves, and the pods of each, several at once.
 
 use crate::edge::api_server::list::List;
-use crate::edge::api_server::page::is_node_name;
 use crate::edge::api_server::{ApiError, ApiServer};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -22,19 +21,6 @@ impl ApiServer {
     /// Fails when not all of them came.
     pub fn nodes(&self, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         self.list(&List::nodes(), deadline)
-    }
-
-    /// Returns the pods of a name, in all namespaces: pages of JSON, each a `PodList`, as they came.
-    ///
-    /// # Errors
-    ///
-    /// Fails when not all of them came.
-    pub fn pods_named(&self, name: &str, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
-        // A pod's name has the form of a node's; anything else would change what is asked for.
-        match is_node_name(name) {
-            true => self.list(&List::pods_named(name), deadline),
-            false => Err(ApiError::NameOfPod { name: name.to_owned() }),
-        }
     }
 
     /// Asks for the pods of each node, several at once, and gives what came, as in

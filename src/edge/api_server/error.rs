@@ -37,16 +37,10 @@ pub enum ApiError {
         name: String,
     },
     /// A pod cannot have that name.
-    #[error("no pod can be called {name:?} in namespace {namespace:?}")]
+    #[error("no pod can be called {name:?}{}", namespace.as_ref().map(|it| format!(" in namespace {it:?}")).unwrap_or_default())]
     PodName {
-        /// The namespace.
-        namespace: String,
-        /// The name.
-        name: String,
-    },
-    /// A pod cannot have that name, in any namespace.
-    #[error("no pod can be called {name:?}")]
-    NameOfPod {
+        /// The namespace, where one is named.
+        namespace: Option<String>,
         /// The name.
         name: String,
     },
@@ -74,6 +68,14 @@ pub enum ApiError {
 }
 
 impl ApiError {
+    /// Returns the error with what to do about it, in one line.
+    pub fn reason(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("{self} ({hint})"),
+            None => self.to_string(),
+        }
+    }
+
     /// Returns the code of an answer that was no success.
     pub fn status(&self) -> Option<u16> {
         match self {

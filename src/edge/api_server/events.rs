@@ -61,7 +61,7 @@ fn check(namespace: Option<&str>, name: &str) -> Result<(), ApiError> {
     match is_node_name(name) && namespace.is_none_or(is_node_name) {
         true => Ok(()),
         false => Err(ApiError::PodName {
-            namespace: namespace.unwrap_or("*").to_owned(),
+            namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
         }),
     }

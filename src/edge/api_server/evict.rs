@@ -123,7 +123,8 @@ impl Call<'_> {
 fn path_of(target: &Target) -> Result<String, ApiError> {
     let Target { namespace, name, .. } = target;
     if !is_namespace_name(namespace) || !is_pod_name(name) {
-        return Err(ApiError::PodName { namespace: namespace.clone(), name: name.clone() });
+        let (namespace, name) = (Some(namespace.clone()), name.clone());
+        return Err(ApiError::PodName { namespace, name });
     }
     Ok(format!("/api/v1/namespaces/{namespace}/pods/{name}"))
 }
@@ -163,8 +164,7 @@ fn request(
 
 /// Tells what became of a request that was no success.
 fn said(error: &ApiError) -> Said {
-    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    let reason = format!("{error}{hint}");
+    let reason = error.reason();
     let ApiError::Http(http) = error else {
         return match error {
             ApiError::Unexpected { .. } => Said::Unclear { reason, is_over: true },

@@ -22,15 +22,6 @@ impl List {
         }
     }
 
-    /// The pods of a name, in all namespaces.
-    pub(super) fn pods_named(name: &str) -> Self {
-        Self {
-            kind: "PodList",
-            path: "/api/v1/pods".into(),
-            fields: format!("metadata.name={name}"),
-        }
-    }
-
     /// All nodes.
     pub(super) fn nodes() -> Self {
         Self { kind: "NodeList", path: "/api/v1/nodes".into(), fields: String::new() }

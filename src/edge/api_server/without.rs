@@ -72,15 +72,6 @@ impl ApiServer {
         match self.never {}
     }
 
-    /// Returns the pods of a name, as pages of JSON.
-    ///
-    /// # Errors
-    ///
-    /// Is never called.
-    pub fn pods_named(&self, _name: &str, _deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
-        match self.never {}
-    }
-
     /// Asks for the pods of each node.
     pub fn pods_of_each<T: Send>(
         &self,

@@ -112,14 +112,7 @@ pub fn api_server(args: &SourceArgs, snapshot: &Snapshot) -> Result<ApiServer, F
         Some(Kubeconfig::File(path)) => Some(path.as_path()),
         Some(Kubeconfig::Environment(_)) | None => None,
     };
-    connect(path, args.context.as_deref(), args.timeout).map_err(|error| {
-        let hint = error.hint();
-        let failure = Failure::missing(error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    })
+    connect(path, args.context.as_deref(), args.timeout).map_err(Failure::from)
 }
 
 impl PodsQuestion<'_> {
@@ -153,10 +146,7 @@ impl PodsQuestion<'_> {
                 Ok(object) => object,
                 Err(error) => return failed(source, format!("node {name}: {error}")),
             },
-            Err(error) => {
-                let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                return failed(source, format!("{error}{hint}"));
-            }
+            Err(error) => return failed(source, error.reason()),
         };
         if let Some(reason) = self.is_other_machine(&object) {
             return failed(source, format!("node {name} {reason}"));
@@ -210,10 +200,9 @@ impl PodsQuestion<'_> {
     fn of_server(&self, server: &ApiServer) -> Result<Found<RecordedPods>, Tried> {
         let source = format!("the API server {}", server.url());
         let name = self.node_name.unwrap_or_default();
-        let pages = server.pods_of_node(name, self.args.timeout).map_err(|error| {
-            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-            Tried { source: source.clone(), reason: format!("{error}{hint}") }
-        })?;
+        let pages = server.pods_of_node(name, self.args.timeout);
+        let pages =
+            pages.map_err(|error| Tried { source: source.clone(), reason: error.reason() })?;
         let mut loaded = Loaded::default();
         for page in pages {
             loaded.append(load("the API server", &page));

@@ -237,8 +237,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
             let pages = match pages {
                 Ok(pages) => pages,
                 Err(error) => {
-                    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                    let reason = format!("its pods could not be had: {error}{hint}");
+                    let reason = format!("its pods could not be had: {}", error.reason());
                     let mut standing = standing(node);
                     if let Ok(object) = &node.object {
                         let version = &object.status.node_info.kubelet_version;

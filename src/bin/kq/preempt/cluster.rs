@@ -5,12 +5,12 @@ use crate::exit::Failure;
 use crate::live::of_files;
 use crate::node_args::of_file;
 use anyhow::anyhow;
-use kq::edge::api_server::{ApiError, ApiServer, connect};
+use kq::edge::api_server::{ApiServer, connect};
 use kq::edge::input::shown;
 use kq::edge::node_list_file::read_node_list_file;
 use kq::facts::basis::Basis;
 use kq::facts::node_list::{ListedNode, read_node_list};
-use kq::facts::pod_selector::PodSelector;
+use kq::facts::pod_selector::{PodSelector, is_uid};
 use kq::facts::snapshot::RecordedPods;
 use kq::facts::sought::Found;
 use kq::facts::workloads::effective_uid;
@@ -81,16 +81,15 @@ impl<'a> Cluster<'a> {
 
     /// Returns the API server, which is asked for what no file says.
     pub fn server(&mut self) -> Result<&ApiServer, Failure> {
-        let sources = &self.args.kubelet.sources;
-        if self.server.is_none() {
-            let (kubeconfig, context) = (sources.kubeconfig.as_deref(), sources.context.as_deref());
-            let server = connect(kubeconfig, context, sources.timeout).map_err(of_server)?;
-            self.server = Some(server);
-        }
-        match &self.server {
-            Some(server) => Ok(server),
-            None => Err(Failure::missing(anyhow!("no API server"))),
-        }
+        let server = match self.server.take() {
+            Some(server) => server,
+            None => {
+                let sources = &self.args.kubelet.sources;
+                let kubeconfig = sources.kubeconfig.as_deref();
+                connect(kubeconfig, sources.context.as_deref(), sources.timeout)?
+            }
+        };
+        Ok(self.server.insert(server))
     }
 
     /// Reads the nodes.
@@ -105,7 +104,7 @@ impl<'a> Cluster<'a> {
                 let server = self.server()?;
                 let source = format!("the API server {}", server.url());
                 let mut nodes = Vec::new();
-                for page in server.nodes(timeout).map_err(of_server)? {
+                for page in server.nodes(timeout)? {
                     let listed = read_node_list(&page)
                         .map_err(|error| Failure::missing(anyhow!("{source}: nodes: {error}")))?;
                     nodes.extend(listed);
@@ -150,11 +149,15 @@ impl<'a> Cluster<'a> {
         };
         let asked = match filed {
             Some(_) => Loaded::default(),
+            None if is_uid(name) => {
+                let error = anyhow!("{name} is a UID, and the API server is asked by name");
+                return Err(Failure::usage(error).hint("say NAMESPACE/NAME"));
+            }
             None => {
                 let timeout = self.args.kubelet.sources.timeout;
                 let bare = name.rsplit('/').next().unwrap_or(name);
                 let mut loaded = Loaded::default();
-                for page in self.server()?.pods_named(bare, timeout).map_err(of_server)? {
+                for page in self.server()?.pods_of_name(selector.namespace(), bare, timeout)? {
                     loaded.append(load("the API server", &page));
                 }
                 loaded
@@ -171,14 +174,4 @@ impl<'a> Cluster<'a> {
                 .hint("a file is named by its path, such as ./pod.yaml")),
         }
     }
-}
-
-/// Returns the failure of an API server that did not answer.
-fn of_server(error: ApiError) -> Failure {
-    let hint = error.hint();
-    let failure = match error {
-        ApiError::NodeName { .. } | ApiError::NameOfPod { .. } => Failure::usage(error),
-        _ => Failure::missing(error),
-    };
-    hint.into_iter().fold(failure, Failure::hint)
 }

@@ -12,7 +12,7 @@ use kq::edge::input::{read_input, read_input_within, shown};
 use kq::facts::basis::Basis;
 use kq::facts::events::{PodEvent, read_events};
 use kq::facts::kubelet_log::KubeletLog;
-use kq::facts::pod_selector::PodSelector;
+use kq::facts::pod_selector::{PodSelector, is_uid};
 use kq::facts::snapshot::PodSource;
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::effective_uid;
@@ -220,8 +220,7 @@ impl WhyArgs {
     ) -> Result<Gathered, Failure> {
         let sources = &self.sources;
         let server =
-            connect(sources.kubeconfig.as_deref(), sources.context.as_deref(), sources.timeout)
-                .map_err(refused)?;
+            connect(sources.kubeconfig.as_deref(), sources.context.as_deref(), sources.timeout)?;
         let asked = Asked { server: &server, sources };
         let (namespace, name) = (selector.namespace(), selector.name().unwrap_or_default());
         let mut events = match given {
@@ -311,7 +310,7 @@ impl Asked<'_> {
         let pages = match ask(self.server, self.sources.timeout) {
             Ok(pages) => pages,
             Err(error @ ApiError::PodName { .. }) => return Err(Failure::usage(error)),
-            Err(error) => return Ok(Err(reason(&error))),
+            Err(error) => return Ok(Err(error.reason())),
         };
         let mut events = Vec::new();
         for page in pages {
@@ -334,9 +333,9 @@ impl Asked<'_> {
         let pages = match ask(self.server, self.sources.timeout) {
             Ok(pages) => pages,
             Err(error @ (ApiError::PodName { .. } | ApiError::NodeName { .. })) => {
-                return Err(Failure::usage(error));
+                return Err(error.into());
             }
-            Err(error) => return Ok(Err(reason(&error))),
+            Err(error) => return Ok(Err(error.reason())),
         };
         let mut pods = Vec::new();
         for page in pages {
@@ -354,25 +353,4 @@ fn joined(mut pods: Vec<LoadedPod>, more: Vec<LoadedPod>) -> Vec<LoadedPod> {
     let known: BTreeSet<String> = pods.iter().map(|it| effective_uid(&it.pod).to_owned()).collect();
     pods.extend(more.into_iter().filter(|it| !known.contains(effective_uid(&it.pod))));
     pods
-}
-
-fn reason(error: &ApiError) -> String {
-    match error.hint() {
-        Some(hint) => format!("{error} ({hint})"),
-        None => error.to_string(),
-    }
-}
-
-fn refused(error: ApiError) -> Failure {
-    let hint = error.hint();
-    let failure = Failure::missing(error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
-/// Tells whether a name is rather a UID.
-fn is_uid(name: &str) -> bool {
-    name.len() == 36 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
