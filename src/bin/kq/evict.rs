@@ -1,6 +1,6 @@
 //! `kq evict`
 
-use crate::admission_node::{as_of_kubelet, put_allocations};
+use crate::admission_node::{as_of_kubelet, put_allocations, whose};
 use crate::cgroup::live_tree::tree_of;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
@@ -23,11 +23,12 @@ use kq::eviction::{
 use kq::facts::basis::Basis;
 use kq::facts::kubelet_config::{PressureCondition, Signal};
 use kq::facts::live::incomplete;
-use kq::facts::snapshot::Snapshot;
+use kq::facts::snapshot::{PodSource, Snapshot};
 use kq::facts::sought::Sought;
 use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
+use std::collections::BTreeSet;
 
 /// Tell whom the kubelet evicts when the node runs short
 ///
@@ -152,14 +153,18 @@ impl RankArgs {
     fn gather(&self) -> Result<KubeletNode, Failure> {
         let stats = self.stats.as_deref().map(of_stats_file).transpose()?;
         let mut notes = Vec::new();
-        let object = match &self.node_file {
+        let sources = &self.kubelet.sources;
+        let given = match &self.node_file {
             Some(file) => {
                 let object = read_node_object(file, &mut notes).map_err(of_file)?;
-                Some(Sought::found(shown(file), object))
+                whose::check_name(file, &object, sources)?;
+                Some((file, object))
             }
             None => None,
         };
-        let is_alone = stats.is_some() && self.kubelet.sources.files_alone();
+        let object =
+            given.as_ref().map(|(file, object)| Sought::found(shown(file), object.clone()));
+        let is_alone = stats.is_some() && sources.files_alone();
         let wants = match stats {
             Some(_) => Wants { stats_summary: false, tree: None, ..self.wants() },
             None => self.wants(),
@@ -170,7 +175,14 @@ impl RankArgs {
         };
         let mut node = match is_alone {
             true => self.kubelet.of_pods_with(put_given)?,
-            false => self.kubelet.gather_with(wants, put_given)?,
+            false => {
+                let node = self.kubelet.gather_with(wants, put_given)?;
+                whose::check_stored(&node.snapshot, sources)?;
+                if let Some((file, object)) = &given {
+                    whose::check_machine(file, object, &node.snapshot, sources)?;
+                }
+                node
+            }
         };
         node.notes.extend(notes);
         Ok(node)
@@ -225,7 +237,14 @@ impl RankArgs {
         has_pods(node)?;
         let (summary, usage) = self.measured(node, &mut told)?;
         let own_node = self.own_node(node, &summary)?;
-        let mismatch = own_node.mismatch(&node.pods(), &summary.pods);
+        let nothing = || {
+            let none = self.stats.is_some() && summary.pods.is_empty() && !node.pods().is_empty();
+            none.then(|| "what the pods use: no pod is in what was measured (--stats)".to_owned())
+        };
+        let mismatch = own_node.mismatch(&node.pods(), &summary.pods).or_else(nothing);
+        if mismatch.is_none() {
+            told.missing.extend(unread(node, &summary));
+        }
         let pods = match mismatch {
             None => active_pods(node, &own_node, &summary, &mut told),
             Some(_) => Vec::new(),
@@ -359,6 +378,30 @@ fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<String> 
              (evictionPressureTransitionPeriod) of what it reported"
         )
     })
+}
+
+/// Says which pods were measured and are not in the files with the pods.
+fn unread(node: &KubeletNode, summary: &StatsSummary) -> Option<String> {
+    let recorded = node.snapshot.pods.value()?;
+    if recorded.source != PodSource::Files || !recorded.left_out.is_empty() {
+        return None;
+    }
+    let pods = node.pods();
+    let uids: BTreeSet<&str> = pods.iter().map(|pod| effective_uid(pod)).collect();
+    let name = |pod: &&Pod| (pod.metadata.namespace.clone(), pod.metadata.name.clone());
+    let names: BTreeSet<(String, String)> = pods.iter().map(name).collect();
+    let mut unread = summary.pods.iter().map(|it| &it.pod_ref).filter(|it| {
+        !uids.contains(&*it.uid) && !names.contains(&(it.namespace.clone(), it.name.clone()))
+    });
+    let first = unread.next()?;
+    let more = match unread.count() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(format!(
+        "pods that were measured and are not in the files: {}/{}{more} (--pods)",
+        first.namespace, first.name
+    ))
 }
 
 /// Fails where nobody tells of the pods.

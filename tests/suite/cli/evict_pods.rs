@@ -194,3 +194,20 @@ fn what_is_beyond_64_bits_is_shown_as_measured_and_counts_as_the_kubelet_counts_
                 for -9223372036854775803";
     assert!(shown.stderr.contains(said), "{}", shown.stderr);
 }
+
+#[test]
+fn who_was_measured_and_was_not_read_is_missing() {
+    let asks = |cpu: &str| json!({"requests": {"memory": cpu}});
+    let pods = [bound("one", "u-one", "n", asks("1Mi"))];
+    let both = [("one", "u-one", 1 << 20), ("two", "u-two", 2 << 20)];
+    for (measured_pods, missing) in [
+        (&both[..1], None),
+        (&both[..], Some("pods that were measured and are not in the files: a/two (--pods)")),
+        (&[], Some("what the pods use: no pod is in what was measured (--stats)")),
+    ] {
+        let (shown, told) = of_values(&pods, &measured(known("n"), measured_pods), "");
+        assert_eq!(shown.code, if missing.is_some() { 3 } else { 0 }, "{}", shown.text());
+        let texts = told["missing"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        assert_eq!(texts.collect::<Vec<_>>(), missing.into_iter().collect::<Vec<_>>());
+    }
+}

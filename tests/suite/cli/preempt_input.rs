@@ -1,5 +1,6 @@
 //! What is given to `kq admit` and `kq preempt` and does not fit together, or is not what it seems.
 
+use super::made_up_node::{Kernel, Node};
 use super::{Ran, folder_with, kq};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -70,19 +71,23 @@ fn facts_of_two_nodes_are_no_answer() {
         (&format!("--snapshot {NIGHT} --node-file n1.json"), 2, of_two),
         (&format!("--snapshot {NIGHT} --pods pods.json --node-file n1.json"), 2, of_two),
         ("--host-root /nowhere --snapshot x.json", 2, "cannot be used with"),
-        // The machine that kq runs on is no node of this name.
-        ("--host-root . --node-file n1.json", 3, "Node object of n1"),
     ] {
         let ran = ask(&format!("preempt explain new.json {flags}"), &files);
-        if flags.starts_with("--host-root .") {
-            // A folder that is no root has no name, and then nothing contradicts.
-            assert_ne!(ran.code, 0, "{flags}: {}", ran.text());
-            continue;
-        }
         assert_eq!(ran.code, code, "{flags}: {}", ran.text());
         assert!(ran.stderr.contains(said), "{flags}: {}", ran.text());
         assert_eq!(code == 2, ran.stdout.is_empty(), "{flags}: {}", ran.text());
     }
+    // Another machine than that of the Node object.
+    let made = Node::new(Kernel::V2);
+    let line = format!("preempt explain new.json --host-root {}", made.root().display());
+    let ran = ask(&format!("{line} --node-file n1.json"), &files);
+    assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.text());
+    for said in ["n1.json is the Node object of n1, and this machine is ", "hint: --node-name n1 "]
+    {
+        assert!(ran.stderr.contains(said), "{}", ran.text());
+    }
+    let ran = ask(&format!("{line} --node-file n1.json --node-name n1 --pods pods.json"), &files);
+    assert_eq!(ran.code, 0, "{}", ran.text());
 }
 
 #[test]
@@ -168,5 +173,25 @@ fn a_priority_that_the_api_server_refuses_is_named() {
         let files = [("new.json", new), ("node.json", node("n1")), ("pods.json", list(&[]))];
         let ran = ask("admit explain new.json --node-file node.json --pods pods.json", &files);
         assert!(ran.stderr.contains(said), "{}", ran.text());
+    }
+}
+
+#[test]
+fn pods_that_run_and_are_not_in_the_files_are_missing() {
+    let stored = std::fs::read(NIGHT).expect("the snapshot of the examples");
+    let stored: Value = serde_json::from_slice(&stored).expect("JSON");
+    let sandboxes = stored["runtime"]["found"]["value"]["sandboxes"]["found"]["value"].as_array();
+    assert!(sandboxes.is_some_and(|all| all.len() > 1), "the runtime tells of pods");
+    let files = [("new.json", pod("new", "")), ("pods.json", list(&[pod("a", "worker-3")]))];
+    for question in ["preempt explain new.json", "admit explain new.json"] {
+        let ran = ask(&format!("{question} --snapshot {NIGHT} --pods pods.json"), &files);
+        assert_eq!(ran.code, 3, "{}", ran.text());
+        let said = "missing: the specifications of ";
+        assert!(ran.stderr.contains(said), "{}", ran.text());
+    }
+    for question in ["preempt why shop/checkout-6d5f7", "evict rank --signal memory"] {
+        let ran = ask(&format!("{question} --snapshot {NIGHT} --node-name worker-9"), &files);
+        assert_eq!((ran.code, &*ran.stdout), (2, ""), "{question}: {}", ran.text());
+        assert!(ran.stderr.contains("--node-name worker-9: "), "{}", ran.text());
     }
 }

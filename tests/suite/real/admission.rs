@@ -82,6 +82,8 @@ fn ask(running: &Running<'_>, line: &str) -> Ran {
         fs::write(folder.join(name), object.to_string()).expect("the file can be written");
     }
     kq(&format!("{line} -o json --node-file node.json --pods failed.json --kubelet-version 1.36"))
+        // The machine bears another name.
+        .arg("--node-name=worker")
         .arg("--runtime-endpoint")
         .arg(format!("unix://{}", running.node.socket.display()))
         .within(folder)

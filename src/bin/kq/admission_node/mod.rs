@@ -4,7 +4,7 @@ mod allocated;
 mod others;
 mod plan;
 mod wanted;
-mod whose;
+pub mod whose;
 
 pub use allocated::put_allocations;
 pub use plan::{Detail, Planned, plan};

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use kq::admission::{NodePod, qualified};
 use kq::device::pods::{NodePods, Standing};
 use kq::facts::basis::Basis;
+use kq::facts::live::incomplete;
 use kq::facts::pod_selector::{PodSelector, nearest_pod};
 use kq::facts::snapshot::{PodSource, RecordedPods};
 use kq::facts::timestamp::Timestamp;
@@ -82,6 +83,10 @@ impl AdmissionNode {
         }
         tally.tell(basis);
         basis.missing.extend(not_all(recorded));
+        if recorded.source == PodSource::Files && recorded.left_out.is_empty() {
+            let known = self.node.pods();
+            basis.missing.extend(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
+        }
         Ok(Others { pods, doubtful: tally.doubtful })
     }
 

@@ -7,14 +7,8 @@ use kq::edge::input::shown;
 use kq::facts::node_object::NodeObject;
 use kq::facts::snapshot::Snapshot;
 
-const HINT: &str = "--pods and --node-file alone describe a node, whatever machine kq runs on";
-
 /// Refuses a Node object that is not of the node that was asked for.
-pub(super) fn check_name(
-    file: &str,
-    object: &NodeObject,
-    args: &SourceArgs,
-) -> Result<(), Failure> {
+pub fn check_name(file: &str, object: &NodeObject, args: &SourceArgs) -> Result<(), Failure> {
     let own = &object.metadata.name;
     match args.node_name.as_ref().filter(|asked| *asked != own) {
         None => Ok(()),
@@ -26,7 +20,7 @@ pub(super) fn check_name(
 }
 
 /// Refuses a stored node that is not the one that was asked for.
-pub(super) fn check_stored(snapshot: &Snapshot, args: &SourceArgs) -> Result<(), Failure> {
+pub fn check_stored(snapshot: &Snapshot, args: &SourceArgs) -> Result<(), Failure> {
     let (Some(path), Some(asked)) = (&args.snapshot, &args.node_name) else { return Ok(()) };
     let object = snapshot.node.value().map(|object| &object.metadata.name);
     let own: Vec<&String> = snapshot.node_name.value().into_iter().chain(object).collect();
@@ -41,7 +35,7 @@ pub(super) fn check_stored(snapshot: &Snapshot, args: &SourceArgs) -> Result<(),
 
 /// Refuses a Node object that is not of the machine of which all else is: by the machine's number, else by
 /// its name.
-pub(super) fn check_machine(
+pub fn check_machine(
     file: &str,
     object: &NodeObject,
     snapshot: &Snapshot,
@@ -63,5 +57,11 @@ pub(super) fn check_machine(
             anyhow!("{} is the Node object of another machine than {source}: {number}", shown(file))
         }
     };
-    Err(Failure::usage(error).hint(HINT))
+    let failure = Failure::usage(error);
+    Err(match args.snapshot {
+        Some(_) => failure,
+        None => failure
+            .hint(format!("--node-name {own} where this machine is that node under another name")),
+    }
+    .hint("--pods and --node-file alone describe a node, whatever machine kq runs on"))
 }

@@ -81,7 +81,7 @@ impl ExplainArgs {
             tell(&answer.basis);
             let is_file_pod = is_file(&self.pod) && !answer.preemption.critical.value;
             if is_file_pod && answer.preemption.result == PreemptionResult::Refused {
-                note("hint", "from the kubelet's folder it would be critical: --static");
+                note("hint", "a Pod in the kubelet's folder would be critical: --static");
             }
         }
         Ok(match answer.preemption.result {

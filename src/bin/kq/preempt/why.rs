@@ -1,5 +1,6 @@
 //! `kq preempt why`
 
+use crate::admission_node::whose;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::live::{DevicesWanted, SourceArgs, Wants, environment, gather, of_files};
@@ -178,6 +179,7 @@ impl WhyArgs {
             return Ok(Gathered { pods, events, now: after_now() });
         }
         let snapshot = gather(sources, &RootArgs::default(), None, WANTS)?;
+        whose::check_stored(&snapshot, sources)?;
         let now = snapshot.taken_at.parse().map_err(|error| {
             Failure::usage(error).hint("takenAt of the snapshot says when everything was so")
         })?;
