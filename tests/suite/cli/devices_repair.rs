@@ -263,7 +263,6 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
         ("nobody", "--remove nobody --yes", "no entry is of that name", 4),
         ("nothing is asked", "--yes", "required arguments", 2),
         ("unseen", "--rebuild -o json", "show no plan before they ask", 2),
-        ("snapshot", "--rebuild --snapshot x", "a snapshot has no file", 2),
         (
             "no folder",
             "--remove-stale --yes --backup absent/old",
@@ -283,6 +282,10 @@ fn what_is_not_safe_is_refused_and_nothing_is_written() {
         assert!(said.contains(expected), "{name}: {said}");
         assert_eq!((node.read(), node.backups().len()), (two(), 0), "{name}");
     }
+
+    let ran = super::kq("devices repair --rebuild --snapshot x").run();
+    assert_eq!(ran.code, 2, "{}", ran.text());
+    assert!(ran.stderr.contains("a snapshot has no file"), "{}", ran.text());
 
     let node = Node::new(&two());
     let socket = node.kubelet("device-plugins/kubelet.sock");

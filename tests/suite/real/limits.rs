@@ -16,6 +16,6 @@ spec:
 fn a_container_over_its_memory_limit_is_killed() {
     let Some(node) = node() else { return };
     let running = node.run_pod(GREEDY);
-    let status = running.wait_for_end(&running.container("greedy", "only").id);
+    let status = running.wait_for_oom(&running.container("greedy", "only").id);
     assert_eq!((status.exit_code, status.reason.as_str()), (137, "OOMKilled"), "{status:?}");
 }

@@ -241,6 +241,20 @@ impl<'n> Running<'n> {
         }
     }
 
+    /// Waits for a container that was killed for want of memory to end, and to be known as such: of the end
+    /// and its reason the runtime is told by two events, in any order.
+    #[track_caller]
+    pub fn wait_for_oom(&self, id: &str) -> v1::ContainerStatus {
+        let begun = Instant::now();
+        loop {
+            let status = self.wait_for_end(id);
+            if status.reason == "OOMKilled" || begun.elapsed() > PATIENCE {
+                return status;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// Returns what the runtime says of a container.
     #[track_caller]
     pub fn status(&self, id: &str) -> v1::ContainerStatus {
