@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 /// UNKNOWN: a fact is missing, and why. What to do about each of them is said below, or in a column
 /// with -o wide.
 ///
-/// Exit code 0: nothing failed. 1: a check failed. 3: nothing at all could be found out.
+/// Exit code 0: every check has a result, and none failed. 1: a check failed. 3: none failed, and the
+/// result of a check is UNKNOWN.
 ///
 /// Examples:
 ///
@@ -90,10 +91,9 @@ impl Args {
                 checks_view::advice(&report.items).iter().for_each(|advice| note("fix", advice));
             }
         }
-        Ok(match (report.knows_something(), report.has_failed()) {
-            (false, _) => Code::Missing,
-            (true, true) => Code::No,
-            (true, false) => Code::Answered,
+        Ok(match report.has_failed() {
+            true => Code::No,
+            false => Code::Answered.unless(report.is_incomplete()),
         })
     }
 }

@@ -9,13 +9,14 @@ use std::process::ExitCode;
 /// The exit codes. `docs/exit-codes.md` is their contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// The question was answered.
+    /// The question was answered, from all the facts that it needs.
     Answered = 0,
-    /// The question was answered with "no": a difference, nothing found.
+    /// The question was answered with "no": a difference, a failed check.
     No = 1,
-    /// The command line, or a file that it names, cannot be understood.
+    /// The command line, or a file that it names, cannot be understood; or it names something that the
+    /// node does not have.
     Usage = 2,
-    /// A fact could not be had: a file that cannot be read, a pod that had to be left out.
+    /// A fact is missing: there is no answer, or only a part of it.
     Missing = 3,
     /// Refused to change anything; nothing was written.
     Refused = 4,
@@ -35,6 +36,16 @@ pub struct Failure {
     code: Code,
     error: anyhow::Error,
     hints: Vec<String>,
+}
+
+impl Code {
+    /// Returns this code, or [`Code::Missing`] where facts are missing that could turn "yes" into "no".
+    pub fn unless(self, is_incomplete: bool) -> Self {
+        match self {
+            Self::Answered if is_incomplete => Self::Missing,
+            code => code,
+        }
+    }
 }
 
 impl From<ApiError> for Failure {
@@ -63,6 +74,15 @@ impl Failure {
     /// A change that is not made; nothing was written.
     pub fn refused(error: impl Into<anyhow::Error>) -> Self {
         Self { code: Code::Refused, error: error.into(), hints: Vec::new() }
+    }
+
+    /// A named pod, image or other object that the node does not have: a mistake in the name where all
+    /// objects of the kind are known, else undecided; `unknown` is the reason why not all of them are known.
+    pub fn not_found(error: impl Into<anyhow::Error>, unknown: Option<&str>) -> Self {
+        match unknown {
+            None => Self::usage(error),
+            Some(reason) => Self::missing(anyhow::anyhow!("{:#}: {reason}", error.into())),
+        }
     }
 
     /// A fact that could not be had.

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
 use kq::facts::kubelet_config::{EvictionThreshold, RefusedEntry, eviction_thresholds};
-use kq::facts::live::missing;
+use kq::facts::live::{incomplete, missing};
 use kq::facts::origin::Origin;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
@@ -220,6 +220,16 @@ impl KubeletNode {
             ));
         }
         assumed
+    }
+
+    /// Returns true if the configuration was looked for and not found, so that the defaults stand in.
+    pub fn lacks_config(&self) -> bool {
+        !self.knows_config && !self.snapshot.kubelet_config.tried.is_empty()
+    }
+
+    /// Returns why pods may exist on the node that are not among the known ones; `None`: all are known.
+    pub fn unknown_pods(&self) -> Option<String> {
+        incomplete(&self.snapshot.pods, &self.pods(), self.snapshot.runtime.value())
     }
 
     /// Returns the policy of image garbage collection.

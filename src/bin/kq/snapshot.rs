@@ -16,6 +16,9 @@ use kq::facts::sought::Sought;
 /// Every command answers from the file, with --snapshot FILE, as it would have on the node. It holds
 /// no environment variables, no secrets, and none of the pods' annotations but three of the kubelet's.
 ///
+/// Exit code 0: stored; sources that did not answer are named. 3: stored, and no source knows of a node:
+/// no kubelet, no configuration, no pods, no runtime.
+///
 /// Examples:
 ///
 ///   kq snapshot -o node.json.zst
@@ -69,8 +72,17 @@ impl Args {
         for reason in devices_missing(&snapshot) {
             note("missing", &reason);
         }
-        Ok(Code::Answered)
+        Ok(Code::Answered.unless(has_no_node(&snapshot)))
     }
+}
+
+/// Returns true if a snapshot says nothing about a node, only about the machine.
+fn has_no_node(snapshot: &Snapshot) -> bool {
+    snapshot.kubelet.found.is_none()
+        && snapshot.kubelet_config.found.is_none()
+        && snapshot.node.found.is_none()
+        && snapshot.pods.found.is_none()
+        && snapshot.runtime.found.is_none()
 }
 
 /// Returns what a node with a kubelet did not tell of devices.

@@ -23,7 +23,8 @@ impl Subjects {
         Self { pods, files }
     }
 
-    /// Returns which pods of a node are meant: those that are named, and those of the files.
+    /// Returns which pods of a node are meant: those that are named, and those of the files. `unknown` is the
+    /// reason why not all pods of the node are known.
     ///
     /// # Errors
     ///
@@ -43,12 +44,9 @@ impl Subjects {
         let others = others.iter().map(|(n, p, u)| (n.as_str(), p.as_str(), u.as_str()));
         let unmatched: Vec<String> =
             selection.unmatched(known.chain(others)).map(ToString::to_string).collect();
-        if let Some(reason) = unknown.filter(|_| !unmatched.is_empty()) {
-            let names = unmatched.join(", ");
-            return Err(Failure::missing(anyhow!("no pod {names} can be found: {reason}")));
-        }
         if !unmatched.is_empty() {
-            return Err(Failure::missing(anyhow!("no pod {} on this node", unmatched.join(", ")))
+            let error = anyhow!("no pod {} on this node", unmatched.join(", "));
+            return Err(Failure::not_found(error, unknown)
                 .hint("kq cgroup show lists the pods that have cgroups"));
         }
         let from_files =

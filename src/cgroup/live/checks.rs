@@ -268,8 +268,8 @@ impl<'a> NodeChecks<'a> {
         self.items.iter().any(|check| check.status == Status::Fail)
     }
 
-    /// Tells whether anything could be found out at all.
-    pub fn knows_something(&self) -> bool {
-        self.items.iter().any(|check| check.status != Status::Unknown)
+    /// Returns true if the result of a check is unknown.
+    pub fn is_incomplete(&self) -> bool {
+        self.items.iter().any(|check| check.status == Status::Unknown)
     }
 }

@@ -483,6 +483,11 @@ impl<'a> Difference<'a> {
     }
 }
 
+/// Returns true if nothing was compared, or a side of a comparison is unknown.
+pub fn is_incomplete(differences: &[Difference<'_>]) -> bool {
+    differences.is_empty() || differences.iter().any(|found| found.verdict == Verdict::Unknown)
+}
+
 /// Counts the verdicts.
 pub fn summary(differences: &[Difference<'_>]) -> BTreeMap<String, usize> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! A comparison as a value: what `-o json` and `-o yaml` print.
 
-use crate::cgroup::live::diff::{Difference, summary};
+use crate::cgroup::live::diff::{Difference, is_incomplete, summary};
 use crate::cgroup::report::{API_VERSION, Assumption, Basis};
 use crate::facts::node::NodeFacts;
 use serde::Serialize;
@@ -43,5 +43,10 @@ impl<'a> CgroupDiff<'a> {
     /// Tells whether anything differs for no known reason.
     pub fn has_drift(&self) -> bool {
         self.items.iter().any(|found| found.verdict.is_drift())
+    }
+
+    /// Returns true if nothing was compared, or a side of a comparison is unknown.
+    pub fn is_incomplete(&self) -> bool {
+        is_incomplete(&self.items)
     }
 }

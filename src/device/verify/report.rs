@@ -227,6 +227,11 @@ impl Verification {
         has_error || self.files.iter().any(|it| it.is_bad() || it.verdict == Verdict::Unrecognised)
     }
 
+    /// Returns true if none of the files exists.
+    pub fn all_absent(&self) -> bool {
+        self.files.iter().all(|file| file.verdict == Verdict::Absent)
+    }
+
     /// Tells whether every file could be read. Facts that were stored need not have all of them, as long as
     /// there is one.
     pub fn is_complete(&self) -> bool {

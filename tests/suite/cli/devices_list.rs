@@ -69,11 +69,11 @@ fn pods_are_named_in_three_ways() {
         ("-n default", 0, "w0"),
         ("-A", 0, "w0"),
         ("-n other", 0, "no container in namespace other has a device"),
-        ("one -n other", 3, "kq: no pod other/one on this node"),
+        ("one -n other", 2, "kq: no pod other/one on this node"),
         ("default/one -n other", 2, "are two namespaces"),
-        ("ome", 3, "did you mean one?"),
-        ("two", 3, "kq: no pod two on this node, and no devices of one"),
-        ("other/one", 3, "kq: no pod other/one on this node"),
+        ("ome", 2, "did you mean one?"),
+        ("two", 2, "kq: no pod two on this node, and no devices of one"),
+        ("other/one", 2, "kq: no pod other/one on this node"),
     ] {
         let ran = ask(folder.path(), pod);
         assert_eq!(ran.code, code, "{pod}: {}", ran.text());

@@ -494,7 +494,7 @@ fn what_is_wrong_is_named() {
             3,
             "--ask-plugin example.com/gpu=absent.sock",
         ),
-        ("default/none --snapshot node.json", 3, "no pod default/none on this node"),
+        ("default/none --snapshot node.json", 2, "no pod default/none on this node"),
     ] {
         let ran = ask(folder.path(), line);
         assert_eq!(ran.code, code, "{line}: {}", ran.text());

@@ -405,7 +405,7 @@ fn what_is_not_known_or_cannot_go_is_no_success() {
     for (line, code) in [
         (full.to_owned(), 1),
         (full.replace("99%", "50%"), 0),
-        (full.replace("--yes", "--dry-run"), 0),
+        (full.replace("--yes", "--dry-run"), 1),
         (full.replace("--yes", ""), 1),
         (format!("{full} --max 0"), 1),
     ] {

@@ -62,6 +62,8 @@ pub mod doctor;
 mod evict_pods;
 /// `kq evict rank`
 mod evict_rank;
+/// What every command ends with where there is no answer.
+mod exit_codes;
 /// `kq cgroup explain`
 mod explain;
 /// A node in a temporary folder.

@@ -215,7 +215,7 @@ fn what_cannot_be_understood_is_named() {
             new.clone(),
             two.clone(),
             node(),
-            3,
+            2,
             &["no pod c on this node", "hint: "],
         ),
         (

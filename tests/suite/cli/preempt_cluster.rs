@@ -312,7 +312,7 @@ fn a_pod_of_the_cluster_is_asked_for_by_its_name() {
     assert_eq!(ran.code, 2);
     let ran = ask(&authority, "nobody", "");
     assert!(ran.stderr.contains("no pod nobody in this cluster"), "{}", ran.text());
-    assert_eq!(ran.code, 3);
+    assert_eq!(ran.code, 2);
     let asked = server.seen().len();
     let ran = ask(&authority, "default/a,b", "");
     assert!(ran.stderr.contains("no pod can be called \"a,b\""), "{}", ran.text());

@@ -150,7 +150,7 @@ fn a_name_that_nobody_has_was_another_one() {
     ] {
         let line = format!("preempt explain {asked} --node-file node.json --pods pods.json");
         let ran = ask(&line, &files);
-        assert_eq!(ran.code, 3, "{}", ran.text());
+        assert_eq!(ran.code, 2, "{}", ran.text());
         assert!(ran.stderr.contains(hint), "{}", ran.text());
     }
 }

@@ -214,7 +214,7 @@ fn a_file_that_could_not_be_read_is_unknown() {
     let answer = node.differences();
     assert_eq!(answer.found, [format!("UNKNOWN {path} pids.max 400 -")]);
     assert_eq!(answer.reasons, ["cannot be read: input/output error"]);
-    assert_eq!(answer.code, 0);
+    assert_eq!(answer.code, 3);
     assert!(answer.warnings.contains(&format!("{source}: input/output error")));
 }
 
@@ -307,7 +307,7 @@ fn a_node_whose_pods_are_not_known_has_unknown_values() {
             .iter()
             .all(|reason| reason.starts_with("the pods of the node are not known"))
     );
-    assert_eq!(answer.code, 0);
+    assert_eq!(answer.code, 3);
     assert!(answer.warnings.contains("--pods FILE"), "{}", answer.warnings);
     assert!(answer.warnings.contains("connection refused"), "{}", answer.warnings);
 }
@@ -325,7 +325,7 @@ fn a_node_without_its_runtime_is_compared_as_far_as_its_pods_tell() {
     assert_eq!((of_sandboxes, of_scores), (16, 3), "{:?}", answer.found);
     assert_eq!(answer.count("UNKNOWN"), 19, "{:?}", answer.found);
     assert_eq!(answer.found.len(), 19, "{:?}", answer.found);
-    assert_eq!(answer.code, 0);
+    assert_eq!(answer.code, 3);
     assert!(answer.warnings.contains("--runtime-endpoint"), "{}", answer.warnings);
 }
 

@@ -185,7 +185,8 @@ pub(super) fn pod_of_node(node: &KubeletNode, name: &str) -> Result<Pod, Failure
         }
         (None, _) => {
             let error = anyhow!("no pod {name} on this node");
-            Err(Failure::missing(error).hint(match nearest_pod(name, pods) {
+            let unknown = node.unknown_pods();
+            Err(Failure::not_found(error, unknown.as_deref()).hint(match nearest_pod(name, pods) {
                 Some(near) => format!("did you mean {near}?"),
                 None if Path::new(name).is_dir() => {
                     format!("{name} is a folder: name a file in it")

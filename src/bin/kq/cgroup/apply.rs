@@ -8,6 +8,7 @@ use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look};
 use kq::cgroup::live::apply_report::{CgroupChange, steps_table};
+use kq::cgroup::live::diff::is_incomplete;
 use kq::cgroup::live::repair::{Ground, Repair, Step, repair};
 use kq::cgroup::report::Basis;
 use kq::edge::cgroup_files::KernelFiles;
@@ -70,11 +71,17 @@ impl Args {
                 allow_oom: self.change.allow_oom,
             };
             let plan = repair(&found, compared.live.tree()?, ground);
-            self.carry_out(&compared, plan, basis)
+            self.carry_out(&compared, plan, basis, is_incomplete(&found))
         })
     }
 
-    fn carry_out(&self, compared: &Compared, plan: Repair, basis: Basis) -> Result<Code, Failure> {
+    fn carry_out(
+        &self,
+        compared: &Compared,
+        plan: Repair,
+        basis: Basis,
+        is_incomplete: bool,
+    ) -> Result<Code, Failure> {
         let structured = matches!(self.output, Output::Json | Output::Yaml);
         let unchanged = |plan: &Repair, code| -> Result<Code, Failure> {
             if structured {
@@ -95,9 +102,12 @@ impl Args {
                 return Err(refused);
             }
             note("refused", &refused.reason());
+            return unchanged(&plan, Code::Refused);
         }
-        let after =
-            if plan.left.iter().any(|left| left.is_drift) { Code::No } else { compared.code() };
+        let after = match plan.left.iter().any(|left| left.is_drift) {
+            true => Code::No,
+            false => compared.code().unless(is_incomplete),
+        };
         if !plan.refusals.is_empty() {
             for refusal in &plan.refusals {
                 note("refused", &refusal.to_string());

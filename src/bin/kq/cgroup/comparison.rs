@@ -50,8 +50,8 @@ impl ComparisonArgs {
         let tree = Some(TreeDetail { usage, statistics: false, processes: true });
         let wants = Wants { tree, state_files: true, ..Wants::PLAN };
         let live = LiveNode::gather(&self.sources, &self.node, wants, &subjects.files)?;
-        live.tree()?;
-        let selection = subjects.selection(&live.pods, &[], live.unknown_pods())?;
+        live.check_kubepods()?;
+        let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
         Ok(Compared::of(live, selection))
     }
 }

@@ -13,7 +13,8 @@ use kq::cgroup::live::diff_view;
 /// value. MISSING: it has none. EXTRA: it has one, or a cgroup, that nobody planned. RESIZE-PENDING: a
 /// resize is not finished. UNKNOWN: one side is not known, and why.
 ///
-/// Exit code 0: nothing drifts. 1: DRIFT, MISSING or EXTRA.
+/// Exit code 0: every value was compared, and nothing drifts. 1: DRIFT, MISSING or EXTRA. 3: nothing
+/// drifts among the values that are known, and others are UNKNOWN.
 ///
 /// Examples:
 ///
@@ -38,7 +39,10 @@ impl Args {
         let compared = self.comparison.gather(false)?;
         compared.with(|found, basis| {
             let report = CgroupDiff::new(&compared.live.node.facts, found, basis);
-            let code = if report.has_drift() { Code::No } else { compared.code() };
+            let code = match report.has_drift() {
+                true => Code::No,
+                false => compared.code().unless(report.is_incomplete()),
+            };
             match self.output {
                 output @ (Output::Json | Output::Yaml) => {
                     write::value(output, &report)?;

@@ -1,6 +1,6 @@
 //! A live node, described: everything that the questions about its cgroups rest on.
 
-use super::live_tree::{Gathered, tree_of};
+use super::live_tree::{Gathered, check_kubepods, tree_of};
 use crate::exit::Failure;
 use crate::live::{SourceArgs, Wants};
 use crate::node_args::{Described, FoundNode, NodeArgs, config_of};
@@ -120,10 +120,16 @@ impl LiveNode {
         tree_of(&self.snapshot)
     }
 
-    /// Says why no pod can be found by its name, where no source told any.
-    pub fn unknown_pods(&self) -> Option<&str> {
-        let is_unknown = self.snapshot.pods.found.is_none();
-        self.incomplete.as_deref().filter(|_| is_unknown)
+    /// Refuses a node whose cgroup of all pods is absent, unless its kubelet and its pods are known: then
+    /// the cgroup is missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is nothing to compare with.
+    pub fn check_kubepods(&self) -> Result<(), Failure> {
+        let tree = self.tree()?;
+        let is_known = !self.config.value.is_null() && self.incomplete.is_none();
+        if is_known { Ok(()) } else { check_kubepods(tree, &self.roots) }
     }
 
     /// Returns what the runtime said.

@@ -72,6 +72,23 @@ impl LiveTree {
     }
 }
 
+/// Refuses a tree without a cgroup of all pods: no kubelet has run here, or its root is another one.
+///
+/// # Errors
+///
+/// Fails where none of the possible roots exists.
+pub fn check_kubepods(
+    tree: &CgroupTree,
+    roots: &[(CgroupDriver, CgroupPath)],
+) -> Result<(), Failure> {
+    if roots.iter().any(|(_, root)| tree.get(root).is_some()) {
+        return Ok(());
+    }
+    let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
+    Err(Failure::missing(anyhow!("there is no cgroup {}", roots.join(" or ")))
+        .hint("a kubelet with another cgroupRoot: say --cgroup-root PATH"))
+}
+
 /// Returns the cgroup tree of a node.
 ///
 /// # Errors

@@ -60,6 +60,8 @@ pub struct Gathered {
     formula: RuntimeFormula,
     pods: Vec<LoadedPod>,
     left_out: Vec<String>,
+    /// Pods of the node, or its kubelet's configuration, are unknown.
+    is_incomplete: bool,
     selection: Selection,
     notes: Vec<String>,
 }
@@ -100,22 +102,25 @@ impl Question {
         }
         let left_out = loaded.problems.iter().map(ToString::to_string).collect();
         let selection = Selection::default();
-        Ok(Gathered { node, formula, pods: loaded.pods, left_out, selection, notes })
+        let pods = loaded.pods;
+        Ok(Gathered { node, formula, pods, left_out, is_incomplete: false, selection, notes })
     }
 
     /// Looks at the node.
     fn gather_live(&self) -> Result<Gathered, Failure> {
         let subjects = Subjects::of(&self.files);
         let live = LiveNode::gather(&self.sources, &self.node, Wants::PLAN, &subjects.files)?;
-        let selection = subjects.selection(&live.pods, &[], live.unknown_pods())?;
-        let LiveNode { node, formula, mut pods, mut notes, left_out, incomplete, .. } = live;
+        let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
+        let LiveNode { config, node, formula, mut pods, mut notes, left_out, incomplete, .. } =
+            live;
         for loaded in &mut pods {
             if self.are_static {
                 mark_static(&mut loaded.pod);
             }
         }
+        let is_incomplete = incomplete.is_some() || config.value.is_null();
         notes.extend(incomplete.map(|reason| format!("the sums may be too small: {reason}")));
-        Ok(Gathered { node, formula, pods, left_out, selection, notes })
+        Ok(Gathered { node, formula, pods, left_out, is_incomplete, selection, notes })
     }
 
     /// Reads the pods; fails when there is nothing to plan.
@@ -254,7 +259,7 @@ impl Gathered {
 
     /// Returns the exit code of an answer.
     pub fn code(&self) -> Code {
-        if self.left_out.is_empty() { Code::Answered } else { Code::Missing }
+        Code::Answered.unless(self.is_incomplete || !self.left_out.is_empty())
     }
 }
 

@@ -1,13 +1,12 @@
 //! `kq cgroup show`
 
-use super::live_tree::LiveTree;
+use super::live_tree::{LiveTree, check_kubepods};
 use crate::exit::{Code, Failure, warn};
 use crate::interval::parse_interval;
 use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::RootArgs;
 use crate::subjects::Subjects;
 use crate::write::{self, Output};
-use anyhow::anyhow;
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
 use std::time::Duration;
@@ -69,6 +68,7 @@ impl Args {
         let wants = Wants { tree, ..Wants::NAMES };
         let live = LiveTree::gather(&self.sources, &self.root, wants)?;
         let tree = live.tree()?;
+        check_kubepods(tree, &live.roots)?;
         let subjects = Subjects { pods: self.names.clone(), files: Vec::new() };
         let named: Vec<_> = live
             .workloads
@@ -81,12 +81,6 @@ impl Args {
             tree.problems.iter().map(|problem| format!("{}: {}", problem.source, problem.reason)),
         );
         let shown = show(tree, &live.roots, &live.workloads, &selection, warnings);
-        if shown.items.is_empty() {
-            let roots: Vec<&str> = live.roots.iter().map(|(_, root)| root.as_str()).collect();
-            let missing = anyhow!("there is no cgroup {}", roots.join(" or "));
-            return Err(Failure::missing(missing)
-                .hint("a kubelet with another cgroupRoot: say --cgroup-root PATH"));
-        }
         match self.output {
             output @ (Output::Json | Output::Yaml) => {
                 write::value(output, &shown)?;

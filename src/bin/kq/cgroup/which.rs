@@ -1,6 +1,6 @@
 //! `kq cgroup which`
 
-use super::live_tree::LiveTree;
+use super::live_tree::{LiveTree, check_kubepods};
 use crate::exit::{Code, Failure, warn};
 use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::RootArgs;
@@ -56,6 +56,7 @@ impl Args {
         let wants = Wants { tree, ..Wants::NAMES };
         let live = LiveTree::gather(&self.sources, &self.root, wants)?;
         let tree = live.tree()?;
+        check_kubepods(tree, &live.roots)?;
         let asked = match (&self.asked.pid, &self.asked.path, &self.asked.container) {
             (Some(pid), ..) => Asked::Pid(*pid),
             (_, Some(path), _) => {

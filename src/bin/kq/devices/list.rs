@@ -215,6 +215,6 @@ fn check_known(
         None => Ok(()),
         // A namespace without pods has no devices, and nobody can tell it from one that is misspelt.
         Some(pod) if pod.is_namespace() => Ok(()),
-        Some(pod) => Err(unknown_pod(&node.snapshot, pod, &all)),
+        Some(pod) => Err(unknown_pod(node, pod, &all)),
     }
 }

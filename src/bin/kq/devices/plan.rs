@@ -310,7 +310,7 @@ impl Args {
                     .iter()
                     .map(|(uid, pod)| (&*pod.metadata.namespace, &*pod.metadata.name, uid))
                     .collect();
-                Err(unknown_pod(&node.snapshot, &PodSelector::new(name), &known)
+                Err(unknown_pod(node, &PodSelector::new(name), &known)
                     .hint("a file is named by its path, such as ./pod.yaml"))
             }
             (Some(name), several @ 2..) => {

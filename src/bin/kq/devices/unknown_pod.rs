@@ -1,21 +1,17 @@
 //! Why a pod that was named is not known, and what was probably meant.
 
 use crate::exit::Failure;
+use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
 use kq::facts::pod_selector::PodSelector;
-use kq::facts::snapshot::Snapshot;
 use kq::k8s::nearest::nearest;
 
 /// Refuses a pod that is not among those that are known: namespace, name and UID each. One that was left
 /// out because it could not be read is told with its reason.
-pub fn unknown_pod(
-    snapshot: &Snapshot,
-    pod: &PodSelector,
-    known: &[(&str, &str, &str)],
-) -> Failure {
+pub fn unknown_pod(node: &KubeletNode, pod: &PodSelector, known: &[(&str, &str, &str)]) -> Failure {
     let shown = pod.to_string();
     let name = shown.rsplit('/').next().unwrap_or_default();
-    let left_out = snapshot.pods.value().map(|pods| &pods.left_out[..]).unwrap_or_default();
+    let left_out = node.snapshot.pods.value().map(|pods| &pods.left_out[..]).unwrap_or_default();
     let is_named = |problem: &&String| {
         ["/", " "].iter().any(|before| problem.contains(&format!("{before}{name}: ")))
     };
@@ -26,12 +22,16 @@ pub fn unknown_pod(
     }
     let no_such = anyhow!("no pod {shown} on this node, and no devices of one");
     let names = known.iter().map(|(_, name, _)| *name).filter(|name| !name.is_empty());
-    Failure::missing(no_such).hint(match (nearest(name, names), left_out) {
-        (Some(meant), _) => format!("did you mean {meant}?"),
-        (None, [first, ..]) => format!("{} pods were left out, such as: {first}", left_out.len()),
-        (None, []) => {
-            "kq devices list shows all that have any; a pod that is gone is known by its UID"
-                .to_owned()
-        }
-    })
+    Failure::not_found(no_such, node.unknown_pods().as_deref()).hint(
+        match (nearest(name, names), left_out) {
+            (Some(meant), _) => format!("did you mean {meant}?"),
+            (None, [first, ..]) => {
+                format!("{} pods were left out, such as: {first}", left_out.len())
+            }
+            (None, []) => {
+                "kq devices list shows all that have any; a pod that is gone is known by its UID"
+                    .to_owned()
+            }
+        },
+    )
 }

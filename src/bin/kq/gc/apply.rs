@@ -170,18 +170,20 @@ impl Args {
             );
         }
         let containers = dead(plan);
-        if !self.dry_run {
-            // Before it is said that there is nothing to remove, which nobody knows then.
-            refuse_unknown(plan)?;
-            refuse_assumed(&planned)?;
+        // Before "nothing to remove" is printed, which is unknown then.
+        let refused = refuse_unknown(plan).and_then(|()| refuse_assumed(&planned)).err();
+        if let Some(refused) = refused {
+            if !self.dry_run {
+                return Err(refused);
+            }
+            note("refused", &refused.reason());
+            self.end(&self.unchanged(plan, &list), false)?;
+            return Ok(Code::Refused);
         }
         if self.dry_run || (list.is_empty() && containers == 0) {
-            let target = target(plan);
-            let mut report = ImageGcApply::new(plan.at, &list, target, None);
-            report.dry_run = self.dry_run;
-            self.end(&report, false)?;
-            let is_short = target.is_some_and(|target| target > 0) || plan.outcome.error.is_some();
-            let is_short = is_short && !self.dry_run;
+            self.end(&self.unchanged(plan, &list), false)?;
+            let wants_more = !self.dry_run && target(plan).is_some_and(|target| target > 0);
+            let is_short = wants_more || plan.outcome.error.is_some();
             return Ok(if is_short { Code::No } else { Code::Answered });
         }
         if !self.yes {
@@ -200,6 +202,13 @@ impl Args {
         };
         self.end(&report, true)?;
         Ok(code)
+    }
+
+    /// Returns the report of a run that removes nothing.
+    fn unchanged(&self, plan: &ImageGcPlan, list: &[Removal]) -> ImageGcApply {
+        let mut report = ImageGcApply::new(plan.at, list, target(plan), None);
+        report.dry_run = self.dry_run;
+        report
     }
 
     fn is_for_people(&self) -> bool {

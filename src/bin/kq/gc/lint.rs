@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 /// other; images that go sooner than anybody expects. Why it matters and what to do is said below, or in
 /// columns with -o wide.
 ///
-/// Exit code 0: nothing to warn of. 1: something does not do what is expected of it.
+/// Exit code 0: nothing to warn of. 1: something does not do what is expected of it. 3: nothing to warn
+/// of in the defaults, and the configuration of this node's kubelet is unknown.
 ///
 /// Examples:
 ///
@@ -66,7 +67,10 @@ impl Args {
         if self.output == Form::Table {
             advice(&lint.items).iter().for_each(|advice| note("fix", advice));
         }
-        Ok(if lint.has_warnings() { Code::No } else { Code::Answered })
+        Ok(match lint.has_warnings() {
+            true => Code::No,
+            false => Code::Answered.unless(node.lacks_config()),
+        })
     }
 }
 

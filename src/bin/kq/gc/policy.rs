@@ -9,7 +9,8 @@ use kq::image_gc::policy_view::{table, wide};
 
 /// Show the policy in force, who set it, and what the kubelet refuses
 ///
-/// Exit code 0: a kubelet starts with it. 1: it refuses, with the errors that it prints.
+/// Exit code 0: a kubelet starts with it. 1: it refuses, with the errors that it prints. 3: the
+/// configuration of this node's kubelet is unknown, and its defaults are shown.
 ///
 /// Examples:
 ///
@@ -45,6 +46,9 @@ impl Args {
                 note("the kubelet refuses", error);
             }
         }
-        Ok(if policy.is_accepted() { Code::Answered } else { Code::No })
+        Ok(match policy.is_accepted() {
+            true => Code::Answered.unless(node.lacks_config()),
+            false => Code::No,
+        })
     }
 }

@@ -170,7 +170,7 @@ impl<'a> Cluster<'a> {
             (Some(pod), None) => Ok(pod.clone()),
             (Some(_), Some(_)) => Err(Failure::usage(anyhow!("{name} means more than one pod"))
                 .hint("say NAMESPACE/NAME")),
-            (None, _) => Err(Failure::missing(anyhow!("no pod {name} in this cluster"))
+            (None, _) => Err(Failure::not_found(anyhow!("no pod {name} in this cluster"), None)
                 .hint("a file is named by its path, such as ./pod.yaml")),
         }
     }

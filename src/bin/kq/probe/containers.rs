@@ -42,7 +42,8 @@ pub fn pod_of_container(node: &KubeletNode, named: &str) -> Result<(ProbedPod, S
     let container = match &found[..] {
         [container] => *container,
         [] => {
-            return Err(Failure::missing(anyhow!("no container {named} on this node")).hint(
+            let error = anyhow!("no container {named} on this node");
+            return Err(Failure::not_found(error, None).hint(
                 "crictl ps lists the containers; kq probe run POD -c NAME names one of a pod",
             ));
         }

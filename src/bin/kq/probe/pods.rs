@@ -65,7 +65,7 @@ pub fn gather(
     if let Wanted::One(name) = wanted
         && !is_file(name)
     {
-        found = named(name, found)?;
+        found = named(name, found, node.unknown_pods().as_deref())?;
     }
     if args.pod_ip.is_some() && found.len() != 1 {
         let failure = anyhow!("--pod-ip is the IP of one pod, and {} are meant", found.len());
@@ -225,8 +225,12 @@ fn of_node(args: &ProbeNodeArgs) -> Result<Found, Failure> {
     Ok((node, pods, left_out))
 }
 
-/// Returns the pod of a name.
-fn named(name: &str, found: Vec<(Pod, String)>) -> Result<Vec<(Pod, String)>, Failure> {
+/// Returns the pod of a name; `unknown` is the reason why not all pods are known.
+fn named(
+    name: &str,
+    found: Vec<(Pod, String)>,
+    unknown: Option<&str>,
+) -> Result<Vec<(Pod, String)>, Failure> {
     let selector = PodSelector::new(name);
     let all = found.len();
     let begins = |pod: &Pod| pod.metadata.name.starts_with(name.rsplit('/').next().unwrap_or(name));
@@ -242,7 +246,7 @@ fn named(name: &str, found: Vec<(Pod, String)>) -> Result<Vec<(Pod, String)>, Fa
     match &matching[..] {
         [_] => Ok(matching),
         [] => {
-            let failure = Failure::missing(anyhow!("no pod {name} on this node"));
+            let failure = Failure::not_found(anyhow!("no pod {name} on this node"), unknown);
             Err(match Path::new(name).exists() {
                 true => failure.hint(format!("for the file say ./{name}")),
                 false => failure.hint(match near.is_empty() {

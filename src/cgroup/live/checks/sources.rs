@@ -18,16 +18,24 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
         let reason = snapshot.kubelet.reason();
         let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
         let pods = examined.tree().ok().and_then(|tree| examined.present(tree).first().copied());
-        return match pods {
+        let left = match (pods, snapshot.runtime.value().and_then(|it| it.sandboxes.value())) {
+            (Some((_, root)), _) => Some(format!("the cgroup {}", root.as_str())),
+            (None, Some(sandboxes)) if !sandboxes.is_empty() => {
+                Some(count(sandboxes.len(), "pod sandbox"))
+            }
+            _ => snapshot.kubelet_config.found.as_ref().map(|found| found.source.clone()),
+        };
+        return match left {
             _ if snapshot.kubelet.tried.is_empty() => Check::unknown(
                 NAME,
                 format!("its process was not looked for{version}"),
                 "take a new snapshot on the node",
             ),
-            Some((_, root)) => Check::warn(
+            // A node without a kubelet starts, restarts and probes nothing.
+            Some(left) => Check::fail(
                 NAME,
-                format!("{reason}; {} is there, and nobody looks after it{version}", root.as_str()),
-                "start the kubelet, or run kq where its process can be seen",
+                format!("{reason}, but this is a node: it has {left}{version}"),
+                "start the kubelet, or run kq where its process is visible",
             ),
             None => Check::unknown(
                 NAME,

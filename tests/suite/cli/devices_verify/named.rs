@@ -180,14 +180,14 @@ fn what_a_snapshot_was_never_given_is_no_failure() {
     let ran = kq("devices verify --snapshot examples/devices/snapshot.json -ojson").run();
     assert_eq!(ran.code, 0, "{}", ran.text());
     assert_eq!(verdicts(&ran.stdout), ["OK", "OK", "OK", "UNRECORDED", "UNRECORDED", "UNRECORDED"]);
-    // A node on which no kubelet ran: the same from the node and from a snapshot of it.
+    // Where no kubelet ran, absent files prove nothing: the same from the node and from a snapshot of it.
     let node = folder_with(&[("root/proc/sys/kernel/hostname", "n")]);
     let live = kq("devices verify --host-root root -ojson").within(&node).run();
-    assert_eq!(live.code, 0, "{}", live.text());
+    assert_eq!(live.code, 3, "{}", live.text());
     let ran = kq("snapshot --host-root root -o node.json").within(&node).run();
     assert!(node.path().join("node.json").exists(), "{}", ran.text());
     let stored = kq("devices verify --snapshot node.json -ojson").within(&node).run();
-    assert_eq!(stored.code, 0, "{}", stored.text());
+    assert_eq!(stored.code, 3, "{}", stored.text());
     assert_eq!(verdicts(&live.stdout), ["ABSENT"; 6]);
     assert_eq!(verdicts(&stored.stdout), ["ABSENT"; 6]);
     // Nothing is left to judge.
