@@ -63,6 +63,19 @@ impl HalfWay {
         said
     }
 
+    /// Reads its standard error until it has said something there, and returns everything up to there.
+    #[track_caller]
+    pub fn until_error(&mut self, mark: &str) -> String {
+        let stderr = self.child.stderr.as_mut().expect("it was not taken yet");
+        let (mut said, mut byte) = (String::new(), [0]);
+        while !said.contains(mark) {
+            let count = stderr.read(&mut byte).expect("the pipe can be read");
+            assert!(count > 0, "it ended without {mark:?}: {said}");
+            said.push(char::from(byte[0]));
+        }
+        said
+    }
+
     /// Waits for its question; what it says before is read.
     #[track_caller]
     pub fn question(&mut self) {

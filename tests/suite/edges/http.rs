@@ -104,7 +104,7 @@ fn nothing_outlives_its_deadline() {
         }),
         ("headers without end", Phase::Headers, |to| {
             to.write_all(b"HTTP/1.1 200 OK\r\n")?;
-            (0..50).try_for_each(|i| {
+            (0..400).try_for_each(|i| {
                 sleep(DRIP);
                 write!(to, "X-{i}: y\r\n")?;
                 to.flush()
@@ -122,7 +122,7 @@ fn nothing_outlives_its_deadline() {
         }),
         ("chunks that drip", Phase::Body, |to| {
             to.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
-            (0..50).try_for_each(|_| {
+            (0..400).try_for_each(|_| {
                 sleep(DRIP);
                 to.write_all(b"1\r\nx\r\n")?;
                 to.flush()

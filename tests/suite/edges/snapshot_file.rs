@@ -11,7 +11,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Returns a snapshot of about as many bytes, no two lines of which are the same.
@@ -262,25 +262,28 @@ fn readers_see_the_old_or_the_new() {
     write_snapshot(text(&path), &texts[0]).expect("written");
     let stop = AtomicBool::new(false);
     let mut written = 1;
-    let seen = std::thread::scope(|scope| {
+    let seen = [AtomicUsize::new(0), AtomicUsize::new(0)];
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
         let reader = || {
-            let mut seen = [0, 0];
             while !stop.load(Ordering::Relaxed) {
                 let read = read_snapshot(text(&path)).expect("always a whole one");
                 let which = versions.iter().position(|version| *version == read);
-                seen[which.expect("one of those that were written")] += 1;
+                let which = which.expect("one of those that were written");
+                seen[which].fetch_add(1, Ordering::Relaxed);
             }
-            seen
         };
         let readers = [scope.spawn(reader), scope.spawn(reader)];
-        let until = Instant::now() + Duration::from_secs(2);
-        while Instant::now() < until {
+        // Both were seen while they were written again and again, however long that takes.
+        let is_done =
+            |written| written > 50 && seen.iter().all(|seen| seen.load(Ordering::Relaxed) > 0);
+        while !is_done(written) && begun.elapsed() < Duration::from_secs(60) {
             write_snapshot(text(&path), &texts[written % 2]).expect("written");
             written += 1;
         }
         stop.store(true, Ordering::Relaxed);
-        readers.map(|reader| reader.join().expect("no reader fails"))
+        readers.into_iter().for_each(|reader| reader.join().expect("no reader fails"));
     });
-    let sum = |which: usize| seen.iter().map(|seen| seen[which]).sum::<i32>();
-    assert!(sum(0) > 0 && sum(1) > 0, "{seen:?} of {written} written");
+    let all = seen.iter().all(|seen| seen.load(Ordering::Relaxed) > 0);
+    assert!(all, "{seen:?} of {written} written");
 }

@@ -1,9 +1,8 @@
 //! What the runtime says of pods that run: which containers there are, and what was asked for them.
 
-use super::{Container, Running};
-use kq::edge::cri::{RuntimeWants, read_runtime, v1};
+use super::Running;
+use kq::edge::cri::{RuntimeWants, read_runtime};
 use kq::facts::cgroup_mode::CgroupDriver;
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -40,7 +39,7 @@ pub fn the_runtime_was_asked_what_is_planned(running: &Running<'_>) {
         root.walk(0, &mut |cgroup, _| {
             let container = running.containers.iter().find(|it| it.cgroup == cgroup.path);
             let Some(container) = container else { return };
-            let told = told(running, container);
+            let told = running.notes(container);
             let resources = &told["config"]["linux"]["resources"];
             let planned = cgroup.text("oom_score_adj").and_then(|text| text.parse::<i64>().ok());
             // What is 0 is left out.
@@ -52,13 +51,4 @@ pub fn the_runtime_was_asked_what_is_planned(running: &Running<'_>) {
         });
     }
     assert_eq!(compared, running.containers.len());
-}
-
-/// Returns containerd's own notes about a container.
-fn told(running: &Running<'_>, container: &Container) -> Value {
-    let runtime = &running.node.runtime;
-    let request = v1::ContainerStatusRequest { container_id: container.id.clone(), verbose: true };
-    let answer = runtime.call(runtime.client().container_status(request));
-    let answer = answer.expect("the runtime answers");
-    serde_json::from_str(&answer.info["info"]).expect("containerd's notes are JSON")
 }

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use node::Node;
-pub use pods::{Container, Runc, Running};
+pub use pods::{Runc, Running};
 
 /// Whom the kubelet takes in, and whom it kills for that, among pods that run.
 mod admission;

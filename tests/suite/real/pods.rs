@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const IMAGE: &str = "localhost/kq-busybox:1";
 
 /// How long a container may take that is waited for, even where the machine is emulated.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The program that creates containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -263,6 +263,27 @@ impl<'n> Running<'n> {
             v1::ContainerStatusRequest { container_id: id.to_owned(), ..Default::default() };
         let answer = runtime.call(runtime.client().container_status(request));
         answer.expect("the runtime answers").status.expect("the runtime knows the container")
+    }
+
+    /// Returns containerd's own notes about a container: what it was made of, and its process.
+    #[track_caller]
+    pub fn notes(&self, container: &Container) -> Value {
+        let runtime = &self.node.runtime;
+        let request =
+            v1::ContainerStatusRequest { container_id: container.id.clone(), verbose: true };
+        let answer = runtime.call(runtime.client().container_status(request));
+        let answer = answer.expect("the runtime answers");
+        serde_json::from_str(&answer.info["info"]).expect("containerd's notes are JSON")
+    }
+
+    /// Makes an empty file in the root folder of a container that runs: a signal which cannot come too
+    /// early.
+    #[track_caller]
+    pub fn make_file(&self, container: &Container, name: &str) {
+        let notes = self.notes(container);
+        let process = notes["pid"].as_u64().expect("containerd notes the process");
+        let path = format!("/proc/{process}/root/{name}");
+        std::fs::write(&path, "").unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
     fn sandbox(&self, pod: &Pod, cgroup: &str) -> v1::PodSandboxConfig {

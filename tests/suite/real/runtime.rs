@@ -10,7 +10,7 @@ use tonic::transport::Channel;
 use tonic::{Response, Status};
 
 /// No call takes that long, not even where the machine is emulated.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A connection to a runtime.
 pub struct Runtime {

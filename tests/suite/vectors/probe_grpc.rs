@@ -1,12 +1,12 @@
 //! gRPC health checks of servers of every kind on loopback.
 
-use super::probe_server::{Listener, fill_in, leave_out};
+use super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use kq::edge::probe::grpc::probe_grpc;
 use kq::k8s::pod::GrpcAction;
 use kq::k8s::version::KubeletVersion;
 use kq::probe::{grpc_target, grpc_user_agent};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 mod server;
 
@@ -24,7 +24,7 @@ pub fn answer(input: &Value) -> Value {
     let part = |name: &str| version[name].as_str().expect("a version");
     let agent = format!("kube-probe/{}.{}", part("major"), part("minor"));
     let agent = grpc_user_agent(&agent, KubeletVersion::NEWEST);
-    let seconds = serde_json::from_value(input["timeout_seconds"].clone()).expect("seconds");
+    let seconds: i32 = serde_json::from_value(input["timeout_seconds"].clone()).expect("seconds");
 
     let start = Instant::now();
     let attempt = listener.run(probe_grpc(&grpc_target(&action, pod_ip), &agent, seconds));
@@ -35,8 +35,8 @@ pub fn answer(input: &Value) -> Value {
         "error": attempt.error,
         "message_text": leave_out(&attempt.output.text(), port),
     });
-    if took > Duration::from_millis(900) {
-        out["took_seconds_rounded"] = json!(took.as_secs_f64().round() as u64);
+    if let Some(seconds) = whole_time(took, seconds.into()) {
+        out["took_seconds_rounded"] = json!(seconds);
     }
     if kind == "health" {
         let asked = asked.lock().expect("no panic").clone();

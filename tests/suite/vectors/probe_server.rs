@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, spawn};
+use std::time::Duration;
 
 /// A listener, and what happens to who connects.
 pub struct Listener {
@@ -85,7 +86,7 @@ impl Listener {
             self.held.push((None, Some(socket)));
         }
         // The kernel needs a moment to have put them there.
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
@@ -108,6 +109,14 @@ impl Drop for Listener {
             let _ = thread.join();
         }
     }
+}
+
+/// Returns the seconds of a probe that took all its time; `None`: it was over before. A busy machine only adds to
+/// it.
+pub fn whole_time(took: Duration, timeout_seconds: i64) -> Option<u64> {
+    let timeout = u64::try_from(timeout_seconds).ok().filter(|seconds| *seconds > 0)?;
+    assert!(took < Duration::from_secs(timeout + 20), "{took:?} of {timeout} s");
+    (took + Duration::from_millis(100) >= Duration::from_secs(timeout)).then_some(timeout)
 }
 
 /// Writes the port where the vector has a place for it.

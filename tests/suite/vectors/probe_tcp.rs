@@ -1,11 +1,11 @@
 //! TCP connections to listeners of every kind on loopback.
 
-use super::probe_server::{Listener, fill_in, leave_out};
+use super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use kq::edge::probe::tcp::probe_tcp;
 use kq::k8s::pod::{ContainerPort, TcpSocketAction};
 use kq::probe::{Attempt, Cause, ProbeTimeout, tcp_target};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub fn answer(input: &Value) -> Value {
     let listener = Listener::start(
@@ -17,7 +17,7 @@ pub fn answer(input: &Value) -> Value {
         serde_json::from_value(input["tcp_socket"].clone()).expect("an action");
     let ports: Vec<ContainerPort> =
         serde_json::from_value(input["container_ports"].clone()).expect("ports");
-    let seconds = serde_json::from_value(input["timeout_seconds"].clone()).expect("seconds");
+    let seconds: i32 = serde_json::from_value(input["timeout_seconds"].clone()).expect("seconds");
     let start = Instant::now();
     let attempt = match tcp_target(&action, &ports, input["pod_ip"].as_str().expect("an ip")) {
         Ok(target) => listener.run(probe_tcp(&target, ProbeTimeout::from_seconds(seconds))),
@@ -29,8 +29,8 @@ pub fn answer(input: &Value) -> Value {
         "error": attempt.error,
         "message": leave_out(&attempt.output.text(), listener.port()),
     });
-    if took > Duration::from_millis(900) {
-        out["took_seconds_rounded"] = json!(took.as_secs_f64().round() as u64);
+    if let Some(seconds) = whole_time(took, seconds.into()) {
+        out["took_seconds_rounded"] = json!(seconds);
     }
     out
 }

@@ -20,8 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A deadline for calls that are answered at once.
 pub const AMPLE: Duration = Duration::from_secs(15);
 
-/// A deadline for calls that are never answered.
-pub const SHORT: Duration = Duration::from_millis(700);
+/// A deadline for calls that are never answered: enough for all that comes before, on a machine that is busy as
+/// well.
+pub const SHORT: Duration = Duration::from_secs(2);
+
+/// What a busy machine may add to a deadline: less than the servers of these tests hold a connection for.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What is spoken beneath HTTP.
 #[derive(Clone)]
@@ -247,12 +251,12 @@ pub fn failure(status: &str, headers: &[&str], reason: &str, message: &str) -> S
     )
 }
 
-/// Does something that must be over before twice its deadline is.
+/// Does something that must be over with its deadline.
 #[track_caller]
 pub fn timed<T>(deadline: Duration, work: impl FnOnce(Duration) -> T) -> T {
     let begun = Instant::now();
     let done = work(deadline);
     let took = begun.elapsed();
-    assert!(took < deadline * 2, "took {took:?} with a deadline of {deadline:?}");
+    assert!(took < deadline + GRACE, "took {took:?} with a deadline of {deadline:?}");
     done
 }

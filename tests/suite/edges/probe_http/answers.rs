@@ -52,7 +52,7 @@ fn endless_chunks_without_data_are_refused() {
 
 #[test]
 fn one_byte_after_the_other_is_not_waited_for() {
-    let pause = Duration::from_millis(50);
+    let pause = Duration::from_millis(200);
     for (name, at_once, slowly, expected) in [
         (
             "status",
@@ -234,7 +234,7 @@ fn the_body_of_a_redirect_may_take_all_the_time() {
             read_request(&mut stream);
             if number == 0 {
                 let _ = stream.write_all(head.as_bytes());
-                sleep(Duration::from_secs(3));
+                sleep(super::LONG);
             } else {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nok");
             }
@@ -269,7 +269,9 @@ fn parts_are_measured() {
     let names: Vec<_> = attempt.phases.iter().map(|part| part.phase).collect();
     assert_eq!(names, [Phase::Connect, Phase::FirstByte, Phase::Body]);
     assert!(attempt.phases.iter().all(|part| !part.unfinished), "{:?}", attempt.phases);
-    assert!(attempt.phases[1].took_us >= 100_000 && attempt.phases[2].took_us >= 200_000);
+    // Who looks late at what has come has waited less for it, and more for what was before.
+    let waited: u64 = attempt.phases.iter().map(|part| part.took_us).sum();
+    assert!(waited >= 300_000 && attempt.phases[1].took_us > 0, "{:?}", attempt.phases);
     let exchange = &attempt.exchanges[0];
     assert!(exchange.request.text().starts_with("GET /x HTTP/1.1\r\n"));
     assert_eq!(exchange.head.text(), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n");

@@ -140,7 +140,7 @@ fn the_body_of_a_redirect_may_take_all_the_time() {
         read_headers(stream);
         let _ = stream.write_all(&[SETTINGS, &start, &fields].concat());
         let _ = stream.flush();
-        sleep(Duration::from_secs(3));
+        sleep(super::LONG);
     });
     let expected = format!("failure: Get \"https://127.0.0.1:PORT/y\": {TOO_LATE}");
     assert_eq!(shown(&probe(port, "HTTPS", SHORT), port), expected);

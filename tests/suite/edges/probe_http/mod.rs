@@ -6,7 +6,7 @@ use kq::k8s::pod::{HttpGetAction, IntOrString};
 use kq::probe::http::build_request;
 use kq::probe::{Attempt, Cause, MAX_OUTPUT_BYTES, Phase, ProbeResult, ProbeTimeout};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
@@ -18,10 +18,13 @@ mod http2;
 mod tls;
 
 /// The time of a probe that is over before its server is done.
-const SHORT: Duration = Duration::from_millis(700);
+const SHORT: Duration = Duration::from_secs(2);
 
-/// How much longer than its time a probe may take.
-const TOLERANCE: Duration = Duration::from_secs(1);
+/// How much longer than its time a probe may take on a machine that is busy.
+const TOLERANCE: Duration = Duration::from_secs(10);
+
+/// How long a server holds a connection whose probe is over before.
+const LONG: Duration = Duration::from_secs(30);
 
 /// Starts a server that does this with everybody who connects, and returns its port.
 fn serve(each: impl Fn(usize, TcpStream) + Send + Sync + 'static) -> u16 {
@@ -68,9 +71,33 @@ fn dribble(stream: &mut TcpStream, bytes: &[u8], pause: Duration) {
     }
 }
 
+/// Returns how much of what was sent to a client on this machine it has not read yet.
+fn unread(client: SocketAddr, server: SocketAddr) -> u64 {
+    let shown = |address: SocketAddr| match address.ip() {
+        IpAddr::V4(ip) => {
+            format!("{:08X}:{:04X}", u32::from_le_bytes(ip.octets()), address.port())
+        }
+        IpAddr::V6(ip) => panic!("these servers listen on 127.0.0.1, not on {ip}"),
+    };
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("the kernel lists sockets");
+    let ends = [shown(client), shown(server)];
+    let queues = table.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        (fields.get(1..3)? == ends).then(|| fields.get(4).copied())?
+    });
+    let received = queues.and_then(|queues| queues.split_once(':')).map_or("0", |(_, it)| it);
+    u64::from_str_radix(received, 16).expect("a number")
+}
+
 /// Closes so that the other side is told at once.
 fn reset(stream: &TcpStream) {
-    // What was sent must have been read by then.
+    // What was sent must have been read by then: the kernel drops the rest.
+    let (Ok(client), Ok(own)) = (stream.peer_addr(), stream.local_addr()) else { return };
+    let begun = Instant::now();
+    while unread(client, own) > 0 && begun.elapsed() < LONG {
+        sleep(Duration::from_millis(5));
+    }
+    // What it has read it must have looked at as well, which nobody else sees.
     sleep(Duration::from_millis(100));
     rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO)).expect("a socket");
 }

@@ -75,12 +75,12 @@ fn old_versions_are_refused() {
 fn silence_is_not_waited_for() {
     let config = certified().server();
     let during = serve(|_, stream| {
-        sleep(Duration::from_secs(3));
+        sleep(super::LONG);
         drop(stream);
     });
     let after = server(config, |stream| {
         let _ = stream.conn.complete_io(&mut stream.sock);
-        sleep(Duration::from_secs(3));
+        sleep(super::LONG);
     });
     for (name, port, phase) in [("during", during, Phase::Tls), ("after", after, Phase::FirstByte)]
     {

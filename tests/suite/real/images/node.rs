@@ -21,7 +21,7 @@ const DISK: &str = "128M";
 const SNAPSHOTTER: &str = "overlayfs";
 
 /// How long the runtime may take to notice what was done behind its back.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The label by which containerd 1.7 and later know a pinned image.
 const PINNED_LABEL: &str = "io.cri-containerd.pinned=pinned";

@@ -2,7 +2,7 @@
 
 use super::super::digest::sha256;
 use super::super::input;
-use super::super::probe_server::{Listener, fill_in, leave_out};
+use super::super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use super::server::Server;
 use kq::edge::probe::http::probe_http;
 use kq::k8s::pod::HttpGetAction;
@@ -10,7 +10,7 @@ use kq::probe::http::build_request;
 use kq::probe::{Attempt, ProbeResult, ProbeTimeout};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Texts that are longer are compared by their digest.
 const LONG: usize = 1000;
@@ -69,10 +69,10 @@ fn ask(case: &Value, port: u16) -> Value {
     };
     let took = start.elapsed();
     runtime.shutdown_background();
-    shown(&attempt, took, port)
+    shown(&attempt, whole_time(took, seconds), port)
 }
 
-fn shown(attempt: &Attempt, took: Duration, port: u16) -> Value {
+fn shown(attempt: &Attempt, whole_time: Option<u64>, port: u16) -> Value {
     let mut out = json!({
         "result": attempt.result.to_string(),
         "error": attempt.error.as_ref().map(|text| without_ports(text, port)),
@@ -88,9 +88,8 @@ fn shown(attempt: &Attempt, took: Duration, port: u16) -> Value {
         Ok(text) => out["message_text"] = without_ports(text, port).into(),
         Err(_) => out["message_base64"] = base64(message).into(),
     }
-    let seconds = took.as_secs_f64().round();
-    if seconds >= 1.0 {
-        out["took_seconds_rounded"] = (seconds as u64).into();
+    if let Some(seconds) = whole_time {
+        out["took_seconds_rounded"] = seconds.into();
     }
     out
 }
