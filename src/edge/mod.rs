@@ -11,6 +11,7 @@ pub mod cri;
 pub mod device_plugin;
 pub mod host;
 pub mod http;
+mod http2;
 pub mod image_records;
 pub mod input;
 pub mod interrupt;

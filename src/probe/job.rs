@@ -2,7 +2,7 @@
 
 use super::attempt::{Attempt, Cause, Output};
 use super::exec::{ExecRequest, ExpansionNote, expand};
-use super::grpc::{CHECK_PATH, GrpcTarget, grpc_target};
+use super::grpc::{CHECK_PATH, GrpcTarget, grpc_target, request_fields};
 use super::http::{BuildError, HttpProbeRequest, build_request};
 use super::retry::unusable;
 use super::subject::Subject;
@@ -132,12 +132,12 @@ impl Job {
             },
             Self::Tcp(target) => (Some(target.address.clone()), None),
             Self::Grpc { target, user_agent } => {
-                let text = format!(
-                    "POST {CHECK_PATH}\n:authority: {}\ncontent-type: application/grpc\n\
-                     user-agent: {user_agent}\nte: trailers\n\nservice: {:?}\n",
-                    target.authority(),
-                    target.service
-                );
+                let mut text = format!("POST {CHECK_PATH}\n");
+                // The first line says what the first three do.
+                for (name, value) in request_fields(target, user_agent).iter().skip(3) {
+                    text.push_str(&format!("{name}: {value}\n"));
+                }
+                text.push_str(&format!("\nservice: {:?}\n", target.service));
                 (Some(target.address.clone()), Some(text.into()))
             }
             Self::Exec(request) => {

@@ -53,6 +53,7 @@ pub use grpc::{
     CHECK_PATH, Call, CallFailure, FrameScan, GoAway, GrpcCode, GrpcStatus, GrpcTarget,
     MAX_MESSAGE_BYTES, Outcome, Preface, REFUSED_STREAM, decode_response, encode_request,
     grpc_attempt, grpc_connect_timeout, grpc_target, grpc_timeout, http2_error_name,
+    request_fields,
 };
 pub use job::{Job, JobFacts, Unsendable};
 pub use outlook::{Outlook, outlook};

@@ -8,14 +8,15 @@ use super::dial::dial;
 use super::scanned::{Scanned, Seen, seen_now};
 use super::watch::Stopwatch;
 use crate::probe::{
-    Attempt, CHECK_PATH, Call, CallFailure, Cause, Exchange, GrpcCode, GrpcTarget,
-    MAX_OUTPUT_BYTES, Outcome, Output, Phase, Preface, ProbeTimeout, REFUSED_STREAM,
-    encode_request, grpc_attempt, grpc_connect_timeout, grpc_timeout,
+    Attempt, Call, CallFailure, Cause, Exchange, GrpcCode, GrpcTarget, MAX_OUTPUT_BYTES, Outcome,
+    Output, Phase, Preface, ProbeTimeout, REFUSED_STREAM, encode_request, grpc_attempt,
+    grpc_connect_timeout, grpc_timeout, request_fields,
 };
 use bytes::Bytes;
 use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream};
-use http::{HeaderMap, Request, Response, Uri, Version};
+use http::{HeaderMap, Method, Request, Response, Uri, Version};
+use std::fmt::Write as _;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::pin;
@@ -135,14 +136,9 @@ async fn open(address: &str, watch: &mut Stopwatch) -> Result<Open, NotOpen> {
     })?;
     watch.enter(Phase::Settings);
     let (stream, seen) = Scanned::new(dialed.stream);
-    let (sender, mut connection) = Builder::new()
-        .initial_window_size(WINDOW_BYTES)
-        .initial_connection_window_size(WINDOW_BYTES)
-        .max_header_list_size(MAX_HEADER_BYTES)
-        .enable_push(false)
-        .handshake(stream)
-        .await
-        .map_err(|_| NotOpen::no_settings(&seen))?;
+    // Settings that are the default are not sent, so the frame is empty, as that of grpc-go.
+    let (sender, mut connection) =
+        Builder::new().handshake(stream).await.map_err(|_| NotOpen::no_settings(&seen))?;
     poll_fn(|context| {
         let ended = pin!(&mut connection).poll(context).is_ready();
         let preface = seen_now(&seen).frames.preface;
@@ -167,16 +163,14 @@ async fn ask(
     watch: &mut Stopwatch,
     exchange: &mut Exchange,
 ) -> Outcome {
-    let request = |left| request(target, user_agent, left);
     let mut tried = false;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let Some(request) = request(left) else {
-            // grpc-go sends what it is given; nothing of a pod's address is no header.
-            return Err(CallFailure::own(GrpcCode::Internal, "malformed header: :authority"));
-        };
-        exchange.request = shown_request(&request, &target.service);
-        let refused = match call(&mut open_now, request, target, watch, exchange).await {
+        let mut fields = request_fields(target, user_agent);
+        fields.push(("grpc-timeout", grpc_timeout(left)));
+        exchange.request = shown_request(&fields, &target.service);
+        seen_now(&open_now.seen).request = fields;
+        let refused = match call(&mut open_now, target, watch, exchange).await {
             Ended::Answered(outcome) => return outcome,
             Ended::Refused(failure) => failure,
         };
@@ -200,23 +194,17 @@ enum Ended {
     Refused(CallFailure),
 }
 
-/// Returns the request; `None`: the address cannot be sent.
-fn request(target: &GrpcTarget, user_agent: &str, left: Duration) -> Option<Request<()>> {
-    let authority = target.authority();
-    let uri = Uri::builder().scheme("http").authority(authority).path_and_query(CHECK_PATH);
-    Request::post(uri.build().ok()?)
-        .version(Version::HTTP_2)
-        .header("content-type", "application/grpc")
-        .header("user-agent", user_agent)
-        .header("te", "trailers")
-        .header("grpc-timeout", grpc_timeout(left))
-        .body(())
-        .ok()
+/// Returns the request as h2 needs one; its headers are written in its place by the connection.
+fn request() -> Request<()> {
+    let mut request = Request::new(());
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = Uri::from_static("http://localhost/grpc.health.v1.Health/Check");
+    *request.version_mut() = Version::HTTP_2;
+    request
 }
 
 async fn call(
     open: &mut Open,
-    request: Request<()>,
     target: &GrpcTarget,
     watch: &mut Stopwatch,
     exchange: &mut Exchange,
@@ -224,7 +212,7 @@ async fn call(
     let Open { sender, connection, seen } = open;
     watch.enter(Phase::FirstByte);
     let mut driver = Driver { connection, ended: false };
-    let sent = driver.run(send(sender, request, &target.service)).await;
+    let sent = driver.run(send(sender, &target.service)).await;
     let (stream, response) = match sent {
         Ok((stream, response)) => (stream, response),
         Err(error) => return ended(&error, FIRST_STREAM, seen),
@@ -245,11 +233,10 @@ async fn call(
 /// Sends the request with its only message; returns the number of its stream as well.
 async fn send(
     sender: &mut SendRequest<Bytes>,
-    request: Request<()>,
     service: &str,
 ) -> Result<(u32, ResponseFuture), h2::Error> {
     poll_fn(|context| sender.poll_ready(context)).await?;
-    let (response, mut body) = sender.send_request(request, false)?;
+    let (response, mut body) = sender.send_request(request(), false)?;
     body.send_data(Bytes::from(encode_request(service)), true)?;
     Ok((body.stream_id().as_u32(), response))
 }
@@ -365,14 +352,13 @@ fn connection_problem(error: &h2::Error, seen: &Seen) -> String {
 }
 
 /// Returns what is sent, in lines.
-fn shown_request(request: &Request<()>, service: &str) -> Output {
-    let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
-    let mut shown =
-        format!(":method: POST\n:scheme: http\n:path: {CHECK_PATH}\n:authority: {authority}\n")
-            .into_bytes();
-    push_fields(request.headers(), &mut shown);
-    shown.extend(format!("\nservice: {service:?}\n").into_bytes());
-    Output(shown)
+fn shown_request(fields: &[(&str, String)], service: &str) -> Output {
+    let mut shown = String::new();
+    for (name, value) in fields {
+        let _ = writeln!(shown, "{name}: {value}");
+    }
+    let _ = writeln!(shown, "\nservice: {service:?}");
+    Output(shown.into_bytes())
 }
 
 fn shown_head(status: u16, headers: &HeaderMap) -> Output {

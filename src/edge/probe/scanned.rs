@@ -1,12 +1,14 @@
-//! A connection whose incoming bytes are looked at before the HTTP/2 library gets them.
+//! A connection whose incoming bytes are looked at before the HTTP/2 library gets them, and whose outgoing
+//! bytes are those of grpc-go.
 
+use super::as_go::AsGo;
 use super::dial::close;
 use super::errno::errno_text;
 use crate::probe::FrameScan;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -17,6 +19,8 @@ pub(super) struct Seen {
     pub(super) frames: FrameScan,
     /// How reading ended, in the words of Go.
     pub(super) end: Option<String>,
+    /// The headers of the request that is sent next.
+    pub(super) request: Vec<(&'static str, String)>,
 }
 
 /// A connection that is looked at; to close it does not hold up the runtime.
@@ -27,6 +31,9 @@ pub(super) struct Scanned {
     /// Both ends, which the kernel does not tell any more of a connection that was reset.
     ends: String,
     seen: Arc<Mutex<Seen>>,
+    as_go: AsGo,
+    /// What is still to be sent.
+    unsent: Vec<u8>,
 }
 
 impl Scanned {
@@ -36,11 +43,27 @@ impl Scanned {
             (Ok(local), Ok(peer)) => format!(" {local}->{peer}"),
             _ => String::new(),
         };
-        (Self { stream: Some(stream), ends, seen: Arc::clone(&seen) }, seen)
+        let shared = Arc::clone(&seen);
+        let as_go = AsGo::new();
+        (Self { stream: Some(stream), ends, seen: shared, as_go, unsent: Vec::new() }, seen)
     }
 
     fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
         self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Sends what is still to be sent.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.unsent.is_empty() {
+            let unsent = std::mem::take(&mut self.unsent);
+            let polled = self.stream()?.poll_write(context, &unsent);
+            self.unsent = unsent;
+            match ready!(polled)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                sent => drop(self.unsent.drain(..sent)),
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -80,14 +103,28 @@ impl AsyncWrite for Scanned {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.stream()?.poll_write(context, bytes)
+        // One that does not read gets no more than what one call has made.
+        ready!(self.poll_send(context))?;
+        let this = &mut *self;
+        let seen = seen_now(&this.seen);
+        if let Some(bytes) = seen.frames.header_table {
+            this.as_go.limit(bytes);
+        }
+        this.as_go.push(bytes, &seen.request, &mut this.unsent);
+        drop(seen);
+        match this.poll_send(context) {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            _ => Poll::Ready(Ok(bytes.len())),
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_send(context))?;
         self.stream()?.poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_send(context))?;
         self.stream()?.poll_shutdown(context)
     }
 }

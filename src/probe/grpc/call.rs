@@ -4,11 +4,13 @@
 //! `internal/transport/http2_client.go`, of `recvMsg` in `stream.go` and of `rpc_util.go`.
 
 use super::frames::FrameScan;
+use super::gzip::gunzip;
 use super::health::decode_response;
 use super::http2_error::{code_of_reset, http2_error_name};
 use super::{GrpcCode, GrpcStatus};
 use crate::k8s::go_text::quote;
 use crate::probe::Cause;
+use std::borrow::Cow;
 
 /// The largest message that grpc-go's client reads (`defaultClientMaxReceiveMessageSize`).
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -183,12 +185,16 @@ impl Call {
         }
         let Some(message) = rest.get(..length) else { return Ok(None) };
         let refused = |text: String| Err(CallFailure::own(GrpcCode::Internal, text));
-        match format {
-            0 => {}
+        let message = match format {
+            0 => Cow::Borrowed(message),
             1 if self.encoding.is_empty() || self.encoding == b"identity" => {
                 return refused(
                     "grpc: compressed flag set with identity or empty encoding".to_owned(),
                 );
+            }
+            1 if self.encoding == b"gzip" => {
+                let plain = gunzip(message, MAX_MESSAGE_BYTES);
+                Cow::Owned(plain.map_err(|status| CallFailure { status, cause: Cause::Protocol })?)
             }
             1 => {
                 let encoding = quote(&String::from_utf8_lossy(&self.encoding));
@@ -199,8 +205,8 @@ impl Call {
             other => {
                 return refused(format!("grpc: received unexpected payload format {other}"));
             }
-        }
-        let Some(status) = decode_response(message) else {
+        };
+        let Some(status) = decode_response(&message) else {
             return refused(
                 "grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data"
                     .to_owned(),

@@ -120,7 +120,11 @@ fn messages_are_judged_as_grpc_go_does() {
     let serving = [0, 0, 0, 0, 2, 8, 1];
     let twice = [serving, serving].concat();
     type Row<'r> = (&'static str, &'static str, &'r [u8], &'r [Field], &'static str);
-    let rows: [Row<'_>; 14] = [
+    let deflated = [
+        1, 0, 0, 0, 22, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xe3, 0x60, 4, 0, 0x61, 0xa8, 7, 0xfe,
+        2, 0, 0, 0,
+    ];
+    let rows: [Row<'_>; 16] = [
         ("serving", "", &serving, ok, "answered 1"),
         ("empty message", "", &[0; 5], ok, "answered 0"),
         ("with an encoding", "gzip", &serving, ok, "answered 1"),
@@ -162,12 +166,20 @@ fn messages_are_judged_as_grpc_go_does() {
             ok,
             "ResourceExhausted desc = grpc: received message larger than max (4194305 vs. 4194304)",
         ),
+        ("compressed with gzip", "gzip", &deflated, ok, "answered 1"),
         (
-            "compressed",
+            "compressed with nothing in it",
             "gzip",
             &[1, 0, 0, 0, 0],
             ok,
-            "Internal desc = grpc: Decompressor is not installed for grpc-encoding \"gzip\"",
+            "Internal desc = grpc: failed to decompress the message: EOF",
+        ),
+        (
+            "compressed otherwise",
+            "snappy",
+            &[1, 0, 0, 0, 0],
+            ok,
+            "Internal desc = grpc: Decompressor is not installed for grpc-encoding \"snappy\"",
         ),
         (
             "compressed by nothing",

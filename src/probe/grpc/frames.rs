@@ -10,6 +10,9 @@ const SETTINGS: u8 = 4;
 const GO_AWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 
+/// SETTINGS_HEADER_TABLE_SIZE.
+const HEADER_TABLE_SIZE: [u8; 2] = [0, 1];
+
 const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 
@@ -26,6 +29,8 @@ pub struct FrameScan {
     pub headers_again: Option<u32>,
     /// How many bytes of headers came, as they are sent.
     pub header_bytes: u64,
+    /// The size of the table of headers that the server allows, where it says one.
+    pub header_table: Option<u32>,
     /// A frame was larger than may be.
     pub too_large: bool,
     head: Vec<u8>,
@@ -124,6 +129,11 @@ impl FrameScan {
                     self.headers_again = Some(stream);
                 }
                 self.headers_of = Some(stream);
+            }
+            SETTINGS if flags & ACK == 0 => {
+                let settings = self.payload.chunks_exact(6);
+                let sizes = settings.filter(|setting| setting.starts_with(&HEADER_TABLE_SIZE));
+                self.header_table = sizes.last().map(|of| number(of, 2)).or(self.header_table);
             }
             CONTINUATION => self.header_bytes = self.header_bytes.saturating_add(length),
             RST_STREAM if length >= 4 => self.reset = Some((stream, number(&self.payload, 0))),

@@ -1,5 +1,6 @@
 //! Whom a gRPC probe asks, and how.
 
+use super::CHECK_PATH;
 use crate::k8s::pod::GrpcAction;
 use crate::probe::join_host_port;
 use std::fmt::Write as _;
@@ -38,6 +39,23 @@ impl GrpcTarget {
         }
         authority
     }
+}
+
+/// Returns the headers of the request in the order in which grpc-go sends them (`createHeaderFields` of
+/// `internal/transport/http2_client.go`), without the time that is left.
+///
+/// The kubelet can read gzip, as it links OpenTelemetry's exporter, which registers it.
+pub fn request_fields(target: &GrpcTarget, user_agent: &str) -> Vec<(&'static str, String)> {
+    vec![
+        (":method", "POST".to_owned()),
+        (":scheme", "http".to_owned()),
+        (":path", CHECK_PATH.to_owned()),
+        (":authority", target.authority()),
+        ("content-type", "application/grpc".to_owned()),
+        ("user-agent", user_agent.to_owned()),
+        ("te", "trailers".to_owned()),
+        ("grpc-accept-encoding", "gzip".to_owned()),
+    ]
 }
 
 /// Returns the `grpc-timeout`: at most eight digits, rounded up, in the smallest unit that has room

@@ -147,6 +147,135 @@ fn a_good_server_is_well() {
     assert_eq!(exchange.body.0, SERVING);
 }
 
+/// Returns a field of a block of headers: its first byte, and its texts as they are written.
+fn field(block: &mut &[u8]) -> (u8, Vec<Vec<u8>>) {
+    let first = block[0];
+    *block = &block[1..];
+    let texts = match first {
+        0x80.. => 0,
+        0x40 => 2,
+        _ => 1,
+    };
+    let text = |_| {
+        let length = usize::from(block[0] & 0x7f);
+        let text = block[1..=length].to_vec();
+        *block = &block[length + 1..];
+        text
+    };
+    (first, (0..texts).map(text).collect())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Empty settings, and headers in the order and with the indexes of grpc-go; the Huffman code is as written by
+/// another implementation.
+#[test]
+fn the_bytes_are_those_of_the_kubelets_client() {
+    let (sender, sent) = std::sync::mpsc::channel();
+    let address = server(move |mut stream| {
+        let _ = stream.write_all(&settings());
+        let mut all = Vec::new();
+        let mut buffer = [0; 4_096];
+        while !all.ends_with(&[0, 0, 0, 0, 4, 10, 2, b'm', b'y']) {
+            match stream.read(&mut buffer) {
+                Ok(count) if count > 0 => all.extend(&buffer[..count]),
+                _ => break,
+            }
+        }
+        let _ = sender.send(all);
+    });
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
+    let target = GrpcTarget { address: address.clone(), service: "my".to_owned() };
+    runtime.block_on(probe_grpc(&target, "kube-probe/1.36 grpc-go/1.79.3", 30));
+    let sent = sent.recv().expect("it was asked");
+    let rest = sent.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("the preface");
+    let rest = rest.strip_prefix(&settings()[..]).expect("settings that are empty");
+    let rest = rest.strip_prefix(&frame(SETTINGS, END, 0, &[])[..]).expect("an acknowledgement");
+    let (head, rest) = rest.split_at(9);
+    assert_eq!(head[3..], [HEADERS, END_HEADERS, 0, 0, 0, 1]);
+    let (mut block, rest) = rest.split_at(usize::from(head[2]));
+    let mut fields = Vec::new();
+    while !block.is_empty() {
+        let (first, texts) = field(&mut block);
+        fields.push((first, texts.iter().map(|text| hex(text)).collect::<Vec<_>>()));
+    }
+    let authority = fields[3].1[0].clone();
+    let time = fields[8].1[1].clone();
+    let expected: [(u8, &[&str]); 9] = [
+        (0x83, &[]),
+        (0x86, &[]),
+        (0x45, &["626b2b22f394742675fb857c651d099d8bd3949d7f"]),
+        (0x41, &[&authority]),
+        (0x5f, &["1d75d0620d263d4c4d6564"]),
+        (0x7a, &["eb6c655abb0f19580aecb8a4d65645a63b015dd7d767"]),
+        (0x40, &["7465", "4d833505b11f"]),
+        (0x40, &["9acac8b0c842d6958b510f21aa9b", "9bd9ab"]),
+        (0x40, &["9acac8b24d494f6a7f", &time]),
+    ];
+    let fields: Vec<(u8, Vec<&str>)> = fields
+        .iter()
+        .map(|(first, texts)| (*first, texts.iter().map(String::as_str).collect()))
+        .collect();
+    assert_eq!(fields, expected.map(|(first, texts)| (first, texts.to_vec())));
+    assert_eq!(rest, frame(DATA, END, 1, &[0, 0, 0, 0, 4, 10, 2, b'm', b'y']));
+}
+
+#[test]
+fn an_answer_may_be_compressed_with_gzip() {
+    let mut headers = good_headers();
+    headers.extend(literal("grpc-encoding", "gzip"));
+    let gzip = [
+        1, 0, 0, 0, 22, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xe3, 0x60, 4, 0, 0x61, 0xa8, 7, 0xfe,
+        2, 0, 0, 0,
+    ];
+    let answer = [frame(HEADERS, END_HEADERS, 1, &headers), frame(DATA, 0, 1, &gzip), trailers()];
+    let attempt = probe(&answering(answer.concat(), close), 5);
+    assert_eq!(attempt.output.text(), "service healthy", "{attempt:?}");
+}
+
+/// A server that allows no table of headers gets none, and answers a retry as well.
+#[test]
+fn a_table_of_headers_that_is_not_allowed_is_not_used() {
+    let address = server(|mut stream| {
+        let _ = stream.write_all(&frame(SETTINGS, 0, 0, &[0, 1, 0, 0, 0, 0]));
+        let mut preface = [0; 24];
+        if stream.read_exact(&mut preface).is_err() {
+            return;
+        }
+        let mut blocks = Vec::new();
+        while let Some((kind, block)) = read_frame(&mut stream) {
+            if kind == HEADERS {
+                blocks.push(block);
+            }
+            if kind == DATA {
+                break;
+            }
+        }
+        let is_told = blocks.iter().all(|block| block.starts_with(&[0x20, 0x83, 0x86, 0x05]));
+        let serving = if is_told { SERVING } else { [0, 0, 0, 0, 2, 8, 2] };
+        let parts = [
+            frame(HEADERS, END_HEADERS, 1, &good_headers()),
+            frame(DATA, 0, 1, &serving),
+            trailers(),
+        ];
+        let _ = stream.write_all(&parts.concat());
+        close(stream);
+    });
+    assert_eq!(probe(&address, 30).output.text(), "service healthy");
+}
+
+/// Reads a frame; returns its type and its payload.
+fn read_frame(stream: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).ok()?;
+    let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+    stream.read_exact(&mut payload).ok()?;
+    Some((head[3], payload))
+}
+
 #[test]
 fn no_time_is_over_before_it_begins() {
     for (seconds, shown) in [(0, "0s"), (-1, "-1s")] {
