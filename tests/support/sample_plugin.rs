@@ -42,6 +42,10 @@ pub struct Behaviour {
     pub pre_start_fails: Option<String>,
     /// Lists are sent without a pause, each with other health.
     pub floods: bool,
+    /// Devices that it prefers before all others, whatever it is asked for.
+    pub prefers: Vec<String>,
+    /// GetPreferredAllocation and Allocate are answered for a second container, which is not the first one's.
+    pub answers_twice: bool,
 }
 
 /// A plugin that serves.
@@ -172,15 +176,19 @@ impl DevicePlugin for Served {
         if self.behaviour.hangs_preferred {
             std::future::pending::<()>().await;
         }
-        let mut chosen = request.must_include_device_i_ds.clone();
+        let mut chosen = self.behaviour.prefers.clone();
+        chosen.extend(request.must_include_device_i_ds.clone());
         let mut rest = request.available_device_i_ds;
         rest.sort();
         let rest =
             rest.into_iter().rev().filter(|id| !request.must_include_device_i_ds.contains(id));
         chosen.extend(rest);
         chosen.truncate(size);
-        let answer = ContainerPreferredAllocationResponse { device_i_ds: chosen };
-        Ok(Response::new(PreferredAllocationResponse { container_responses: vec![answer] }))
+        let mut answers = vec![ContainerPreferredAllocationResponse { device_i_ds: chosen }];
+        if self.behaviour.answers_twice {
+            answers.push(ContainerPreferredAllocationResponse { device_i_ds: Vec::new() });
+        }
+        Ok(Response::new(PreferredAllocationResponse { container_responses: answers }))
     }
 
     async fn allocate(&self, request: Request<AllocateRequest>) -> Answer<AllocateResponse> {
@@ -212,7 +220,12 @@ impl DevicePlugin for Served {
                 .map(|id| CdiDevice { name: format!("sample.org/device={id}") })
                 .collect(),
         };
-        Ok(Response::new(AllocateResponse { container_responses: vec![answer] }))
+        let mut answers = vec![answer];
+        if self.behaviour.answers_twice {
+            let envs = [("SAMPLE_DEVICES".to_owned(), "others".to_owned())].into();
+            answers.push(ContainerAllocateResponse { envs, ..Default::default() });
+        }
+        Ok(Response::new(AllocateResponse { container_responses: answers }))
     }
 
     async fn pre_start_container(

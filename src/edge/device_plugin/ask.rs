@@ -2,18 +2,25 @@
 //! answered from what it knows of itself; it notices nothing but a connection that comes and goes.
 
 use super::MAX_PLUGIN_MESSAGE_BYTES;
+use super::asked::{AskedPlugin, Asking};
 use super::client::PluginClient;
 use super::pluginregistration::{InfoRequest, registration_client::RegistrationClient};
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
 use crate::edge::cri::connect::dial;
 use crate::edge::cri::go_status::go_status;
+use crate::edge::probe::open_files::connections_at_once;
 use crate::facts::checkpoint::device::DeviceSet;
 use std::future::Future;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Builder;
-use tokio::time::timeout;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// How many plugins are asked at once, where there are descriptors for so many.
+const AT_ONCE: usize = 1_024;
 
 /// Asks a plugin what it can do (`GetDevicePluginOptions`). Blocks until the deadline at most.
 ///
@@ -21,10 +28,7 @@ use tokio::time::timeout;
 ///
 /// Fails with what is in the way, or what the plugin answered.
 pub fn ask_options(socket: &Path, deadline: Duration) -> Result<PluginOptions, String> {
-    within(deadline, async {
-        let mut plugin = PluginClient::dial_now(socket).await?;
-        plugin.options().await
-    })
+    within(deadline, options(socket))
 }
 
 /// Asks a plugin which devices it prefers (`GetPreferredAllocation`); `None` is an answer without a
@@ -53,21 +57,71 @@ pub fn ask_preferred(
 ///
 /// Fails with what is in the way, or what the plugin answered.
 pub fn ask_info(socket: &Path, deadline: Duration) -> Result<PluginInfo, String> {
-    within(deadline, async {
-        let channel = dial(socket.to_owned()).await?;
-        let mut client =
-            RegistrationClient::new(channel).max_decoding_message_size(MAX_PLUGIN_MESSAGE_BYTES);
-        let info = client
-            .get_info(InfoRequest {})
-            .await
-            .map_err(|status| go_status(&status, MAX_PLUGIN_MESSAGE_BYTES).to_string())?
-            .into_inner();
-        Ok(PluginInfo {
-            kind: info.r#type,
-            name: info.name,
-            endpoint: info.endpoint,
-            versions: info.supported_versions,
-        })
+    within(deadline, info(socket))
+}
+
+/// Asks many plugins side by side; all of them have one deadline. Those of `plugins_registry` are asked who they
+/// are, and what they can do where they are device plugins: a path that one names is beneath `root`.
+pub fn ask_all(plugins: &[Asking], root: &Path, deadline: Duration) -> Vec<AskedPlugin> {
+    let late = format!("no answer within {deadline:?}");
+    let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let error = crate::edge::input::plain(&error);
+            return plugins.iter().map(|plugin| AskedPlugin::failed(plugin, &error)).collect();
+        }
+    };
+    // One that is asked who it is, and what it can do, has one connection after the other.
+    let at_once = Arc::new(Semaphore::new(connections_at_once(AT_ONCE)));
+    runtime.block_on(async {
+        let end = Instant::now() + deadline;
+        let ask = |plugin: &Asking| {
+            let (plugin, root, late) = (plugin.clone(), root.to_owned(), late.clone());
+            let at_once = at_once.clone();
+            tokio::spawn(async move {
+                let Ok(Ok(_permit)) = timeout_at(end, at_once.acquire()).await else {
+                    return AskedPlugin::failed(&plugin, "not asked in time: too many others are");
+                };
+                let mut asked = AskedPlugin::default();
+                if plugin.in_registry {
+                    let info = timeout_at(end, info(&plugin.socket)).await;
+                    asked.info = Some(info.unwrap_or_else(|_| Err(late.clone())));
+                }
+                if let Some(serves) = asked.serves(&plugin, &root) {
+                    let options = timeout_at(end, options(&serves)).await;
+                    asked.options = Some(options.unwrap_or(Err(late)));
+                }
+                asked
+            })
+        };
+        let asked: Vec<_> = plugins.iter().map(|plugin| (plugin, ask(plugin))).collect();
+        let mut answers = Vec::new();
+        for (plugin, asked) in asked {
+            let failed = |_| AskedPlugin::failed(plugin, "it could not be asked");
+            answers.push(asked.await.unwrap_or_else(failed));
+        }
+        answers
+    })
+}
+
+async fn options(socket: &Path) -> Result<PluginOptions, String> {
+    PluginClient::dial_now(socket).await?.options().await
+}
+
+async fn info(socket: &Path) -> Result<PluginInfo, String> {
+    let channel = dial(socket.to_owned()).await?;
+    let mut client =
+        RegistrationClient::new(channel).max_decoding_message_size(MAX_PLUGIN_MESSAGE_BYTES);
+    let info = client
+        .get_info(InfoRequest {})
+        .await
+        .map_err(|status| go_status(&status, MAX_PLUGIN_MESSAGE_BYTES).to_string())?
+        .into_inner();
+    Ok(PluginInfo {
+        kind: info.r#type,
+        name: info.name,
+        endpoint: info.endpoint,
+        versions: info.supported_versions,
     })
 }
 

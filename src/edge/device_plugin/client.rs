@@ -95,8 +95,8 @@ impl PluginClient {
         let request = v1beta1::ContainerPreferredAllocationRequest {
             available_device_i_ds: available.iter().cloned().collect(),
             must_include_device_i_ds: must_include.iter().cloned().collect(),
-            // As the kubelet converts it.
-            allocation_size: i32::try_from(size).unwrap_or(i32::MAX),
+            // As Go converts it: the upper bits are lost.
+            allocation_size: size as i32,
         };
         let request = v1beta1::PreferredAllocationRequest { container_requests: vec![request] };
         let answer = said(self.client.get_preferred_allocation(request).await)?;

@@ -1,6 +1,7 @@
 //! How `kq devices allocate` asks a stand-in: one line of JSON each way, on a socket of their own.
 
 use super::folder::CONTROL_SOCKET;
+use super::places::{Places, Seat};
 use super::stand_in::Incoming;
 use crate::edge::input::plain;
 use crate::edge::listener::connect_within;
@@ -10,13 +11,12 @@ use rustix::net::{SendFlags, send};
 use rustix::process::geteuid;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::mpsc as plain_mpsc;
 use std::sync::{Arc, Weak};
-use std::thread;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::timeout;
 
 /// The longest line; a manifest is part of it.
 pub const MAX_CONTROL_BYTES: u64 = 16 << 20;
@@ -24,10 +24,13 @@ pub const MAX_CONTROL_BYTES: u64 = 16 << 20;
 /// How long somebody may take to say all that they want.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many callers are listened to at once; the next wait. Those that wait for an answer do not count.
+/// What each caller may say; more than that few say at once.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// How many callers say more than a little at once; the next wait. Those that wait for an answer do not count.
 pub(super) const CALLERS: usize = 16;
 
-/// How long to wait for a place, or for a descriptor.
+/// How long to wait for a descriptor.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// How often a caller is told that its answer is still to come: a plugin may take long.
@@ -106,7 +109,10 @@ pub fn ask_stand_in(
 
 /// Reads until the other side has said all. Each piece may take as long as is left; no time left is
 /// `WouldBlock`.
-fn read_until(mut stream: &UnixStream, left: impl Fn() -> Duration) -> io::Result<Vec<u8>> {
+fn read_until(
+    mut stream: &std::os::unix::net::UnixStream,
+    left: impl Fn() -> Duration,
+) -> io::Result<Vec<u8>> {
     let mut said = Vec::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -131,7 +137,7 @@ fn read_until(mut stream: &UnixStream, left: impl Fn() -> Duration) -> io::Resul
 #[derive(Debug)]
 pub struct Caller {
     stream: Arc<UnixStream>,
-    reply: plain_mpsc::Sender<Vec<u8>>,
+    reply: oneshot::Sender<Vec<u8>>,
 }
 
 impl Caller {
@@ -148,71 +154,99 @@ impl Caller {
     }
 }
 
-/// Serves the socket, a thread for each caller, until nobody takes what comes in any more. So many are
-/// listened to at once; whoever takes what they say bounds those that wait for an answer. `answering` is held
-/// for each of these.
-pub(super) fn serve_control(
-    listener: &UnixListener,
-    sender: &mpsc::Sender<Incoming>,
-    answering: &Weak<()>,
+/// Serves the socket, a task for each caller. Those who say nothing keep nobody out, and what they may say
+/// together is bounded; whoever takes what is said bounds those that wait for an answer. `answering` is held for
+/// each of these.
+pub(super) async fn serve_control(
+    listener: UnixListener,
+    sender: mpsc::Sender<Incoming>,
+    answering: Weak<()>,
+    places: Places,
 ) {
-    let places = Arc::new(());
-    for stream in listener.incoming() {
-        let Ok(stream) = stream else {
-            thread::sleep(PAUSE);
+    let large = Arc::new(Semaphore::new(CALLERS));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // No descriptors are left for the moment, or the caller has gone already.
+            places.end_silent();
+            tokio::time::sleep(PAUSE).await;
             continue;
         };
-        if sender.is_closed() {
-            return;
-        }
-        let (place, sender, answering) = (places.clone(), sender.clone(), answering.clone());
-        let serving = thread::Builder::new().spawn(move || {
+        let (large, sender, answering) = (large.clone(), sender.clone(), answering.clone());
+        let serve = |seat| async move {
             let stream = Arc::new(stream);
-            let request = listen(&stream);
-            drop(place);
+            let request = timeout(PATIENCE, listen(&stream, &seat, &large)).await;
+            drop(seat);
             let _held = answering.upgrade();
             // A caller that breaks off has no answer to be given to.
-            let _ = request.and_then(|request| serve_one(&stream, request, &sender));
-        });
-        // Without a thread the caller is let go, and the next may fare better.
-        drop(serving);
-        while Arc::strong_count(&places) > CALLERS {
-            thread::sleep(PAUSE);
-        }
+            if let Ok(Ok(request)) = request {
+                let _ = serve_one(&stream, request, &sender).await;
+            }
+        };
+        places.run(serve).await;
     }
 }
 
 /// Greets a caller, and returns all that it says; one that only looks says nothing.
-fn listen(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
+async fn listen(stream: &UnixStream, seat: &Seat, large: &Semaphore) -> io::Result<Vec<u8>> {
     let caller = socket_peercred(stream)?.uid;
     if caller != geteuid() && !caller.is_root() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(b" ")?;
-    let end = Instant::now() + PATIENCE;
-    read_until(stream, || end.saturating_duration_since(Instant::now()))
+    write_all(stream, b" ").await?;
+    let mut said = Vec::new();
+    let (mut busy, mut permit) = (None, None);
+    loop {
+        stream.readable().await?;
+        let mut buffer = [0; 4_096];
+        match stream.try_read(&mut buffer) {
+            Ok(0) => return Ok(said),
+            Ok(count) => said.extend(buffer.iter().take(count)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(error) => return Err(error),
+        }
+        busy.get_or_insert_with(|| seat.busy());
+        if said.len() as u64 > MAX_CONTROL_BYTES {
+            return Err(io::Error::other(format!("more than {MAX_CONTROL_BYTES} bytes")));
+        }
+        if said.len() > SMALL_BYTES && permit.is_none() {
+            permit = Some(large.acquire().await.map_err(io::Error::other)?);
+        }
+    }
 }
 
-fn serve_one(
+async fn write_all(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        stream.writable().await?;
+        match stream.try_write(bytes) {
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+async fn serve_one(
     stream: &Arc<UnixStream>,
     request: Vec<u8>,
     sender: &mpsc::Sender<Incoming>,
 ) -> io::Result<()> {
     let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-    let (reply, answer) = plain_mpsc::channel();
+    let late = |_| io::Error::from(io::ErrorKind::TimedOut);
+    let (reply, mut answer) = oneshot::channel();
     let caller = Caller { stream: stream.clone(), reply };
     if request.is_empty() || caller.has_gone() {
         return Ok(());
     }
     sender.try_send(Incoming::Control { request, caller }).map_err(|_| gone())?;
-    let mut stream = &**stream;
     loop {
-        match answer.recv_timeout(BEAT) {
-            Ok(answer) => return stream.write_all(&answer),
+        match timeout(BEAT, &mut answer).await {
+            Ok(Ok(answer)) => {
+                return timeout(PATIENCE, write_all(stream, &answer)).await.map_err(late)?;
+            }
+            Ok(Err(_)) => return Err(gone()),
             // Blanks before a value of JSON are nothing: they tell that it is at it.
-            Err(plain_mpsc::RecvTimeoutError::Timeout) => stream.write_all(b" ")?,
-            Err(plain_mpsc::RecvTimeoutError::Disconnected) => return Err(gone()),
+            Err(_) => timeout(PATIENCE, write_all(stream, b" ")).await.map_err(late)??,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is left without the feature `cri`: answers that say so.
 
+use super::asked::{AskedPlugin, Asking};
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
 use crate::facts::checkpoint::device::DeviceSet;
@@ -39,4 +40,9 @@ pub fn ask_preferred(
     _deadline: Duration,
 ) -> Result<Result<Option<Vec<String>>, String>, String> {
     Err(NOT_BUILT.to_owned())
+}
+
+/// Says of each that kq was built without it.
+pub fn ask_all(plugins: &[Asking], _root: &Path, _deadline: Duration) -> Vec<AskedPlugin> {
+    plugins.iter().map(|plugin| AskedPlugin::failed(plugin, NOT_BUILT)).collect()
 }

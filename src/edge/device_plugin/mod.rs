@@ -7,6 +7,7 @@
 //!
 //! Followed are `pkg/kubelet/cm/devicemanager/plugin/v1beta1` and `endpoint.go` beside it.
 
+mod asked;
 pub mod folder;
 pub mod owned;
 pub mod unix_sockets;
@@ -14,11 +15,15 @@ pub mod unix_sockets;
 /// The largest message that the kubelet takes from a plugin: what grpc-go takes where nobody says otherwise.
 pub const MAX_PLUGIN_MESSAGE_BYTES: usize = 4 << 20;
 
+pub use asked::{AskedPlugin, Asking};
+
 #[cfg(not(feature = "cri"))]
 mod disabled;
 #[cfg(not(feature = "cri"))]
-pub use disabled::{ask_info, ask_options, ask_preferred};
+pub use disabled::{ask_all, ask_info, ask_options, ask_preferred};
 
+#[cfg(feature = "cri")]
+mod any_authority;
 #[cfg(feature = "cri")]
 mod ask;
 #[cfg(feature = "cri")]
@@ -28,12 +33,14 @@ mod control;
 #[cfg(feature = "cri")]
 mod greeting;
 #[cfg(feature = "cri")]
+mod places;
+#[cfg(feature = "cri")]
 mod registration;
 #[cfg(feature = "cri")]
 mod stand_in;
 
 #[cfg(feature = "cri")]
-pub use ask::{ask_info, ask_options, ask_preferred};
+pub use ask::{ask_all, ask_info, ask_options, ask_preferred};
 #[cfg(feature = "cri")]
 pub use client::{PluginClient, wire_devices};
 #[cfg(feature = "cri")]

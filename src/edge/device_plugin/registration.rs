@@ -1,21 +1,26 @@
 //! The Registration service, as the kubelet serves it (`server.go`, `handler.go`).
 
+use super::any_authority::AnyAuthority;
 use super::client::PluginClient;
+use super::places::{Places, Seat};
 use super::stand_in::{Incoming, Patience, in_time, plugin_socket};
-use super::v1beta1::registration_server::{Registration, RegistrationServer};
+use super::v1beta1::registration_server::{Registration, RegistrationServer, SERVICE_NAME};
 use super::v1beta1::{Empty, RegisterRequest};
 use crate::device::manager::check_registration;
+use crate::k8s::go_text::quote;
 use hyper::body::Incoming as Body;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::error::Error;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::net::UnixListener;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use tonic::codegen::Service;
 use tonic::{Request, Response, Status};
 
@@ -26,6 +31,9 @@ const STREAMS: u32 = 1_024;
 /// forgotten must not hold its place for ever.
 const PING: Duration = Duration::from_secs(60);
 
+/// How long somebody may be connected who has said nothing.
+const SILENCE: Duration = Duration::from_secs(10);
+
 /// What registers plugins.
 pub(super) struct Registrar {
     pub folder: PathBuf,
@@ -34,35 +42,65 @@ pub(super) struct Registrar {
     pub connections: AtomicU64,
 }
 
-/// Accepts connections, as many at once as there are permits.
-pub(super) async fn serve(listener: UnixListener, registrar: Arc<Registrar>, at_once: usize) {
-    let permits = Arc::new(Semaphore::new(at_once));
+/// Accepts connections, as many at once as there are places.
+pub(super) async fn serve(listener: UnixListener, registrar: Arc<Registrar>, places: Places) {
     loop {
-        let Ok(permit) = permits.clone().acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // No descriptors are left for the moment, or the caller has gone already.
+            places.end_silent();
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (registrar, sender) = (registrar.clone(), registrar.sender.clone());
-        tokio::spawn(async move {
-            let service = service_fn(move |request: hyper::Request<Body>| {
-                let registrar = registrar.clone();
-                async move { RegistrationServer::from_arc(registrar).call(request).await }
-            });
-            let mut connection = http2::Builder::new(TokioExecutor::new());
-            connection
-                .timer(TokioTimer::new())
-                .keep_alive_interval(PING)
-                .keep_alive_timeout(PING)
-                .max_concurrent_streams(STREAMS);
-            let done = connection.serve_connection(TokioIo::new(stream), service).await;
-            // A caller that breaks off is none of ours.
-            if let Some(reason) = done.err().as_ref().and_then(wrong_protocol) {
-                let _ = sender.send(Incoming::NotUnderstood { reason }).await;
+        let registrar = registrar.clone();
+        places.run(|seat| connection(stream, registrar, seat)).await;
+    }
+}
+
+async fn connection(stream: UnixStream, registrar: Arc<Registrar>, seat: Seat) {
+    let (sender, seat) = (registrar.sender.clone(), Arc::new(seat));
+    let service = service_fn(move |request: hyper::Request<Body>| {
+        let (registrar, busy) = (registrar.clone(), seat.busy());
+        async move {
+            let _busy = busy;
+            match unimplemented(request.uri().path()) {
+                Some(status) => Ok(status.into_http()),
+                None => RegistrationServer::from_arc(registrar).call(request).await,
             }
-            drop(permit);
-        });
+        }
+    });
+    let mut server = http2::Builder::new(TokioExecutor::new());
+    server
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING)
+        .keep_alive_timeout(PING)
+        .max_concurrent_streams(STREAMS);
+    let spoke = Arc::new(AtomicBool::new(false));
+    let stream = TokioIo::new(AnyAuthority::new(stream, spoke.clone()));
+    let mut served = pin!(server.serve_connection(stream, service));
+    let done = match timeout(SILENCE, served.as_mut()).await {
+        Ok(done) => done,
+        Err(_) if spoke.load(Ordering::Relaxed) => served.await,
+        Err(_) => return,
+    };
+    // A caller that breaks off is none of ours.
+    if let Some(reason) = done.err().as_ref().and_then(wrong_protocol) {
+        let _ = sender.send(Incoming::NotUnderstood { reason }).await;
+    }
+}
+
+/// Returns what grpc-go answers to a call of anything else than what is served (`handleStream` of `server.go`).
+fn unimplemented(path: &str) -> Option<Status> {
+    let Some((service, method)) = path.strip_prefix('/').and_then(|path| path.rsplit_once('/'))
+    else {
+        return Some(Status::unimplemented(format!("malformed method name: {}", quote(path))));
+    };
+    match (service, method) {
+        (SERVICE_NAME, "Register") => None,
+        (SERVICE_NAME, method) => {
+            let text = format!("unknown method {method} for service {SERVICE_NAME}");
+            Some(Status::unimplemented(text))
+        }
+        (service, _) => Some(Status::unimplemented(format!("unknown service {service}"))),
     }
 }
 
@@ -96,7 +134,7 @@ impl Registrar {
     async fn connect(&self, request: RegisterRequest) -> Result<(), (String, Option<String>)> {
         let RegisterRequest { version, endpoint, resource_name: resource, .. } = request;
         check_registration(&version, &resource).map_err(|error| (error.to_string(), None))?;
-        let socket = plugin_socket(&self.folder, &endpoint).map_err(|text| (text, None))?;
+        let socket = plugin_socket(&self.folder, &endpoint);
         let mut plugin = PluginClient::dial(&socket, self.patience.dial)
             .await
             .map_err(|(go, why)| (format!("failed to dial device plugin: {go}"), Some(why)))?;

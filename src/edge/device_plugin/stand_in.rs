@@ -4,6 +4,7 @@
 use super::client::PluginClient;
 use super::control::{CALLERS, Caller, serve_control};
 use super::folder::{CONTROL_SOCKET, KUBELET_SOCKET};
+use super::places::Places;
 use super::registration::{Registrar, serve};
 use crate::device::manager::{Device, PluginOptions};
 use crate::edge::clock::steady;
@@ -20,13 +21,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-/// Connections at once: each plugin needs one each way.
-const CONNECTIONS: usize = 2_048;
+/// Plugins at once: each needs a connection each way.
+const PLUGINS: usize = 1_024;
+
+/// Callers of the other socket that are listened to at once.
+const LISTENED_TO: usize = 256;
 
 /// How long an answer may take to arrive when it ends, and how often that is looked at.
 const ARRIVAL: Duration = Duration::from_secs(2);
@@ -122,7 +127,10 @@ impl StandIn {
     ///
     /// Fails where a socket cannot be made.
     pub fn start(folder: &Path, patience: Patience, give_up: fn()) -> io::Result<Self> {
-        let at_once = connections_at_once(CONNECTIONS);
+        let at_once = connections_at_once(2 * PLUGINS + LISTENED_TO);
+        let listened_to = (at_once / 4).min(LISTENED_TO);
+        let (callers, plugins) =
+            (Places::new(listened_to), Places::new((at_once - listened_to) / 2));
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         // Before there is anything that a signal could leave behind.
@@ -136,16 +144,18 @@ impl StandIn {
         let mut sockets = Sockets { folder: folder.to_owned(), made: Vec::new() };
         let control = sockets.bind(CONTROL_SOCKET)?;
         let registration = sockets.bind(KUBELET_SOCKET)?;
-        registration.set_nonblocking(true)?;
+        for socket in [&control, &registration] {
+            socket.set_nonblocking(true)?;
+        }
         // One place: what is not taken yet waits where it came from.
         let (sender, receiver) = mpsc::channel(1);
         // Room for more than can ask at once: some ask, and go without waiting for the answer.
         let (ask, asked) = mpsc::channel(4 * CALLERS);
         let is_stopping = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = oneshot::channel();
-        let listener = {
+        let (registration, control) = {
             let _inside = runtime.enter();
-            tokio::net::UnixListener::from_std(registration)?
+            (UnixListener::from_std(registration)?, UnixListener::from_std(control)?)
         };
         let registrar = Arc::new(Registrar {
             folder: folder.to_owned(),
@@ -155,10 +165,10 @@ impl StandIn {
         });
         let answering = Arc::new(());
         let (to_control, serving) = (ask.clone(), Arc::downgrade(&answering));
-        thread::spawn(move || serve_control(&control, &to_control, &serving));
         let thread = thread::spawn(move || {
             runtime.block_on(async move {
-                tokio::spawn(serve(listener, registrar, at_once));
+                tokio::spawn(serve(registration, registrar, plugins));
+                tokio::spawn(serve_control(control, to_control, serving, callers));
                 for mut signal in signals {
                     let (ask, is_stopping) = (ask.clone(), is_stopping.clone());
                     tokio::spawn(async move {
@@ -224,9 +234,6 @@ pub async fn in_time<T>(
 
 impl Drop for StandIn {
     fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(());
-        }
         // What waits to be taken is let go, so that nothing waits for ever.
         self.receiver.close();
         self.asked.close();
@@ -235,6 +242,9 @@ impl Drop for StandIn {
         let end = steady() + ARRIVAL;
         while Arc::strong_count(&self.answering) > 1 && steady() < end {
             thread::sleep(SOON);
+        }
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -290,20 +300,18 @@ impl Drop for Sockets {
     }
 }
 
-/// Returns the socket of a plugin: a name in the folder, and nothing that leads out of it.
-///
-/// The kubelet joins whatever it is given; a plugin that relies on that is told here.
-pub(super) fn plugin_socket(folder: &Path, endpoint: &str) -> Result<PathBuf, String> {
-    let is_name = !endpoint.is_empty() && endpoint != "." && endpoint != "..";
-    if !is_name || endpoint.contains(['/', '\0']) {
-        return Err(format!(
-            "the endpoint {endpoint:?} is not the name of a socket in the folder of kubelet.sock"
-        ));
+/// Returns the socket of a plugin, wherever it is: the kubelet joins what it is given to its folder, and cleans
+/// the path by its text alone (Go's `filepath.Join`).
+pub(super) fn plugin_socket(folder: &Path, endpoint: &str) -> PathBuf {
+    let mut socket = folder.to_owned();
+    for part in endpoint.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(socket.pop()),
+            name => socket.push(name),
+        }
     }
-    if [KUBELET_SOCKET, CONTROL_SOCKET].contains(&endpoint) {
-        return Err(format!("the endpoint {endpoint:?} is the kubelet's own socket"));
-    }
-    Ok(folder.join(endpoint))
+    socket
 }
 
 #[cfg(test)]
@@ -311,12 +319,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_stay_in_the_folder() {
-        let folder = Path::new("/plugins");
-        assert_eq!(plugin_socket(folder, "gpu.sock"), Ok(PathBuf::from("/plugins/gpu.sock")));
-        assert_eq!(plugin_socket(folder, "..gpu"), Ok(PathBuf::from("/plugins/..gpu")));
-        for wrong in ["", ".", "..", "../gpu.sock", "/gpu.sock", "a/b", "a\0b", "kubelet.sock"] {
-            assert!(plugin_socket(folder, wrong).is_err(), "{wrong:?}");
+    fn endpoints_are_joined_as_by_go() {
+        for (endpoint, socket) in [
+            ("gpu.sock", "/plugins/gpu.sock"),
+            ("..gpu", "/plugins/..gpu"),
+            ("sub/gpu.sock", "/plugins/sub/gpu.sock"),
+            ("/tmp/gpu.sock", "/plugins/tmp/gpu.sock"),
+            ("../gpu.sock", "/gpu.sock"),
+            ("../../../gpu.sock", "/gpu.sock"),
+            ("a//b/./../gpu.sock", "/plugins/a/gpu.sock"),
+            ("", "/plugins"),
+            (".", "/plugins"),
+        ] {
+            assert_eq!(
+                plugin_socket(Path::new("/plugins"), endpoint),
+                Path::new(socket),
+                "{endpoint}"
+            );
         }
     }
 }

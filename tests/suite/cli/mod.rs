@@ -33,6 +33,9 @@ mod contract_preempt_apply;
 /// `kq devices serve`, `allocate` and `plugins`, where something is in the way
 #[cfg(feature = "cri")]
 mod devices_allocate;
+/// Those who come to a stand-in's sockets, and the sockets of plugins: many, silent, odd.
+#[cfg(feature = "cri")]
+mod devices_callers;
 /// `kq devices capacity`
 mod devices_capacity;
 /// The same beside those that listen and mean no good.

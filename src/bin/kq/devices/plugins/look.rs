@@ -12,7 +12,7 @@ use kq::edge::device_plugin::folder::{
     read_checkpoint,
 };
 use kq::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
-use kq::edge::device_plugin::{ask_info, ask_options};
+use kq::edge::device_plugin::{AskedPlugin, Asking, ask_all};
 use kq::edge::host::{ReadError, host_root};
 use kq::edge::input::plain;
 use kq::edge::kubelet_process::find_kubelet;
@@ -74,13 +74,32 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
         })?,
     };
     let seen = Seen::look(&root, &folder, report.kubelet, &mut report.warnings);
+    let mut found = Vec::new();
     for entry in listed.into_iter().filter(is_shown) {
-        report.sockets.push(seen.socket(args, &folder, entry, Place::DevicePlugins));
+        found.push(seen.socket(&folder, entry, Place::DevicePlugins));
     }
     if let Some(base) = &base {
-        add_registry(args, &seen, &base.join(REGISTRY), 0, &mut report);
+        add_registry(&seen, &base.join(REGISTRY), 0, &mut found);
     }
-    let endpoints = resources(args, &folder, (&root, root_dir.as_deref()), &mut report);
+    let asks = |(socket, path): &(PluginSocket, PathBuf)| {
+        let is_asked =
+            !args.no_ask && socket.kind == SocketKind::Plugin && socket.listening == Ok(true);
+        let in_registry = socket.place == Place::PluginsRegistry;
+        is_asked.then(|| Asking { socket: path.clone(), in_registry })
+    };
+    let asked: Vec<Option<Asking>> = found.iter().map(asks).collect();
+    let asking: Vec<Asking> = asked.iter().flatten().cloned().collect();
+    report.sockets.extend(found.into_iter().map(|(socket, _)| socket));
+    // Those who never answer take their time beside each other, and beside the kubelet.
+    let (answers, endpoints) = std::thread::scope(|scope| {
+        let answers = scope.spawn(|| ask_all(&asking, &root, args.call_timeout));
+        let endpoints = resources(args, &folder, (&root, root_dir.as_deref()), &mut report);
+        (answers.join().unwrap_or_default(), endpoints)
+    });
+    let mut answers = answers.into_iter();
+    for (socket, asked) in report.sockets.iter_mut().zip(asked) {
+        take(socket, asked.map(|_| answers.next().unwrap_or_default()), args.no_ask);
+    }
     assign_resources(&mut report, &endpoints);
     for socket in report.sockets.iter().filter(|socket| socket.hangs()) {
         let why = socket.options.as_ref().err().map_or("", String::as_str);
@@ -93,14 +112,37 @@ fn is_shown(entry: &Entry) -> bool {
     !entry.is_folder && !entry.shown().starts_with(CHECKPOINT) && entry.name != "DEPRECATION"
 }
 
-fn add_registry(args: &Args, seen: &Seen, folder: &Path, depth: usize, report: &mut DevicePlugins) {
+fn add_registry(
+    seen: &Seen,
+    folder: &Path,
+    depth: usize,
+    found: &mut Vec<(PluginSocket, PathBuf)>,
+) {
     for entry in entries(folder).unwrap_or_default() {
         if entry.is_folder && depth < DEPTH {
-            add_registry(args, seen, &folder.join(&entry.name), depth + 1, report);
+            add_registry(seen, &folder.join(&entry.name), depth + 1, found);
         } else if !entry.is_folder {
-            report.sockets.push(seen.socket(args, folder, entry, Place::PluginsRegistry));
+            found.push(seen.socket(folder, entry, Place::PluginsRegistry));
         }
     }
+}
+
+/// Takes what a plugin answered; `None`: it was not asked.
+fn take(socket: &mut PluginSocket, asked: Option<AskedPlugin>, no_ask: bool) {
+    let is_asked = asked.is_some();
+    let AskedPlugin { info, options } = asked.unwrap_or_default();
+    let why = info.as_ref().and_then(|info| info.as_ref().err().cloned());
+    socket.info = info.and_then(Result::ok);
+    socket.options = options.unwrap_or_else(|| {
+        Err(match (&socket.listening, why) {
+            _ if no_ask => "not asked".to_owned(),
+            (Ok(_), Some(reason)) => reason,
+            (Err(reason), _) => reason.clone(),
+            (Ok(false), None) => "nobody listens".to_owned(),
+            (Ok(true), None) => "not asked".to_owned(),
+        })
+    });
+    socket.answers = is_asked.then(|| socket.info.is_some() || socket.options.is_ok());
 }
 
 /// What the kernel tells of sockets, read before any is connected to.
@@ -143,7 +185,8 @@ impl Seen {
         held
     }
 
-    fn socket(&self, args: &Args, folder: &Path, entry: Entry, place: Place) -> PluginSocket {
+    /// Returns what is seen of a socket before it is asked anything, and its path.
+    fn socket(&self, folder: &Path, entry: Entry, place: Place) -> (PluginSocket, PathBuf) {
         let path = folder.join(&entry.name);
         let name = entry.shown();
         let kind = match name.as_str() {
@@ -164,39 +207,17 @@ impl Seen {
             }
             (_, seen) => seen.map(|seen| seen.connections),
         };
-        let asks = !args.no_ask && kind == SocketKind::Plugin && listening == Ok(true);
-        let asked =
-            (asks && place == Place::PluginsRegistry).then(|| ask_info(&path, args.call_timeout));
-        let why = asked.as_ref().and_then(|asked| asked.as_ref().err().cloned());
-        let info = asked.and_then(Result::ok);
-        let is_device_plugin = place == Place::DevicePlugins
-            || info.as_ref().is_some_and(|info| info.kind == "DevicePlugin");
-        let own = info.as_ref().map(|info| info.endpoint.as_str()).filter(|it| !it.is_empty());
-        // Where it serves is a path of the node.
-        let serves = own.map_or(path, |own| self.root.join(own.trim_start_matches('/')));
-        let options = match asks && is_device_plugin {
-            true => ask_options(&serves, args.call_timeout),
-            false if args.no_ask => Err("not asked".to_owned()),
-            false => Err(match (&listening, &why) {
-                (Err(reason), _) | (Ok(_), Some(reason)) => reason.clone(),
-                (Ok(false), None) => "nobody listens".to_owned(),
-                (Ok(true), None) => "not asked".to_owned(),
-            }),
-        };
-        let answers = asks.then(|| info.is_some() || options.is_ok());
-        PluginSocket {
+        let resource = Err("not known".to_owned());
+        let socket = PluginSocket {
             name,
             place,
             kind,
             listening,
-            answers,
             connections,
-            options,
-            info,
-            resource: Err("not known".to_owned()),
-            resource_because: None,
-            resource_is_guess: false,
-        }
+            resource,
+            ..Default::default()
+        };
+        (socket, path)
     }
 
     /// Counts who is connected. The kernel knows a socket by its file; else by the path by which it was
