@@ -79,7 +79,12 @@ pub fn plan(
         let happens = target.happens();
         let own = timeline.entries.into_iter();
         let own = own.filter(|entry| happens && entry.probe == target.probe_type);
-        probes.push(planned(target, own.collect()));
+        let mut own: Vec<TimelineEntry> = own.collect();
+        if !target.counts_timeouts() {
+            // What the runtime does not end never comes to a result.
+            own.iter_mut().for_each(|entry| entry.latest_without_runtime_timeout = None);
+        }
+        probes.push(planned(target, own));
     }
     ProbePlan { api_version: API_VERSION, kind: "ProbePlan", probes, basis }
 }

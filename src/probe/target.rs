@@ -9,6 +9,7 @@ use super::worker::{ContainerFacts, PodFacts, ProbeTiming, State, restarts_after
 use crate::facts::runtime;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
+use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Handler, Pod, Probe, ProbeType};
 use crate::k8s::validation::validate_probes;
@@ -96,6 +97,13 @@ impl Target {
         if !is_ad_hoc {
             target.note_state();
         }
+        if !target.counts_timeouts() {
+            target.notes.push(format!(
+                "a command that takes longer than {}s counts for nothing, and one that hangs is never \
+                 noticed: the feature gate ExecProbeTimeout is off",
+                target.timing.timeout_seconds
+            ));
+        }
         target
     }
 
@@ -139,6 +147,12 @@ impl Target {
         self.container_kind != ContainerKind::InitContainer
             && !self.is_refused
             && !matches!(self.job, Ok(Job::Refused(_)))
+    }
+
+    /// Tells whether an attempt that takes too long is a failure: a command is one with the gate
+    /// `ExecProbeTimeout` alone.
+    pub fn counts_timeouts(&self) -> bool {
+        self.handler != Some(HandlerKind::Exec) || self.rules.gates.enabled(Gate::ExecProbeTimeout)
     }
 
     /// Tells whether it is sent to the pod's IP.

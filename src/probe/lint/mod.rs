@@ -74,11 +74,17 @@ pub struct ProbeLint {
 }
 
 impl ProbeLint {
-    /// Looks at pods.
+    /// Looks at pods, as a kubelet has them whose gates are the default.
     pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> Self {
+        Self::by(pods, true)
+    }
+
+    /// Looks at pods. `fails_on_timeout`: a command that takes too long is a failure, as with the gate
+    /// `ExecProbeTimeout`, which can be off up to 1.34.
+    pub fn by<'p>(pods: impl IntoIterator<Item = &'p Pod>, fails_on_timeout: bool) -> Self {
         let (mut items, mut not_looked_at, mut probes) = (Vec::new(), Vec::new(), 0);
         for pod in pods {
-            items.extend(findings(pod));
+            items.extend(findings(pod, fails_on_timeout));
             for subject in subjects(pod) {
                 probes += 1;
                 let get = subject.probe.http_get.as_ref();
@@ -143,7 +149,7 @@ impl ProbeLint {
 }
 
 /// Looks at a pod: at its containers and sidecars, in the order of the spec.
-fn findings(pod: &Pod) -> Vec<Finding> {
+fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
     let spec = &pod.spec;
     let containers = spec.containers.iter().enumerate().map(|(at, it)| ("containers", at, it));
     let sidecars = spec.init_containers.iter().enumerate();
@@ -154,7 +160,8 @@ fn findings(pod: &Pod) -> Vec<Finding> {
         let path = format!("spec.{list}[{at}]");
         let [startup, readiness, liveness] =
             ProbeType::ALL.map(|kind| container.probe(kind).map(with_defaults));
-        let probed = Probed { spec, container, path, startup, readiness, liveness };
+        let probed =
+            Probed { spec, container, path, startup, readiness, liveness, fails_on_timeout };
         let mut found = timing::findings(&probed);
         found.extend(handlers::findings(&probed));
         found.extend(variables::findings(&probed));
@@ -195,6 +202,8 @@ struct Probed<'p> {
     startup: Option<Probe>,
     readiness: Option<Probe>,
     liveness: Option<Probe>,
+    /// A command that takes too long is a failure.
+    fails_on_timeout: bool,
 }
 
 impl Probed<'_> {

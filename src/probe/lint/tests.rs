@@ -266,7 +266,13 @@ fn variables() {
         ("not closed", "$(C", vec![]),
         ("unknown", "a$(C)b", vec![unknown("C")]),
         ("dollar after an escape", "$$$(C)", vec![unknown("C")]),
-        ("nested", "$($(A))", vec![unknown("$(A")]),
+        ("nested", "$($(A))", vec![]),
+        ("a command with words", "$(cat file)", vec![]),
+        ("a default", "$(FOO:-x)", vec![]),
+        ("arithmetic", "$((1+2))", vec![]),
+        ("nothing", "$()", vec![]),
+        ("a digit first", "$(1)", vec![]),
+        ("lower case and dots", "$(my.variable-1)", vec![unknown("my.variable-1")]),
         (
             "from elsewhere",
             "$(B)",
@@ -275,6 +281,45 @@ fn variables() {
     ] {
         assert_eq!(command(text), expected, "{name}");
     }
+}
+
+#[test]
+fn substitutions_of_a_shell_are_none() {
+    let scripted = |shell: &str, text: &str| {
+        let found = in_container(&format!(
+            r#""readinessProbe":{{"timeoutSeconds":2,"exec":{{"command":[{shell},"{text}"]}}}}"#
+        ));
+        found.len()
+    };
+    for (shell, text, count) in [
+        (r#""sh","-c""#, "test $(date) = $(hostname)", 0),
+        (r#""/bin/bash","-ec""#, "test $(cat /tmp/a) $((1 + 2))", 0),
+        (r#""/bin/sh","-c""#, "test $(HOME)", 1),
+        // Not for a shell: nobody else would run it.
+        (r#""echo","-c""#, "$(date)", 1),
+        (r#""sh""#, "$(date)", 1),
+    ] {
+        assert_eq!(scripted(shell, text), count, "{shell} {text}");
+    }
+}
+
+#[test]
+fn without_its_gate_a_command_that_hangs_never_fails() {
+    let pod: Pod = serde_json::from_str(
+        r#"{"spec":{"containers":[{"name":"c","livenessProbe":
+            {"exec":{"command":["a"]},"timeoutSeconds":1,"failureThreshold":1,"periodSeconds":90}}]}}"#,
+    )
+    .unwrap();
+    let ids = |fails_on_timeout| {
+        let items = ProbeLint::by([&pod], fails_on_timeout).items.into_iter();
+        items.map(|it| (it.id, it.found)).collect::<Vec<_>>()
+    };
+    let has = |found: &[(&str, String)], id: &str| found.iter().any(|(of, _)| *of == id);
+    let (on, off) = (ids(true), ids(false));
+    assert!(has(&on, "exec-one-second") && !has(&on, "exec-timeout-ignored"), "{on:?}");
+    assert!(has(&off, "exec-timeout-ignored") && !has(&off, "exec-one-second"), "{off:?}");
+    assert!(on.iter().any(|(_, found)| found.contains("or takes longer than 1 s")), "{on:?}");
+    assert!(off.iter().all(|(_, found)| !found.contains("or takes longer")), "{off:?}");
 }
 
 #[test]

@@ -53,8 +53,9 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
     findings.extend(delay_beside_startup(probed));
     for (kind, path, probe) in probed.probes() {
         findings.extend(timeout_above_period(&path, probe));
-        findings.extend(exec_timeout(&path, probe));
-        findings.extend(single_failure(kind, &path, probe));
+        findings.extend(exec_timeout(&path, probe, probed.fails_on_timeout));
+        let may_hang = probe.exec.is_some() && !probed.fails_on_timeout;
+        findings.extend(single_failure(kind, &path, probe, may_hang));
         findings.extend(late(kind, &path, probe));
         findings.extend(longer_grace(probed, kind, &path, probe));
     }
@@ -133,7 +134,21 @@ fn timeout_above_period(path: &str, probe: &Probe) -> Option<Finding> {
     })
 }
 
-fn exec_timeout(path: &str, probe: &Probe) -> Option<Finding> {
+fn exec_timeout(path: &str, probe: &Probe, fails_on_timeout: bool) -> Option<Finding> {
+    if !fails_on_timeout {
+        return probe.exec.as_ref().map(|_| {
+            Finding::warn(
+                "exec-timeout-ignored",
+                format!("{path}.timeoutSeconds"),
+                format!("a command that takes longer than {} s never fails", probe.timeout_seconds),
+            )
+            .because(
+                "without the feature gate ExecProbeTimeout the kubelet takes that for an error of the \
+                 prober, and throws it away: a container that hangs is never noticed",
+            )
+            .advise("leave the gate on, or let the command end itself in time: timeout 5 ...")
+        });
+    }
     (probe.exec.is_some() && probe.timeout_seconds == 1).then(|| {
         Finding::info(
             "exec-one-second",
@@ -148,7 +163,7 @@ fn exec_timeout(path: &str, probe: &Probe) -> Option<Finding> {
     })
 }
 
-fn single_failure(kind: ProbeType, path: &str, probe: &Probe) -> Option<Finding> {
+fn single_failure(kind: ProbeType, path: &str, probe: &Probe, may_hang: bool) -> Option<Finding> {
     if probe.failure_threshold != 1 {
         return None;
     }
@@ -157,9 +172,12 @@ fn single_failure(kind: ProbeType, path: &str, probe: &Probe) -> Option<Finding>
     match kind {
         ProbeType::Liveness => {
             let timeout = probe.timeout_seconds;
-            let found = format!(
-                "one probe that fails, or takes longer than {timeout} s, kills the container"
-            );
+            let found = match may_hang {
+                true => "one probe that fails kills the container".to_owned(),
+                false => format!(
+                    "one probe that fails, or takes longer than {timeout} s, kills the container"
+                ),
+            };
             let why = "one lost packet or one long pause is enough";
             Some(Finding::warn("single-failure", field, found).because(why).advise(advice))
         }

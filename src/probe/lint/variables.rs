@@ -9,7 +9,9 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
     for (_, path, probe) in probed.probes() {
         findings.extend(probe.exec.iter().filter_map(|exec| one_word(&path, exec)));
         let command = probe.exec.iter().flat_map(|exec| &exec.command).enumerate();
-        for (at, name) in command.flat_map(|(at, text)| names(text).map(move |name| (at, name))) {
+        let script = probe.exec.as_ref().and_then(script);
+        let named = command.flat_map(|(at, text)| names(text).map(move |name| (at, name)));
+        for (at, name) in named.filter(|(at, name)| is_meant(name, script == Some(*at))) {
             let field = format!("{path}.exec.command[{at}]");
             // The last of several of a name counts.
             let variable = probed.container.env.iter().rfind(|variable| variable.name == name);
@@ -57,6 +59,31 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
             }
         }
     })
+}
+
+/// Tells whether somebody who writes `$(name)` means a variable. The kubelet takes whatever stands there for a
+/// name, and passes on what it does not know: a substitution of a shell, as `$(cat file)` or `$((1 + 2))`, does
+/// what is expected of it. In a script, `$(date)` is one as well.
+fn is_meant(name: &str, in_script: bool) -> bool {
+    let (letters, others): (fn(&u8) -> bool, &[u8]) = match in_script {
+        true => (u8::is_ascii_uppercase, b"_"),
+        false => (u8::is_ascii_alphabetic, b"_-."),
+    };
+    let begins = |byte: u8| letters(&byte) || others.contains(&byte);
+    name.bytes().next().is_some_and(begins)
+        && name.bytes().all(|byte| begins(byte) || byte.is_ascii_digit())
+}
+
+/// Returns which word of a command is a script: what follows `-c` of a shell.
+fn script(exec: &ExecAction) -> Option<usize> {
+    const SHELLS: [&str; 7] = ["sh", "bash", "ash", "dash", "ksh", "zsh", "busybox"];
+    let program = exec.command.first()?.rsplit('/').next()?;
+    let is_option = |word: &String| {
+        let letters = word.strip_prefix('-');
+        letters.is_some_and(|letters| !letters.starts_with('-') && letters.ends_with('c'))
+    };
+    let option = exec.command.iter().position(is_option)?;
+    SHELLS.contains(&program).then_some(option + 1)
 }
 
 /// Says that a whole command line is taken for the name of a program.

@@ -145,3 +145,31 @@ fn secrets_are_not_kept_in_snapshots_and_named_where_they_matter() {
     let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(value["summary"]["REFUSED"], json!(0), "{value}");
 }
+
+#[test]
+fn without_its_gate_a_command_that_hangs_counts_for_nothing() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: i\n    livenessProbe: {exec: {command: [check]}, timeoutSeconds: 3}\n";
+    let folder = folder_with(&[("web.yaml", pod)]);
+    let off = "--set featureGates.ExecProbeTimeout=false";
+    // Up to 1.34 it can be off; later kubelets do not start with that.
+    for (flags, is_off) in [
+        ("--kubelet-version 1.34", false),
+        (&format!("--kubelet-version 1.34 {off}"), true),
+        (&format!("--kubelet-version 1.32 {off}"), true),
+    ] {
+        let run = |command: &str| {
+            kq(&format!("probe {command} web.yaml {flags} -o json")).within(folder.path()).run()
+        };
+        let plan: Value = serde_json::from_str(&run("plan").stdout).expect("JSON");
+        let notes = plan["probes"][0]["notes"].to_string();
+        let noted = notes.contains("a command that takes longer than 3s counts for nothing");
+        assert_eq!(noted, is_off, "{flags}: {plan}");
+        let later = |entry: &Value| !entry["latestWithoutRuntimeTimeout"].is_null();
+        let timeline = plan["probes"][0]["timeline"].as_array().expect("a list");
+        assert_eq!(timeline.iter().any(later), !is_off, "{flags}: {plan}");
+        let lint: Value = serde_json::from_str(&run("lint").stdout).expect("JSON");
+        let items = lint["items"].as_array().expect("a list").iter();
+        let ignored = items.filter(|it| it["id"] == "exec-timeout-ignored").count();
+        assert_eq!(ignored, usize::from(is_off), "{flags}: {lint}");
+    }
+}

@@ -556,3 +556,23 @@ fn the_value_has_the_shape_that_was_promised() {
         ]
     );
 }
+
+#[test]
+fn a_pod_that_nobody_could_list_is_unknown() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: etcd, namespace: kube-system}\nspec: {containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 80}}}]}\n";
+    let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nstaticPodPath: /manifests\n";
+    let folder = folder_with(&[("kubelet.yaml", config)]);
+    for name in ["manifests", "proc"] {
+        std::fs::create_dir(folder.path().join(name)).expect("a folder can be made");
+    }
+    std::fs::write(folder.path().join("manifests/etcd.yaml"), pod).expect("it can be written");
+    for command in ["run", "plan", "lint"] {
+        let line = format!("probe {command} web --host-root . --kubelet-config kubelet.yaml");
+        let ran = kq(&line).within(folder.path()).run();
+        assert_eq!(ran.code, 3, "{command}: {}", ran.text());
+        let unknown = "whether pod web is on this node is unknown: ";
+        assert!(ran.stderr.contains(unknown), "{command}: {}", ran.text());
+        assert!(ran.stderr.contains("--pods FILE"), "{command}: {}", ran.text());
+        assert!(!ran.stderr.contains("no pod web"), "{command}: {}", ran.text());
+    }
+}

@@ -5,6 +5,7 @@ use super::pods::{Wanted, gather_for_lint};
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::write;
+use kq::k8s::feature_gates::Gate;
 use kq::probe::lint::ProbeLint;
 use kq::probe::lint_view::{advice, table, wide};
 
@@ -47,7 +48,9 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let wanted = self.pod.as_deref().map_or(Wanted::All, Wanted::One);
         let (probed, unknown) = gather_for_lint(&self.node, &wanted)?;
-        let lint = ProbeLint::of(probed.pods.iter().map(|probed| &probed.pod));
+        let fails_on_timeout = probed.node.kubelet.rules.gates.enabled(Gate::ExecProbeTimeout);
+        let pods = probed.pods.iter().map(|probed| &probed.pod);
+        let lint = ProbeLint::by(pods, fails_on_timeout);
         let lint = lint.with_unknown_fields(unknown);
         if self.output.is_for_people() && lint.items.is_empty() {
             let pods = probed.pods.len();

@@ -246,9 +246,16 @@ fn named(
     match &matching[..] {
         [_] => Ok(matching),
         [] => {
-            let failure = Failure::not_found(anyhow!("no pod {name} on this node"), unknown);
+            let text = match unknown {
+                None => format!("no pod {name} on this node"),
+                Some(_) => format!("whether pod {name} is on this node is unknown"),
+            };
+            let failure = Failure::not_found(anyhow!(text), unknown);
             Err(match Path::new(name).exists() {
                 true => failure.hint(format!("for the file say ./{name}")),
+                false if unknown.is_some() => {
+                    failure.hint("run as root on the node, or give its pods with --pods FILE")
+                }
                 false => failure.hint(match near.is_empty() {
                     true => format!("{all} pods are known here; --all probes them all"),
                     false => format!("there is {}", near.join(", ")),
