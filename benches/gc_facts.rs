@@ -19,6 +19,7 @@ use fake::{Answers, Server};
 use kq::edge::cri::v1::image_service_client::ImageServiceClient;
 use kq::edge::cri::v1::runtime_service_client::RuntimeServiceClient;
 use kq::edge::cri::{MAX_MESSAGE_BYTES, RuntimeWants, StatusWants, connect, read_runtime, v1};
+use kq::edge::trust::NamedBy;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -192,7 +193,9 @@ fn gc_facts(criterion: &mut Criterion) {
     }
     let runtime = Runtime::start();
     let endpoint = runtime.endpoint();
-    let read = |wants| read_runtime(&endpoint, Path::new("/"), wants, TIME).expect("it answers");
+    let read = |wants| {
+        read_runtime(&endpoint, Path::new("/"), NamedBy::Operator, wants, TIME).expect("it answers")
+    };
     if let Some(what) = std::env::var_os("KQ_PEAK") {
         match what.to_str() {
             Some("receive") => assert_eq!(receive(&endpoint), 50_000),

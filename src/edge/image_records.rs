@@ -13,6 +13,7 @@
 
 use crate::edge::host::{ReadError, folder_beneath, kind_name, read_beneath};
 use crate::edge::input::plain;
+use crate::edge::trust::{NamedBy, read_trusted};
 use crate::facts::image_records::{ImageRecords, LARGEST, RecordsError};
 use crate::facts::sought::Sought;
 use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags};
@@ -101,9 +102,13 @@ impl<E: std::error::Error + 'static> RecordFileError<E> {
     }
 }
 
-/// Reads the records of a node, from a file beneath its root.
-pub fn read_records(host_root: &Path, path: &str) -> Sought<ImageRecords> {
-    let bytes = match read_beneath(host_root, path, LARGEST as u64) {
+/// Reads the records of a node, from a file beneath its root; one that the operator did not name must be believed.
+pub fn read_records(host_root: &Path, path: &str, named_by: NamedBy) -> Sought<ImageRecords> {
+    let read = match named_by {
+        NamedBy::Operator => read_beneath(host_root, path, LARGEST as u64),
+        NamedBy::Node => read_trusted(host_root, path, LARGEST as u64),
+    };
+    let bytes = match read {
         Ok(bytes) => bytes,
         Err(error) => return Sought::failed(path, error.to_string()),
     };

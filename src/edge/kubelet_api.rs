@@ -4,11 +4,14 @@
 //! without. Which of them to ask with which credentials is decided in
 //! [`facts::kubelet_endpoint`](crate::facts::kubelet_endpoint).
 
-use crate::edge::http::tls::{Identity, Tls, Trust, read_authorities};
+use crate::edge::http::tls::{Identity, OTHER_CERTIFICATE, Tls, Trust, read_authorities};
 use crate::edge::http::{Deadline, Exchange, MAX_BODY, Target, read_token, run};
+use crate::edge::kubelet_identity::RunningKubelet;
 use hyper::Method;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,6 +27,10 @@ pub enum ServerTrust {
     ///
     /// Whoever listens at the address is then believed, and given the credentials.
     Insecure,
+    /// One of these, in DER: they lie in the kubelet's own folder.
+    Pinned(Vec<Vec<u8>>),
+    /// Any, also none, where the socket that listens is the kubelet's, before and after the exchange.
+    Socket(RunningKubelet),
 }
 
 /// A kubelet's API.
@@ -58,7 +65,8 @@ impl KubeletApi {
             headers.insert(AUTHORIZATION, bearer(file)?);
         }
         let tls = if target.is_tls { Some(self.tls()?) } else { None };
-        run(async {
+        let listens = self.listeners(&target)?;
+        let answer = run(async {
             let deadline = Deadline::after(deadline);
             let exchange = Exchange {
                 target: &target,
@@ -70,13 +78,28 @@ impl KubeletApi {
                 max_body: MAX_BODY,
             };
             Ok(exchange.run(&deadline).await?.body)
-        })
+        });
+        if listens != self.listeners(&target)? {
+            let reason = "another socket listens there by now".to_owned();
+            return Err(HttpError::Unknown { address: target.address, reason });
+        }
+        answer
+    }
+
+    /// Returns the sockets that listen, where they must be the kubelet's.
+    fn listeners(&self, target: &Target) -> Result<BTreeSet<u64>, HttpError> {
+        let ServerTrust::Socket(kubelet) = &self.server else { return Ok(BTreeSet::new()) };
+        let address = target.host.parse().map_err(|_| "its host is not an address".to_owned());
+        address
+            .and_then(|ip| kubelet.listeners(SocketAddr::new(ip, target.port)))
+            .map_err(|reason| HttpError::Unknown { address: target.address.clone(), reason })
     }
 
     fn tls(&self) -> Result<Tls, HttpError> {
         let trust = match &self.server {
             ServerTrust::Authority(file) => Trust::Authorities(read_authorities(file)?),
-            ServerTrust::Insecure => Trust::Anyone,
+            ServerTrust::Insecure | ServerTrust::Socket(_) => Trust::Anyone,
+            ServerTrust::Pinned(certificates) => Trust::Exactly(certificates.clone()),
         };
         let identity = match &self.credentials {
             Credentials::ClientCertificate { certificate, key } => {
@@ -94,6 +117,11 @@ fn bearer(file: &std::path::Path) -> Result<HeaderValue, HttpError> {
         .expect("a token that was read holds only visible characters");
     value.set_sensitive(true);
     Ok(value)
+}
+
+/// Returns true for a server that showed another certificate than the one that lies in the kubelet's folder.
+pub fn is_other_certificate(error: &HttpError) -> bool {
+    matches!(error, HttpError::Tls { reason, .. } if reason == OTHER_CERTIFICATE)
 }
 
 /// Returns what to do about an error, where that can be told: whole sentences, each on its own line.

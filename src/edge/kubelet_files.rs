@@ -1,7 +1,8 @@
 //! Reading the kubelet's configuration, its drop-ins, and Node objects from files.
 
-use crate::edge::host::{LIMIT, read_beneath};
+use crate::edge::host::LIMIT;
 use crate::edge::input::{InputError, plain, read_input, shown};
+use crate::edge::trust::{files_trusted, read_trusted};
 use crate::facts::describe::ConfigSource;
 use crate::facts::kubelet_config::{MergeError, Source, drop_in_order, merge};
 use crate::facts::node_object::NodeObject;
@@ -90,7 +91,7 @@ pub fn read_kubelet_config(
 }
 
 /// Reads a kubelet's configuration like [`read_kubelet_config`], from the node whose root folder is at
-/// `root`; the paths are those on the node.
+/// `root`; the paths are those on the node. A process named them, so the files must be believed.
 ///
 /// # Errors
 ///
@@ -116,7 +117,7 @@ impl Files<'_> {
     fn read(&self, path: &str) -> Result<Vec<u8>, KubeletFileError> {
         match self {
             Self::Named => Ok(read_input(path)?),
-            Self::Beneath(root) => read_beneath(root, path, LIMIT).map_err(|error| {
+            Self::Beneath(root) => read_trusted(root, path, LIMIT).map_err(|error| {
                 KubeletFileError::Host { path: path.to_owned(), reason: error.to_string() }
             }),
         }
@@ -124,21 +125,17 @@ impl Files<'_> {
 
     /// Returns the files in a folder and in those in it.
     fn list(&self, folder: &str) -> Result<Vec<String>, KubeletFileError> {
-        let refuse = |error| KubeletFileError::Folder { path: folder.to_owned(), error };
-        let mut paths = Vec::new();
         match self {
-            Self::Named => collect_files(Path::new(folder), &mut paths).map_err(refuse)?,
-            Self::Beneath(root) => {
-                let on_node = root.join(folder.trim_start_matches('/'));
-                collect_files(&on_node, &mut paths).map_err(refuse)?;
-                let root = root.to_string_lossy();
-                for path in &mut paths {
-                    let rest = path.strip_prefix(root.as_ref()).unwrap_or(path);
-                    *path = format!("/{}", rest.trim_start_matches('/'));
-                }
+            Self::Named => {
+                let mut paths = Vec::new();
+                collect_files(Path::new(folder), &mut paths)
+                    .map_err(|error| KubeletFileError::Folder { path: folder.to_owned(), error })?;
+                Ok(paths)
             }
+            Self::Beneath(root) => files_trusted(root, folder).map_err(|error| {
+                KubeletFileError::Host { path: folder.to_owned(), reason: error.to_string() }
+            }),
         }
-        Ok(paths)
     }
 }
 

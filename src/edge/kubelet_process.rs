@@ -1,11 +1,18 @@
 //! Finding the kubelet among the processes of the node.
+//!
+//! Everybody may call a process kubelet. One counts when all of its user IDs are a trusted user's and so is the file
+//! of its program. It alone gives a configuration, paths, endpoints and a name of the node; another one is named with
+//! the reason, and nothing that it says is followed.
 
 use crate::edge::host::{
     LIMIT, ReadError, folder_beneath, link_beneath, list_beneath, read_beneath,
 };
 use crate::edge::listener::listens;
+use crate::edge::trust::{check_process_program, is_trusted_user, trusted_users};
 use crate::facts::host::{HostFacts, PROC_STAT, Text};
 use crate::facts::kubelet_process::{KubeletProcess, ProcessTexts, recognise, start_ticks};
+use crate::facts::sought::{Found, Sought, Tried};
+use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -105,6 +112,10 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
         working_folder: link_beneath(root, &file("cwd")).ok(),
         boot_time: None,
     })?;
+    if let Err(reason) = check_process(root, pid) {
+        // What it says of its folders is not followed.
+        return Some(unsure(&reason));
+    }
     let in_pod = read(root, &file("cgroup")).is_none_or(|cgroup| cgroup.contains("kubepods"));
     let in_container = read(root, &file("status")).is_none_or(|status| depth(&status) > 1);
     let doubt = "it looks like a kubelet in a container".to_owned();
@@ -122,15 +133,24 @@ fn plugin_folder(root: &Path, pid: i32, root_dir: &str) -> Option<PluginFolder> 
     let own_root = root.join(format!("proc/{pid}/root"));
     let path = format!("{}/device-plugins", root_dir.trim_end_matches('/'));
     let folder = folder_beneath(&own_root, &path).ok()?;
-    let status = rustix::fs::fstat(&folder).ok()?;
+    let status = fstat(&folder).ok()?;
     // By its descriptor, because a path would be followed from kq's own root.
     let socket = format!("/proc/self/fd/{}/kubelet.sock", folder.as_raw_fd());
     let is_served = listens(Path::new(&socket)) == Ok(true);
     Some(PluginFolder { identity: (status.st_dev, status.st_ino), is_served })
 }
 
+/// The kubelets that run on a node, and the processes that only have the name of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundKubelets {
+    /// Those that are believed; first the one that started first.
+    pub believed: Vec<KubeletProcess>,
+    /// The others, each with the reason.
+    pub refused: Vec<Tried>,
+}
+
 /// Finds the kubelet that runs on the node: of several the one that started first; the others are named
-/// in it. A process that ends meanwhile is none.
+/// in it. A process that is not believed is a source that was tried.
 ///
 /// What runs in a container is none either, whatever it calls itself: it would decide which files are
 /// read and which program is asked for its version. A container is known by a namespace of processes
@@ -139,10 +159,15 @@ fn plugin_folder(root: &Path, pid: i32, root_dir: &str) -> Option<PluginFolder> 
 /// # Errors
 ///
 /// Fails where the node's processes cannot be listed.
-pub fn find_kubelet(root: &Path) -> Result<Option<KubeletProcess>, FindKubeletError> {
-    let mut found = find_kubelets(root)?.into_iter();
-    let Some(mut first) = found.next() else { return Ok(None) };
-    first.others = found.map(|process| process.pid).collect();
+pub fn find_kubelet(root: &Path) -> Result<Sought<KubeletProcess>, FindKubeletError> {
+    let FoundKubelets { believed, refused: mut tried } = find_kubelets(root)?;
+    let mut believed = believed.into_iter();
+    let Some(mut first) = believed.next() else {
+        let reason = "no kubelet runs on this node".to_owned();
+        tried.push(Tried { source: "/proc".to_owned(), reason });
+        return Ok(Sought { found: None, tried });
+    };
+    first.others = believed.map(|process| process.pid).collect();
     if !first.others.is_empty() {
         let others: Vec<String> = first.others.iter().map(ToString::to_string).collect();
         first.notes.push(format!(
@@ -151,24 +176,60 @@ pub fn find_kubelet(root: &Path) -> Result<Option<KubeletProcess>, FindKubeletEr
             others.join(", ")
         ));
     }
-    Ok(Some(first))
+    let found = Some(Found { source: format!("/proc/{}", first.pid), value: first });
+    Ok(Sought { found, tried })
 }
 
-/// Finds all kubelets that run on the node, as [`find_kubelet`] does; first the one that started first.
+/// Finds all kubelets that run on the node, as [`find_kubelet`] does.
 ///
 /// # Errors
 ///
 /// Fails where the node's processes cannot be listed.
-pub fn find_kubelets(root: &Path) -> Result<Vec<KubeletProcess>, FindKubeletError> {
+pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
     let names = list_beneath(root, "/proc")
         .map_err(|error| FindKubeletError::Processes { path: "/proc".to_owned(), error })?;
     let boot_time = boot_time(root);
-    let mut found: Vec<KubeletProcess> = Vec::new();
+    let mut found = FoundKubelets::default();
     for pid in names.iter().filter_map(|name| name.parse::<i32>().ok()) {
-        found.extend(look_at(root, pid, boot_time));
+        match look_at(root, pid, boot_time) {
+            None => {}
+            Some(Ok(process)) => found.believed.push(process),
+            Some(Err(reason)) => {
+                let reason = format!("is called kubelet and is not believed: {reason}");
+                found.refused.push(Tried { source: format!("/proc/{pid}"), reason });
+            }
+        }
     }
-    found.sort_by_key(|process| (process.start_ticks, process.pid));
+    found.believed.sort_by_key(|process| (process.start_ticks, process.pid));
     Ok(found)
+}
+
+/// Makes sure that a process is a trusted user's, by every user ID that it has, and runs a program that is believed.
+fn check_process(root: &Path, pid: i32) -> Result<(), String> {
+    let status = read(root, &format!("/proc/{pid}/status")).unwrap_or_default();
+    let ids = user_ids(&status).or_else(|| Some(vec![owner_of_copy(root, pid)?]));
+    let ids = ids.ok_or("its user is not known")?;
+    if let Some(uid) = ids.into_iter().find(|uid| !is_trusted_user(*uid)) {
+        return Err(format!("it runs as user {uid}, expected {}", trusted_users()));
+    }
+    check_process_program(root, pid).map_err(|error| match error {
+        ReadError::Untrusted(reason) => reason,
+        error => error.to_string(),
+    })
+}
+
+/// Returns the owner of a copy of a process's files that lacks its user IDs. The kernel's own files always have them.
+fn owner_of_copy(root: &Path, pid: i32) -> Option<u32> {
+    let folder = folder_beneath(root, &format!("/proc/{pid}")).ok()?;
+    let is_kernels = fstatfs(&folder).is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC);
+    if is_kernels { None } else { Some(fstat(&folder).ok()?.st_uid) }
+}
+
+/// Returns the real, effective, saved and file system user ID of a process.
+fn user_ids(status: &str) -> Option<Vec<u32>> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    let ids: Vec<u32> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    (!ids.is_empty()).then_some(ids)
 }
 
 fn boot_time(root: &Path) -> Option<i64> {
@@ -177,8 +238,12 @@ fn boot_time(root: &Path) -> Option<i64> {
     HostFacts { texts, page_size: None }.boot_time().ok()
 }
 
-/// Returns the kubelet that a process is.
-fn look_at(root: &Path, pid: i32, boot_time: Option<i64>) -> Option<KubeletProcess> {
+/// Returns the kubelet that a process is, or the reason why one that is called so is not believed.
+fn look_at(
+    root: &Path,
+    pid: i32,
+    boot_time: Option<i64>,
+) -> Option<Result<KubeletProcess, String>> {
     let file = |name: &str| format!("/proc/{pid}/{name}");
     let comm = read(root, &file("comm"))?;
     if !comm.starts_with('k') {
@@ -200,9 +265,16 @@ fn look_at(root: &Path, pid: i32, boot_time: Option<i64>) -> Option<KubeletProce
     if depth(&read(root, &file("status"))?) > 1 || own_cgroups.contains("kubepods") {
         return None;
     }
-    // The number can have gone to another process between two of the files.
+    if let Err(reason) = check_process(root, pid) {
+        return Some(Err(reason));
+    }
+    // The number can have gone to another process between two of the files, and the process can have become a
+    // program that runs as root.
     let still = start_ticks(&read(root, &file("stat"))?)?;
-    (still == process.start_ticks).then_some(process)
+    let is_same = still == process.start_ticks
+        && read(root, &file("comm")).as_ref() == Some(&comm)
+        && read_beneath(root, &file("cmdline"), LIMIT).is_ok_and(|line| line == command_line);
+    is_same.then_some(Ok(process))
 }
 
 /// Counts the numbers that a process has: one in each namespace that it is in, from that of the

@@ -1,9 +1,10 @@
 //! What a program on the node calls itself: `PROGRAM --version`, within a time and an amount.
 
+use crate::edge::trust::TrustedProgram;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -64,27 +65,34 @@ fn said(message: &str) -> String {
 /// # Errors
 ///
 /// Fails when the program cannot be run or says no version in time.
-pub fn program_version(program: &Path, deadline: Duration) -> Result<String, ProgramVersionError> {
+pub fn program_version(
+    program: &TrustedProgram,
+    deadline: Duration,
+) -> Result<String, ProgramVersionError> {
     ask_version(program, deadline).map(|said| said.version)
 }
 
 /// Returns what a program says about itself.
 ///
-/// It is run without an environment but the usual search path, and with its whole process group ended
-/// at the deadline, whatever it does.
+/// It is executed by the descriptor that was checked, without an environment, and with its whole process group ended at
+/// the deadline, whatever it does.
 ///
 /// # Errors
 ///
 /// Fails when the program cannot be run or says no version in time.
 pub fn ask_version(
-    program: &Path,
+    program: &TrustedProgram,
     deadline: Duration,
 ) -> Result<ProgramVersion, ProgramVersionError> {
     let end = Instant::now() + deadline.min(LONGEST);
-    let child = Command::new(program)
+    // A copy that the child inherits: the interpreter of a script opens the same path.
+    let file = rustix::io::dup(program.file())
+        .map_err(|error| ProgramVersionError::Start(error.into()))?;
+    let child = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()))
+        // Some programs are several, and know by this name which one is meant.
+        .arg0(program.path())
         .arg("--version")
         .env_clear()
-        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -93,6 +101,7 @@ pub fn ask_version(
         .process_group(0)
         .spawn()
         .map_err(ProgramVersionError::Start)?;
+    drop(file);
     let mut group = Group::of(child);
     let timed_out = || ProgramVersionError::TimedOut(deadline);
     let stdout = first_line(group.child.stdout.take());

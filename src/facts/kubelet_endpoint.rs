@@ -41,6 +41,10 @@ pub enum Credentials {
 /// What was asked for and what is known of the running kubelet. What is `None` is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownKubelet {
+    /// A kubelet that is believed runs on the node.
+    pub runs: bool,
+    /// `--kubelet-certificate-authority` or `--kubelet-insecure-skip-tls-verify` says which server with TLS is believed.
+    pub has_server_flag: bool,
     /// `--kubelet-url`
     pub url: Option<String>,
     /// `--kubelet-token-file`
@@ -133,6 +137,8 @@ impl fmt::Display for CredentialsOrigin {
 ///
 /// Credentials that were given are used and no others are guessed; with a token and a certificate,
 /// the token is tried first. Nothing secret goes to an endpoint without TLS.
+///
+/// Where no kubelet runs, whoever listens on its ports is somebody else, unless a flag says how to know the server.
 pub fn kubelet_endpoints(known: &KnownKubelet) -> Vec<KubeletEndpoint> {
     if let Some(url) = &known.url {
         return authenticated(known, url, EndpointOrigin::Flag);
@@ -150,6 +156,9 @@ pub fn kubelet_endpoints(known: &KnownKubelet) -> Vec<KubeletEndpoint> {
     };
     endpoints
         .extend(read_only.map(|(port, origin)| open(&format!("http://{host}:{port}"), origin)));
+    if !known.runs {
+        endpoints.retain(|it| known.has_server_flag && it.url.starts_with("https://"));
+    }
     endpoints
 }
 
@@ -275,7 +284,7 @@ mod tests {
             /etc/kubernetes/pki/apiserver-kubelet-client.crt + \
             /etc/kubernetes/pki/apiserver-kubelet-client.key \
             (/etc/kubernetes/pki/apiserver-kubelet-client.crt)";
-        let none = KnownKubelet::default;
+        let none = || KnownKubelet { runs: true, ..KnownKubelet::default() };
         let rows: Vec<(&str, KnownKubelet, &[&str])> = vec![
             ("nothing known", none(), &[ANONYMOUS, LAST]),
             (
@@ -364,6 +373,12 @@ mod tests {
                     ..none()
                 },
                 &["https://node:1 (--kubelet-url), none (no credentials found)"],
+            ),
+            ("no kubelet runs", KnownKubelet::default(), &[]),
+            (
+                "no kubelet runs, and a flag says how to know it",
+                KnownKubelet { has_server_flag: true, ..KnownKubelet::default() },
+                &[ANONYMOUS],
             ),
             (
                 "a token is not for a URL without TLS",

@@ -39,6 +39,7 @@ pub mod sought;
 pub mod start_warnings;
 pub mod state_files;
 pub mod stats_summary;
+pub mod tcp_listeners;
 pub mod timestamp;
 pub mod unix_sockets;
 pub mod workloads;

@@ -4,11 +4,11 @@
 //! deadline over everything, TLS with ring, and errors that say in which phase it went wrong. kube's
 //! own transport has a default TLS provider and no deadline for a body.
 
-use crate::edge::api_server::ApiError;
 use crate::edge::api_server::kubeconfig::{self, Access};
 use crate::edge::api_server::list::List;
 use crate::edge::api_server::page::{check_kind, is_node_name, next};
 use crate::edge::api_server::status::in_words;
+use crate::edge::api_server::{ApiError, KubeconfigPlace};
 use crate::edge::http::{Answer, Deadline, Exchange, HttpError, MAX_BODY, Target, run};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -17,7 +17,6 @@ use hyper::{Method, Request, Response, Uri};
 use kube::Client;
 use kube::client::{Body, ConfigExt};
 use std::fmt;
-use std::path::Path;
 use std::time::Duration;
 use tower::{BoxError, Layer, service_fn};
 
@@ -50,7 +49,7 @@ impl fmt::Debug for ApiServer {
 ///
 /// Fails when there is no kubeconfig, or none that kq can use.
 pub fn connect(
-    kubeconfig: Option<&Path>,
+    kubeconfig: KubeconfigPlace<'_>,
     context: Option<&str>,
     deadline: Duration,
 ) -> Result<ApiServer, ApiError> {

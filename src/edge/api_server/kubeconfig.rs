@@ -2,11 +2,15 @@
 //!
 //! The rules are kubectl's (`tools/clientcmd/client_config.go` of client-go): data in the file counts
 //! more than a path, a token file more than a token, and paths are relative to the file.
+//!
+//! A kubeconfig says to which server a secret is sent. So it may name only files of its own owner, or of root where it
+//! is believed itself: another user's kubeconfig would send root's files away.
 
-use crate::edge::api_server::ApiError;
+use crate::edge::api_server::{ApiError, KubeconfigPlace};
+use crate::edge::host::LIMIT;
 use crate::edge::http::tls::{Identity, Tls, Trust, authorities};
-use crate::edge::http::{HttpError, Target, read_bounded, read_token};
-use crate::edge::input::plain;
+use crate::edge::http::{HttpError, TOKEN_FILE, Target, open_bounded, read_token, refuse, token};
+use crate::edge::trust::{Namer, read_trusted};
 use k8s_openapi::ByteString;
 use kube::Config;
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
@@ -29,13 +33,16 @@ pub(super) struct Access {
 struct Source {
     path: String,
     config: Kubeconfig,
+    /// Who wrote the files that it was read from.
+    namers: Vec<Namer>,
 }
 
 /// Reads a kubeconfig, or those that kubectl would read, or what a pod is given.
-pub(super) fn read(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Access, ApiError> {
-    let source = match kubeconfig {
-        Some(path) => Source { path: path.display().to_string(), config: read_file(path)? },
-        None => match customary()? {
+pub(super) fn read(place: KubeconfigPlace<'_>, context: Option<&str>) -> Result<Access, ApiError> {
+    let source = match place {
+        KubeconfigPlace::Named(path) => Source::read(path)?,
+        KubeconfigPlace::OfNode { root, path } => Source::of_node(root, path)?,
+        KubeconfigPlace::Usual => match customary()? {
             Some(source) => source,
             None => return in_cluster(),
         },
@@ -44,25 +51,32 @@ pub(super) fn read(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<A
     source.access(&cluster, user)
 }
 
-fn read_file(path: &Path) -> Result<Kubeconfig, ApiError> {
+/// Reads YAML as a kubeconfig; relative paths in it are relative to its folder.
+fn parse(path: &Path, content: Vec<u8>) -> Result<Kubeconfig, ApiError> {
     let refuse = |reason| ApiError::Kubeconfig { path: path.display().to_string(), reason };
-    // A named pipe could keep a call beyond its deadline.
-    let metadata = std::fs::metadata(path).map_err(|error| refuse(plain(&error)))?;
-    if !metadata.is_file() {
-        return Err(refuse("is not a regular file".to_owned()));
-    }
-    Kubeconfig::read_from(path).map_err(|error| match error {
-        kube::config::KubeconfigError::ReadConfig(error, _) => refuse(plain(&error)),
+    let text = String::from_utf8(content).map_err(|_| refuse("not text in UTF-8".to_owned()))?;
+    let mut config = Kubeconfig::from_yaml(&text).map_err(|error| match error {
         // Its text shows lines of the file, and those can be secret.
-        kube::config::KubeconfigError::Parse(_) => refuse(syntax(path)),
+        kube::config::KubeconfigError::Parse(_) => refuse(syntax(&text)),
         error => refuse(error.to_string()),
-    })
+    })?;
+    let clusters = config.clusters.iter_mut().filter_map(|named| named.cluster.as_mut());
+    let mut files: Vec<&mut Option<String>> =
+        clusters.map(|cluster| &mut cluster.certificate_authority).collect();
+    for user in config.auth_infos.iter_mut().filter_map(|named| named.auth_info.as_mut()) {
+        files.extend([&mut user.client_certificate, &mut user.client_key, &mut user.token_file]);
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for file in files.into_iter().flatten().filter(|file| !file.is_empty()) {
+        // An absolute path takes the place of the folder.
+        *file = folder.join(&*file).to_string_lossy().into_owned();
+    }
+    Ok(config)
 }
 
 /// Says where a file stops to be a kubeconfig, without showing any of it.
-fn syntax(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    match crate::k8s::yaml::read(&text) {
+fn syntax(text: &str) -> String {
+    match crate::k8s::yaml::read(text) {
         Err(crate::k8s::yaml::YamlError::Syntax { line, column, .. }) => {
             format!("line {line}, column {column}: not YAML")
         }
@@ -83,17 +97,19 @@ fn customary() -> Result<Option<Source>, ApiError> {
         if is_missing {
             continue;
         }
-        let (name, config) = (path.display().to_string(), read_file(&path)?);
+        let next = Source::read(&path)?;
         merged = Some(match merged {
-            None => Source { path: name, config },
-            Some(before) => {
-                let path = format!("{}:{name}", before.path);
-                let merge = before.config.merge(config);
+            None => next,
+            Some(mut before) => {
+                let path = format!("{}:{}", before.path, next.path);
+                let merge = before.config.merge(next.config);
                 let config = merge.map_err(|error| ApiError::Kubeconfig {
                     path: path.clone(),
                     reason: error.to_string(),
                 })?;
-                Source { path, config }
+                // What one of them names is used with the servers of all.
+                before.namers.extend(next.namers);
+                Source { path, config, namers: before.namers }
             }
         });
     }
@@ -119,6 +135,41 @@ fn in_cluster() -> Result<Access, ApiError> {
 }
 
 impl Source {
+    /// Reads a file that the operator named.
+    fn read(path: &Path) -> Result<Self, ApiError> {
+        let shown = path.display().to_string();
+        let refuse = |reason| ApiError::Kubeconfig { path: shown.clone(), reason };
+        let (file, content) = open_bounded(path).map_err(refuse)?;
+        let namer = Namer::of(&file, path).map_err(|error| refuse(error.to_string()))?;
+        let config = parse(path, content)?;
+        Ok(Self { path: shown, config, namers: vec![namer] })
+    }
+
+    /// Reads a file of the node.
+    fn of_node(root: &Path, path: &str) -> Result<Self, ApiError> {
+        let place = root.join(path.trim_start_matches('/'));
+        let shown = place.display().to_string();
+        let content = read_trusted(root, path, LIMIT).map_err(|error| ApiError::Kubeconfig {
+            path: shown.clone(),
+            reason: error.to_string(),
+        })?;
+        let config = parse(&place, content)?;
+        Ok(Self { path: shown, config, namers: vec![Namer::TRUSTED] })
+    }
+
+    /// Reads a file that the kubeconfig names.
+    fn named(&self, what: &'static str, path: &Path) -> Result<Vec<u8>, HttpError> {
+        let refuse = |reason| refuse(what, path, reason);
+        let (file, content) = open_bounded(path).map_err(refuse)?;
+        for namer in &self.namers {
+            let reason = namer.refuses(&file).map_err(|error| refuse(error.to_string()))?;
+            if let Some(reason) = reason {
+                return Err(refuse(format!("not trusted: it {reason}")));
+            }
+        }
+        Ok(content)
+    }
+
     fn refuse(&self, reason: impl Into<String>) -> ApiError {
         ApiError::Kubeconfig { path: self.path.clone(), reason: reason.into() }
     }
@@ -190,7 +241,10 @@ impl Source {
     /// Returns the token of a user; what the file holds counts more than what is written beside it.
     fn token(&self, user: &AuthInfo) -> Result<Option<SecretString>, ApiError> {
         let inline = user.token.as_ref().filter(|token| !token.expose_secret().is_empty());
-        let read = given(&user.token_file).map(|file| read_token(Path::new(file)));
+        let read = given(&user.token_file).map(|file| {
+            let file = Path::new(file);
+            token(file, &self.named(TOKEN_FILE, file)?)
+        });
         match (read, inline) {
             (Some(Ok(token)), _) => Ok(Some(SecretString::from(token))),
             (Some(Err(error)), None) => Err(error.into()),
@@ -263,7 +317,7 @@ impl Source {
             return Ok(Some((PathBuf::from(&self.path), pem)));
         }
         let Some(file) = file.map(PathBuf::from) else { return Ok(None) };
-        let pem = read_bounded(what, &file)?;
+        let pem = self.named(what, &file)?;
         Ok(Some((file, pem)))
     }
 

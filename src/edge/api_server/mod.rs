@@ -30,6 +30,24 @@ mod without;
 
 pub use error::ApiError;
 
+use std::path::Path;
+
+/// Where a kubeconfig is.
+#[derive(Clone, Copy, Debug)]
+pub enum KubeconfigPlace<'a> {
+    /// Where kubectl would look, or what a pod is given.
+    Usual,
+    /// A file that the operator named.
+    Named(&'a Path),
+    /// A file of the node, below its root: it must be believed.
+    OfNode {
+        /// The folder where the node's root is.
+        root: &'a Path,
+        /// The path on the node.
+        path: &'a str,
+    },
+}
+
 #[cfg(feature = "apiserver")]
 pub use client::{ApiServer, connect};
 #[cfg(not(feature = "apiserver"))]

@@ -1,9 +1,8 @@
 //! What stands in for the API server in a kq that was built without it.
 
-use crate::edge::api_server::ApiError;
+use crate::edge::api_server::{ApiError, KubeconfigPlace};
 use crate::preemption::apply::{Removal, Said, Sight, Target};
 use std::convert::Infallible;
-use std::path::Path;
 use std::time::Duration;
 
 /// An API server; there is none without the feature `apiserver`.
@@ -18,7 +17,7 @@ pub struct ApiServer {
 ///
 /// Fails always.
 pub fn connect(
-    _kubeconfig: Option<&Path>,
+    _kubeconfig: KubeconfigPlace<'_>,
     _context: Option<&str>,
     _deadline: Duration,
 ) -> Result<ApiServer, ApiError> {

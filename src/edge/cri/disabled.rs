@@ -1,6 +1,7 @@
 //! What is left without the feature `cri`: an error that says so.
 
 use super::{ContainerDetails, CriError, RuntimeWants, SandboxStatus};
+use crate::edge::trust::NamedBy;
 use crate::facts::runtime::{ContainerState, Image, RuntimeFacts};
 use crate::probe::{ExecReply, ExecRequest};
 use std::convert::Infallible;
@@ -15,6 +16,7 @@ use std::time::Duration;
 pub fn read_runtime(
     endpoint: &str,
     _host_root: &Path,
+    _named_by: NamedBy,
     _wants: RuntimeWants,
     _deadline: Duration,
 ) -> Result<RuntimeFacts, CriError> {

@@ -1,15 +1,16 @@
 //! The program that creates containers: where it is on the node, and what it calls itself.
+//!
+//! The runtime names it, and so it is executed only under a name of a known program and where it is believed.
 
-use super::beneath::resolve;
+use super::connect::words;
 use super::info::NamedProgram;
 use super::reason::chain;
-use crate::edge::input::plain;
+use crate::edge::host::{ReadError, open};
 use crate::edge::program_version::ask_version;
+use crate::edge::trust::TrustedProgram;
 use crate::facts::runtime::LowLevelRuntime;
-use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use rustix::fs::OFlags;
+use std::path::Path;
 use std::time::Duration;
 
 /// Where a service finds programs: systemd's own search path, and `/sbin:/bin` for nodes where
@@ -25,6 +26,20 @@ const BUNDLED: [(&str, &str); 4] = [
     ("/var/snap/microk8s/", "/snap/microk8s/current/bin"),
 ];
 
+/// The programs that are asked for their version: runtimes of the Open Container Initiative that are run like runc.
+const KNOWN: [&str; 10] = [
+    "crun",
+    "crun-wasm",
+    "docker-runc",
+    "krun",
+    "nvidia-container-runtime",
+    "nvidia-container-runtime.cdi",
+    "nvidia-container-runtime.legacy",
+    "runc",
+    "sysbox-runc",
+    "youki",
+];
+
 /// Returns what the program says about itself.
 pub(super) fn ask(
     named: &NamedProgram,
@@ -32,49 +47,45 @@ pub(super) fn ask(
     host_root: &Path,
     time: Duration,
 ) -> Result<LowLevelRuntime, String> {
-    let (path, real) = find(&named.program, socket, host_root).map_err(|reason| {
+    let program = find(&named.program, socket, host_root).map_err(|reason| {
         format!("{:?} of runtime {:?}: {reason}", named.program, named.runtime)
     })?;
     if time.is_zero() {
-        return Err(format!("{}: no time was left to ask its version", path.display()));
+        return Err(format!("{}: no time was left to ask its version", program.path()));
     }
-    let said = ask_version(&real, time)
-        .map_err(|error| format!("{}: {}", path.display(), chain(&error)))?;
-    Ok(LowLevelRuntime {
-        name: said.name,
-        version: said.version,
-        path: path.to_string_lossy().into_owned(),
-    })
+    let said = ask_version(&program, time)
+        .map_err(|error| format!("{}: {}", program.path(), chain(&error)))?;
+    Ok(LowLevelRuntime { name: said.name, version: said.version, path: program.path().to_owned() })
 }
 
-/// Returns where a program is on the node, and where that is for kq.
-fn find(program: &str, socket: &Path, host_root: &Path) -> Result<(PathBuf, PathBuf), String> {
+/// Returns a program of the node.
+fn find(program: &str, socket: &Path, host_root: &Path) -> Result<TrustedProgram, String> {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    if !KNOWN.contains(&name) {
+        return Err("not executed: not the name of a known low-level runtime".to_owned());
+    }
+    let found = |path: &str| TrustedProgram::find(host_root, path);
     if program.contains('/') {
-        let path = PathBuf::from(program);
-        if !path.is_absolute() {
+        if !program.starts_with('/') {
             return Err("is a relative path".to_owned());
         }
-        let real = executable(host_root, &path).map_err(|error| plain(&error))?;
-        return Ok((path, real));
+        return found(program).map_err(words);
     }
     let bundled = BUNDLED.iter().filter(|(sockets, _)| socket.starts_with(sockets));
     let folders: Vec<&str> = bundled.map(|(_, folder)| *folder).chain(FOLDERS).collect();
     for folder in &folders {
-        let path = Path::new(folder).join(program);
-        if let Ok(real) = executable(host_root, &path) {
-            return Ok((path, real));
+        match found(&format!("{folder}/{program}")) {
+            // The next one of that name would be another program than the runtime's.
+            Err(error @ ReadError::Untrusted(_)) if is_there(host_root, folder, program) => {
+                return Err(error.to_string());
+            }
+            Err(_) => {}
+            Ok(program) => return Ok(program),
         }
     }
     Err(format!("not found in {}", folders.join(":")))
 }
 
-/// Returns where a file of the node is for kq, when it can be run.
-fn executable(host_root: &Path, path: &Path) -> io::Result<PathBuf> {
-    let real = resolve(host_root, path)?;
-    let metadata = fs::metadata(&real)?;
-    if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 {
-        Ok(real)
-    } else {
-        Err(io::Error::other("is no file that can be run"))
-    }
+fn is_there(host_root: &Path, folder: &str, name: &str) -> bool {
+    open(host_root, &format!("{folder}/{name}"), OFlags::PATH).is_ok()
 }

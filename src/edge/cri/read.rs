@@ -1,10 +1,11 @@
 //! Asking a runtime for everything that is wanted, within one time.
 
-use super::connect::{connect, image_client, runtime_client, socket_path};
+use super::connect::{connect_checked, image_client, runtime_client, socket_path};
 use super::info::RuntimeInfo;
 use super::reason::{chain, status_reason};
 use super::statuses::container_statuses;
 use super::{CriError, RuntimeWants, convert, low_level, storage, v1};
+use crate::edge::trust::NamedBy;
 use crate::facts::cgroup_mode::CgroupDriver;
 use crate::facts::runtime::{ContainerStatus, ImageStorage, LowLevelRuntime, RuntimeFacts};
 use crate::facts::sought::{Found, Sought, Tried};
@@ -24,7 +25,8 @@ pub(in crate::edge) type Answer<T> = Result<T, String>;
 
 /// Asks a container runtime for facts.
 ///
-/// The endpoint is `unix:///PATH` or `/PATH`, beneath the node's root. Everything together ends at the
+/// The endpoint is `unix:///PATH` or `/PATH`, beneath the node's root. One that the operator did not name must be
+/// believed; only one whose listener is believed names the program that creates containers. Everything together ends at the
 /// deadline: a call that has no answer by then is a fact that failed, as is any other call that fails.
 /// What is not wanted is left as never looked for. It blocks, on a runtime of its own: not to be called
 /// where something is asynchronous already.
@@ -35,6 +37,7 @@ pub(in crate::edge) type Answer<T> = Result<T, String>;
 pub fn read_runtime(
     endpoint: &str,
     host_root: &Path,
+    named_by: NamedBy,
     wants: RuntimeWants,
     deadline: Duration,
 ) -> Result<RuntimeFacts, CriError> {
@@ -43,10 +46,15 @@ pub fn read_runtime(
         Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
             CriError::Connect { endpoint: endpoint.to_owned(), reason: chain(&error) }
         })?;
-    let (mut facts, info, time) = runtime.block_on(async {
+    let (mut facts, info, distrust, time) = runtime.block_on(async {
         let time = Time::within(deadline);
-        let (facts, info) = ask(endpoint, host_root, wants, time).await?;
-        Ok((facts, info, time))
+        let connection = time.limit(connect_checked(endpoint, host_root, named_by)).await;
+        let connection = connection.unwrap_or_else(|reason| {
+            Err(CriError::Connect { endpoint: endpoint.to_owned(), reason })
+        })?;
+        let distrust = connection.distrust();
+        let (facts, info) = ask(endpoint, connection.channel, wants, time).await?;
+        Ok((facts, info, distrust, time))
     })?;
     // Closes the connection before a program is waited for.
     drop(runtime);
@@ -63,7 +71,11 @@ pub fn read_runtime(
     if let Some(info) = info.filter(|_| wants.low_level) {
         facts.restricts_oom_score = info.as_ref().ok().map(RuntimeInfo::restricts_oom_score);
         let left = time.end.saturating_duration_since(Instant::now());
-        facts.low_level = low_level_of(info, endpoint, socket, host_root, left);
+        facts.low_level = match distrust {
+            None => low_level_of(info, endpoint, socket, host_root, left),
+            // It would decide what is executed.
+            Some(reason) => Sought::failed(format!("{endpoint} Status(verbose)"), reason),
+        };
     }
     Ok(facts)
 }
@@ -105,13 +117,10 @@ impl Time {
 /// configuration, when the low-level runtime is wanted.
 async fn ask(
     endpoint: &str,
-    host_root: &Path,
+    channel: Channel,
     wants: RuntimeWants,
     time: Time,
 ) -> Result<(RuntimeFacts, Option<Answer<RuntimeInfo>>), CriError> {
-    let channel = time.limit(connect(endpoint, host_root)).await.unwrap_or_else(|reason| {
-        Err(CriError::Connect { endpoint: endpoint.to_owned(), reason })
-    })?;
     let (mut runtime, mut images) = (runtime_client(&channel), image_client(&channel));
     let version = time
         .call(runtime.version(v1::VersionRequest::default()))

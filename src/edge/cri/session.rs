@@ -4,6 +4,7 @@ use super::connect::{connect, image_client, runtime_client, socket_path};
 use super::read::{Time, read_runtime};
 use super::reason::{chain, status_reason};
 use super::{ContainerDetails, CriError, RuntimeWants, SandboxStatus, convert, v1, verbose};
+use crate::edge::trust::NamedBy;
 use crate::facts::runtime::{ContainerState, Image, RuntimeFacts};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,7 +53,7 @@ impl CriSession {
     ///
     /// Fails when nobody can be talked to, or `Version` is not answered.
     pub fn read(&self, wants: RuntimeWants) -> Result<RuntimeFacts, CriError> {
-        read_runtime(&self.endpoint, &self.host_root, wants, self.deadline)
+        read_runtime(&self.endpoint, &self.host_root, NamedBy::Operator, wants, self.deadline)
     }
 
     /// Returns an image as it is now; `None`: there is none of that id.

@@ -234,7 +234,7 @@ fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result
         FolderError::Unknown { folder: folder.display().to_string(), reason }
     })?;
     let mut roots = vec![(KUBELET_ROOT.to_owned(), "the usual root folder of kubelets".to_owned())];
-    for kubelet in &running {
+    for kubelet in &running.believed {
         let what = format!("the root folder of the kubelet in process {}", kubelet.pid);
         roots.extend(kubelet.interpreted().root_dir.map(|root| (root, what)));
     }

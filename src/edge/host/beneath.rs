@@ -18,7 +18,7 @@ use std::path::{Component, Path, PathBuf};
 pub const LIMIT: u64 = 16 << 20;
 
 /// How many links may lead on, as in the kernel.
-const MOST_LINKS: usize = 40;
+pub(in crate::edge) const MOST_LINKS: usize = 40;
 
 /// Why a file or folder was not read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +40,9 @@ pub enum ReadError {
         /// The limit.
         limit: u64,
     },
+    /// Somebody else can decide what it is or holds; see [`trust`](crate::edge::trust).
+    #[error("not trusted: {0}")]
+    Untrusted(String),
     /// The system refused.
     #[error("{0}")]
     System(String),
@@ -72,7 +75,13 @@ pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
 pub fn list_beneath(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
     let folder = open(root, path, OFlags::PATH)?;
     expect_kind(&folder, FileType::Directory)?;
-    let folder = open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+    names_in(&folder)
+}
+
+/// Lists the names in an open folder, in order.
+pub(in crate::edge) fn names_in(folder: &OwnedFd) -> Result<Vec<String>, ReadError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = fs::openat(folder, ".", flags, Mode::empty()).map_err(system)?;
     let mut names = Vec::new();
     for entry in fs::Dir::new(folder).map_err(system)? {
         let entry = entry.map_err(system)?;
@@ -105,16 +114,16 @@ pub(in crate::edge) fn folder_beneath(root: &Path, path: &str) -> Result<OwnedFd
     open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
-/// Tells what is at a path below the node's root.
-pub(super) fn kind_beneath(root: &Path, path: &str) -> Result<FileType, ReadError> {
-    kind(&open(root, path, OFlags::PATH)?)
+/// Opens a folder below the node's root, without the right to read it.
+pub(in crate::edge) fn open_folder(root: &Path, path: &str) -> Result<OwnedFd, ReadError> {
+    open(root, path, OFlags::PATH | OFlags::DIRECTORY)
 }
 
 fn kind(file: &OwnedFd) -> Result<FileType, ReadError> {
     Ok(FileType::from_raw_mode(fs::fstat(file).map_err(system)?.st_mode))
 }
 
-pub(super) fn expect_kind(file: &OwnedFd, expected: FileType) -> Result<(), ReadError> {
+pub(in crate::edge) fn expect_kind(file: &OwnedFd, expected: FileType) -> Result<(), ReadError> {
     let found = kind(file)?;
     if found == expected {
         return Ok(());
@@ -134,7 +143,7 @@ pub(in crate::edge) fn kind_name(kind: FileType) -> &'static str {
     }
 }
 
-pub(super) fn open(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
+pub(in crate::edge) fn open(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
     let flags = flags | OFlags::CLOEXEC;
     if root == Path::new("/") {
         return fs::open(Path::new("/").join(path), flags, Mode::empty()).map_err(system);
@@ -184,7 +193,7 @@ fn walk(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
 }
 
 /// Returns the parts of a path, the last one first.
-fn parts(path: &Path) -> Vec<OsString> {
+pub(in crate::edge) fn parts(path: &Path) -> Vec<OsString> {
     let parts = path.components().rev().filter_map(|component| match component {
         Component::Normal(name) => Some(name.to_owned()),
         Component::ParentDir => Some("..".into()),
@@ -193,7 +202,7 @@ fn parts(path: &Path) -> Vec<OsString> {
     parts.collect()
 }
 
-pub(super) fn system(error: Errno) -> ReadError {
+pub(in crate::edge) fn system(error: Errno) -> ReadError {
     match error {
         Errno::NOENT | Errno::NOTDIR => ReadError::Absent,
         error => ReadError::System(words(error)),

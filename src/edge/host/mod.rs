@@ -8,11 +8,14 @@ mod root;
 mod usage;
 
 pub use beneath::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
-pub(super) use beneath::{folder_beneath, kind_name};
+pub(super) use beneath::{
+    MOST_LINKS, expect_kind, folder_beneath, kind_name, names_in, open, open_folder, parts, system,
+};
 pub use filesystem::read_filesystem;
 pub use root::host_root;
 pub use usage::read_usage;
 
+use crate::edge::trust::{kind_trusted, list_trusted, read_trusted};
 use crate::facts::host::{
     FILES, HUGEPAGES, HostFacts, INIT_MOUNTINFO, NUMA_NODES, OWN_MOUNTINFO, SWAP_GROUPS, Text,
     listing, memory_max, swap_max,
@@ -49,11 +52,14 @@ pub fn read_host(root: &Path) -> HostFacts {
     HostFacts { texts, page_size: i64::try_from(rustix::param::page_size()).ok() }
 }
 
-/// Reads the files in which the kubelet remembers things, below its folder.
+/// Reads the files in which the kubelet remembers things, below its folder. A process named it, so they must be believed.
 pub fn read_state_files(root: &Path, kubelet_root_dir: &str) -> StateFiles {
     let mut state = StateFiles { folder: kubelet_root_dir.to_owned(), ..StateFiles::default() };
     for name in STATE_FILES {
-        let text = read_text(root, &state.path(name));
+        let text = match read_trusted(root, &state.path(name), LIMIT) {
+            Ok(bytes) => text_of(bytes),
+            Err(error) => unread(error),
+        };
         state.files.insert(name.to_owned(), text);
     }
     state
@@ -61,19 +67,19 @@ pub fn read_state_files(root: &Path, kubelet_root_dir: &str) -> StateFiles {
 
 /// Reads the manifests of static pods: a file, or the files of a folder in order, without those that
 /// begin with a dot. What is there and is no file is named with the reason. No such path is no
-/// manifest. (`listConfig` and `extractFromDir` in `pkg/kubelet/config/file.go` of Kubernetes.)
+/// manifest. What is not believed is named with the reason as well. (`listConfig` and `extractFromDir` in `pkg/kubelet/config/file.go` of Kubernetes.)
 pub fn read_static_manifests(root: &Path, folder: &str) -> Vec<(String, Result<Vec<u8>, String>)> {
     let folder = match folder.trim_end_matches('/') {
         "" if folder.is_empty() => return Vec::new(),
         "" => "/",
         trimmed => trimmed,
     };
-    let read = |path: &str| read_beneath(root, path, LIMIT).map_err(|error| error.to_string());
-    match beneath::kind_beneath(root, folder) {
+    let read = |path: &str| read_trusted(root, path, LIMIT).map_err(|error| error.to_string());
+    match kind_trusted(root, folder) {
         Err(ReadError::Absent) => Vec::new(),
         Err(error) => vec![(folder.to_owned(), Err(error.to_string()))],
         Ok(FileType::Directory) => {
-            let names = match list_beneath(root, folder) {
+            let names = match list_trusted(root, folder) {
                 Ok(names) => names,
                 Err(error) => return vec![(folder.to_owned(), Err(error.to_string()))],
             };
@@ -88,11 +94,15 @@ pub fn read_static_manifests(root: &Path, folder: &str) -> Vec<(String, Result<V
 /// Reads a file as text.
 pub(super) fn read_text(root: &Path, path: &str) -> Text {
     match read_beneath(root, path, LIMIT) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Text::Read(text),
-            Err(_) => Text::Unreadable("not text in UTF-8".to_owned()),
-        },
+        Ok(bytes) => text_of(bytes),
         Err(error) => unread(error),
+    }
+}
+
+fn text_of(bytes: Vec<u8>) -> Text {
+    match String::from_utf8(bytes) {
+        Ok(text) => Text::Read(text),
+        Err(_) => Text::Unreadable("not text in UTF-8".to_owned()),
     }
 }
 

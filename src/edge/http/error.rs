@@ -57,6 +57,14 @@ pub enum HttpError {
         /// The time that the whole call had.
         deadline: Duration,
     },
+    /// It is not known who answers there.
+    #[error("the server on {address} is not known to be the kubelet: {reason}")]
+    Unknown {
+        /// The server.
+        address: String,
+        /// Why.
+        reason: String,
+    },
     /// The two could not agree on TLS, or one did not trust the other.
     #[error("no TLS with {address}: {reason}")]
     Tls {
@@ -176,6 +184,7 @@ impl HttpError {
             | Self::Status { .. }
             | Self::CutOff { .. }
             | Self::NotHttp { .. }
+            | Self::Unknown { .. }
             | Self::TooLarge { .. } => false,
         }
     }

@@ -16,7 +16,7 @@ pub use error::{HttpError, Phase, Refusal};
 #[cfg(feature = "apiserver")]
 pub(crate) use exchange::Answer;
 pub(crate) use exchange::{Exchange, MAX_BODY};
-#[cfg(feature = "apiserver")]
-pub(crate) use secret_file::read_bounded;
 pub(crate) use secret_file::read_token;
+#[cfg(feature = "apiserver")]
+pub(crate) use secret_file::{TOKEN_FILE, open_bounded, refuse, token};
 pub(crate) use target::Target;

@@ -17,6 +17,8 @@ pub(crate) enum Trust {
     Authorities(RootCertStore),
     /// Any. That the server holds the key of the certificate that it shows is checked all the same.
     Anyone,
+    /// One of these, in DER, whoever signed it and whatever its names are. The key is checked as well.
+    Exactly(Vec<Vec<u8>>),
 }
 
 /// A client certificate with its chain, and its key.
@@ -47,7 +49,13 @@ impl Tls {
             Trust::Authorities(roots) => builder.with_root_certificates(roots),
             Trust::Anyone => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyCertificate { provider })),
+                .with_custom_certificate_verifier(Arc::new(KeyHolder { provider, only: None })),
+            Trust::Exactly(only) => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(KeyHolder {
+                    provider,
+                    only: Some(only),
+                }))
+            }
         };
         let config = match identity {
             None => builder.with_no_client_auth(),
@@ -116,22 +124,29 @@ fn certificates(
     Ok(found)
 }
 
-/// Accepts any certificate of a server that has the key to it.
+/// Accepts a certificate of a server that has the key to it.
 #[derive(Debug)]
-struct AnyCertificate {
+struct KeyHolder {
     provider: Arc<CryptoProvider>,
+    /// The certificates that are accepted, in DER; `None`: any.
+    only: Option<Vec<Vec<u8>>>,
 }
 
-impl ServerCertVerifier for AnyCertificate {
+impl ServerCertVerifier for KeyHolder {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
+        shown: &CertificateDer<'_>,
         _: &[CertificateDer<'_>],
         _: &ServerName<'_>,
         _: &[u8],
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
+        match &self.only {
+            Some(only) if !only.iter().any(|known| known == shown.as_ref()) => {
+                Err(CertificateError::ApplicationVerificationFailure.into())
+            }
+            _ => Ok(ServerCertVerified::assertion()),
+        }
     }
 
     fn verify_tls12_signature(
@@ -159,6 +174,10 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
+/// What is wrong with a certificate that is none of [`Trust::Exactly`].
+pub(crate) const OTHER_CERTIFICATE: &str =
+    "the server's certificate is not the one in the kubelet's folder";
+
 /// Says what is wrong in words that do not need the source of rustls beside them.
 pub(crate) fn words(error: &rustls::Error) -> String {
     use rustls::Error::{AlertReceived, InconsistentKeys, InvalidCertificate, InvalidMessage};
@@ -175,6 +194,7 @@ pub(crate) fn words(error: &rustls::Error) -> String {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 "the server's certificate is for another name or address"
             }
+            CertificateError::ApplicationVerificationFailure => OTHER_CERTIFICATE,
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 "the certificate has expired"
             }

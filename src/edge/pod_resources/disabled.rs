@@ -1,5 +1,6 @@
 //! What is left without the feature `cri`: an answer that says so.
 
+use crate::edge::trust::NamedBy;
 use crate::facts::pod_resources::PodResources;
 use crate::facts::sought::Sought;
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::time::Duration;
 pub fn read_pod_resources(
     _host_root: &Path,
     socket: &str,
+    _named_by: NamedBy,
     _deadline: Duration,
 ) -> Sought<PodResources> {
     Sought::failed(socket, "kq was built without the feature `cri`, which brings gRPC")

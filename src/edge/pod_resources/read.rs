@@ -2,11 +2,10 @@
 
 use super::v1;
 use crate::edge::cri::MAX_MESSAGE_BYTES;
-use crate::edge::cri::beneath::resolve;
-use crate::edge::cri::connect::dial;
+use crate::edge::cri::connect::{SocketPlace, dial_checked};
 use crate::edge::cri::read::{Answer, Time};
 use crate::edge::cri::reason::chain;
-use crate::edge::input::plain;
+use crate::edge::trust::NamedBy;
 use crate::facts::pod_resources::{
     AllocatableResources, ContainerDevices, ContainerMemory, PodResources, PodResourcesContainer,
     PodResourcesPod,
@@ -25,21 +24,27 @@ use v1::pod_resources_lister_client::PodResourcesListerClient;
 pub fn read_pod_resources(
     host_root: &Path,
     socket: &str,
+    named_by: NamedBy,
     deadline: Duration,
 ) -> Sought<PodResources> {
     let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
         Ok(runtime) => runtime,
         Err(error) => return Sought::failed(socket, chain(&error)),
     };
-    match runtime.block_on(ask(host_root, socket, Time::within(deadline))) {
+    match runtime.block_on(ask(host_root, socket, named_by, Time::within(deadline))) {
         Ok(answer) => Sought::found(socket, answer),
         Err(reason) => Sought::failed(socket, reason),
     }
 }
 
-async fn ask(host_root: &Path, socket: &str, time: Time) -> Answer<PodResources> {
-    let path = resolve(host_root, Path::new(socket)).map_err(|error| plain(&error))?;
-    let channel = time.limit(dial(path)).await??;
+async fn ask(
+    host_root: &Path,
+    socket: &str,
+    named_by: NamedBy,
+    time: Time,
+) -> Answer<PodResources> {
+    let socket_place = SocketPlace::find(host_root, Path::new(socket), named_by)?;
+    let channel = time.limit(dial_checked(socket_place)).await??.channel;
     let mut client =
         PodResourcesListerClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let list = time

@@ -1,11 +1,12 @@
 //! A kq without the API server says so.
 
-use kq::edge::api_server::{ApiError, connect};
+use kq::edge::api_server::{ApiError, KubeconfigPlace, connect};
 use std::time::Duration;
 
 #[test]
 fn nothing_is_asked_and_the_way_out_is_said() {
-    let error = connect(None, None, Duration::from_secs(1)).expect_err("not built");
+    let error =
+        connect(KubeconfigPlace::Usual, None, Duration::from_secs(1)).expect_err("not built");
     assert!(matches!(error, ApiError::NotBuilt), "{error}");
     assert_eq!(error.to_string(), "this kq was built without the API server");
     assert!(error.hint().is_some_and(|hint| hint.contains("apiserver")));

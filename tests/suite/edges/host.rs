@@ -233,7 +233,7 @@ fn process(node: &Node, pid: i32, command_line: &str, ticks: u64, numbers: &str)
     write("cmdline", command_line);
     let zeros = "0 ".repeat(18);
     write("stat", &format!("{pid} (kubelet) S {zeros}{ticks} 0\n"));
-    write("status", &format!("Name:\tkubelet\nNSpid:\t{numbers}\n"));
+    write("status", &format!("Name:\tkubelet\nUid:\t0\t0\t0\t0\nNSpid:\t{numbers}\n"));
     node.link(&format!("/proc/{pid}/cwd"), "/srv");
 }
 
@@ -244,7 +244,8 @@ fn of_several_kubelets_the_first_counts_and_none_of_a_container() {
     process(&node, 800, "/usr/bin/kubelet\0--config=own.yaml\0", 500, "800");
     process(&node, 1000, "/usr/bin/kubelet\0", 700, "1000");
     process(&node, 700, "", 1, "700");
-    let found = find_kubelet(&node.root).expect("processes").expect("a kubelet");
+    let found = find_kubelet(&node.root).expect("processes");
+    let found = found.value().expect("a kubelet");
     assert_eq!((found.pid, found.others.as_slice()), (800, &[1000] as &[i32]));
     assert_eq!(found.started_at, Some(1_700_000_005));
     assert_eq!(found.interpreted().config.as_deref(), Some("/srv/own.yaml"));
@@ -269,6 +270,8 @@ fn a_kubelet_that_runs_is_found() {
     for _ in 0..3_000 {
         found = find_kubelet(Path::new("/"))
             .expect("processes")
+            .found
+            .map(|found| found.value)
             .filter(|found| found.pid == pid || found.others.contains(&pid));
         if found.is_some() {
             break;
@@ -292,5 +295,5 @@ fn a_kubelet_that_runs_is_found() {
     let now = i64::try_from(now.expect("a clock").as_secs()).expect("a number");
     let started = found.started_at.expect("the kernel says when it started");
     assert!((now - started).abs() < 60, "started {started}, now {now}");
-    assert_eq!(find_kubelet(Path::new("/")).expect("processes").map(|found| found.pid), None);
+    assert_eq!(find_kubelet(Path::new("/")).expect("processes").found, None);
 }

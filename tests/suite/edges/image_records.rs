@@ -2,6 +2,7 @@
 //! kq did not write is overwritten.
 
 use kq::edge::image_records::{RecordFile, RecordFileError, read_records};
+use kq::edge::trust::NamedBy;
 use kq::facts::image_records::ImageRecords;
 use kq::facts::runtime::Image;
 use kq::facts::timestamp::Timestamp;
@@ -44,7 +45,7 @@ fn count_on(root: &Path, path: &str) -> Outcome {
 }
 
 fn read(root: &Path, path: &str) -> ImageRecords {
-    let sought = read_records(root, path);
+    let sought = read_records(root, path, NamedBy::Operator);
     sought.value().unwrap_or_else(|| panic!("{}", sought.reason())).clone()
 }
 
@@ -60,7 +61,7 @@ fn entries(folder: &Path) -> Vec<String> {
 fn what_is_recorded_is_read() {
     let root = folder();
     let (root, path) = (root.path(), "/var/lib/kq/image-records.json");
-    let absent = read_records(root, path);
+    let absent = read_records(root, path, NamedBy::Operator);
     assert_eq!(absent.reason(), format!("{path}: no such file"));
     let error = detect(root, path, 1, 1).expect_err("there is no /var/lib").to_string();
     assert_eq!(error, "cannot open the folder /var/lib: no such file");
@@ -113,7 +114,7 @@ fn what_is_no_file_of_records_is_left_alone() {
         let source = std::error::Error::source(&error).expect(name).to_string();
         assert!(source.starts_with(expected) || name == "a pod", "{name}: {source}");
         assert!(error.hint().is_some_and(|hint| hint.contains("move the file away")));
-        let reason = read_records(root.path(), "/r").reason();
+        let reason = read_records(root.path(), "/r", NamedBy::Operator).reason();
         assert_eq!(reason, format!("/r: no records of images: {source}"), "{name}");
         assert_eq!(fs::read(at("r")).expect("it is there"), content, "{name}");
     }

@@ -2,6 +2,7 @@
 
 use super::Running;
 use kq::edge::cri::{RuntimeWants, read_runtime};
+use kq::edge::trust::NamedBy;
 use kq::facts::cgroup_mode::CgroupDriver;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,8 +13,9 @@ pub fn the_reader_finds_every_container(running: &Running<'_>) {
     let node = running.node;
     let endpoint = format!("unix://{}", node.socket.display());
     let deadline = Duration::from_secs(60);
-    let facts = read_runtime(&endpoint, Path::new("/"), RuntimeWants::ALL, deadline)
-        .expect("the runtime answers");
+    let facts =
+        read_runtime(&endpoint, Path::new("/"), NamedBy::Operator, RuntimeWants::ALL, deadline)
+            .expect("the runtime answers");
     assert_eq!(facts.version.runtime_name, "containerd");
     assert_eq!(facts.cgroup_driver.value(), Some(&CgroupDriver::Cgroupfs));
     let low_level = facts.low_level.value().expect("the runtime names its runc");

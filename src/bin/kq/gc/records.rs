@@ -5,6 +5,7 @@ use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::live::Wants;
 use anyhow::anyhow;
 use kq::edge::image_records::read_records;
+use kq::edge::trust::NamedBy;
 use kq::facts::snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,8 @@ impl GcNodeArgs {
     fn put_records(&self, snapshot: &mut Snapshot) -> Result<(), Failure> {
         if let Some(path) = &self.records {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            snapshot.image_records = read_records(Path::new("/"), &path.to_string_lossy());
+            snapshot.image_records =
+                read_records(Path::new("/"), &path.to_string_lossy(), NamedBy::Operator);
             if snapshot.image_records.found.is_none() {
                 let reason = snapshot.image_records.reason();
                 return Err(Failure::missing(anyhow!("--records {reason}"))

@@ -2,6 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
+use kq::edge::api_server::KubeconfigPlace;
 use kq::edge::spec::Given;
 use kq::facts::snapshot::PodSource;
 use kq::k8s::duration::GoDuration;
@@ -69,12 +70,12 @@ pub struct SourceArgs {
     #[arg(long, value_name = "FILE", requires = "kubelet_client_certificate")]
     pub kubelet_client_key: Option<PathBuf>,
 
-    /// The authority of the kubelet's own certificate, in PEM; else it is not verified, and no token
-    /// is sent
+    /// The authority of the kubelet's certificate, in PEM; else the server must show the certificate in
+    /// the kubelet's folder, or listen on a socket of the kubelet's process
     #[arg(long, value_name = "FILE")]
     pub kubelet_certificate_authority: Option<PathBuf>,
 
-    /// Send the token even to a kubelet whose certificate nobody can verify
+    /// Believe the server at the kubelet's address whatever certificate it shows, and send it the token
     #[arg(long)]
     pub kubelet_insecure_skip_tls_verify: bool,
 
@@ -122,6 +123,11 @@ impl SourceArgs {
             && self.kubeconfig.is_none()
             && self.kubelet_url.is_none()
             && self.runtime_endpoint.is_none()
+    }
+
+    /// Returns where the kubeconfig is, where only the operator says so.
+    pub fn kubeconfig_place(&self) -> KubeconfigPlace<'_> {
+        self.kubeconfig.as_deref().map_or(KubeconfigPlace::Usual, KubeconfigPlace::Named)
     }
 
     /// Returns what was said, for the order of the sources.

@@ -2,9 +2,10 @@
 
 use super::config::KubeletConfig;
 use super::wants::DevicesWanted;
-use kq::edge::host::{ReadError, list_beneath, read_beneath};
+use kq::edge::host::ReadError;
 use kq::edge::input::{InputError, read_input_within};
 use kq::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
+use kq::edge::trust::{NamedBy, list_trusted, read_trusted};
 use kq::facts::checkpoint::LARGEST;
 use kq::facts::devices::{CheckpointFact, DeviceFacts, no_folder};
 use kq::facts::pod_resources::PodResources;
@@ -47,10 +48,10 @@ pub fn of_named_file(path: &str) -> Result<CheckpointFact, InputError> {
 fn checkpoint(root: &Path, kubelet: &str) -> Sought<CheckpointFact> {
     let folder = format!("{kubelet}/device-plugins");
     let path = format!("{folder}/kubelet_internal_checkpoint");
-    match read_beneath(root, &path, LARGEST) {
+    match read_trusted(root, &path, LARGEST) {
         Ok(bytes) => Sought::found(path, CheckpointFact::read(&bytes)),
         // A kubelet makes the folder when it starts, so that without it there is nothing to tell.
-        Err(ReadError::Absent) => match list_beneath(root, &folder) {
+        Err(ReadError::Absent) => match list_trusted(root, &folder) {
             Ok(_) => {
                 Sought::found(path, CheckpointFact { absent: true, ..CheckpointFact::default() })
             }
@@ -63,5 +64,5 @@ fn checkpoint(root: &Path, kubelet: &str) -> Sought<CheckpointFact> {
 
 /// Asks the kubelet; a socket that is not there is told as such.
 fn pod_resources(root: &Path, kubelet: &str, time: Duration) -> Sought<PodResources> {
-    read_pod_resources(root, &format!("{kubelet}/{BELOW_ROOT}"), time)
+    read_pod_resources(root, &format!("{kubelet}/{BELOW_ROOT}"), NamedBy::Node, time)
 }

@@ -15,6 +15,7 @@ use kq::edge::image_records::read_records;
 use kq::edge::kubelet_process::find_kubelet;
 use kq::edge::program_version::program_version;
 use kq::edge::snapshot_file::{SnapshotFileError, read_snapshot};
+use kq::edge::trust::{NamedBy, TrustedProgram};
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::image_records::DEFAULT_PATH;
@@ -97,7 +98,7 @@ fn live(
     // It may say where the runtime is, and the kubelet's list of pods.
     let asks_for_pods = wants.pods != PodsWanted::None && args.pods.is_empty();
     let kubelet_config = match wants.kubelet_config || wants.wants_runtime() || asks_for_pods {
-        true => config::gather(args, config.is_some(), &root, process),
+        true => config::gather(args, config.is_some(), &root, &kubelet),
         false => Sought::default(),
     };
     let found = kubelet_config.value().map(|config| &config.value);
@@ -133,11 +134,11 @@ fn live(
     };
     let folders = folders::gather(wants.folders, &root, &host, &runtime, &settings, args.timeout);
     let image_records = match wants.image_records {
-        true => read_records(&root, DEFAULT_PATH),
+        true => read_records(&root, DEFAULT_PATH, NamedBy::Node),
         false => Sought::default(),
     };
     let stats_summary = match wants.stats_summary {
-        true => stats::gather(args, &root, &settings),
+        true => stats::gather(args, &root, process, &settings),
         false => Sought::default(),
     };
     let state_files = wants.state_files.then(|| read_state_files(&root, &settings.root_dir));
@@ -182,12 +183,7 @@ fn check_named(args: &SourceArgs) -> Result<(), Failure> {
 }
 
 fn find(root: &Path) -> Sought<KubeletProcess> {
-    let source = "/proc";
-    match find_kubelet(root) {
-        Ok(Some(process)) => Sought::found(format!("/proc/{}", process.pid), process),
-        Ok(None) => Sought::failed(source, "no kubelet runs on this node"),
-        Err(error) => Sought::failed(source, error.to_string()),
-    }
+    find_kubelet(root).unwrap_or_else(|error| Sought::failed("/proc", error.to_string()))
 }
 
 /// Asks the kubelet's own program for its version; others that hold a kubelet have versions of theirs.
@@ -196,22 +192,14 @@ fn ask_version(root: &Path, process: &KubeletProcess, args: &SourceArgs) -> Soug
     if process.program != Program::Kubelet {
         return Sought::failed(source, "the kubelet is a part of another program");
     }
-    let program = root.join(format!("proc/{}/exe", process.pid));
-    if !is_roots(root, process.pid) {
-        return Sought::failed(source, "the process is not root's, and so its program is not run");
-    }
+    let program = match TrustedProgram::of_process(root, process.pid) {
+        Ok(program) => program,
+        Err(error) => return Sought::failed(source, format!("not executed: {error}")),
+    };
     match program_version(&program, args.timeout) {
         Ok(version) => Sought::found(source, version),
         Err(error) => Sought::failed(source, error.to_string()),
     }
-}
-
-/// Tells whether a process is root's, by every id that it has.
-fn is_roots(root: &Path, pid: i32) -> bool {
-    let status = read_beneath(root, &format!("/proc/{pid}/status"), LIMIT).unwrap_or_default();
-    let status = String::from_utf8_lossy(&status);
-    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    ids.is_some_and(|ids| ids.split_whitespace().all(|id| id == "0"))
 }
 
 /// Returns the name under which the kubelet registers its node.

@@ -1,16 +1,16 @@
 //! The pods of the node, and its Node object.
 
 use super::args::SourceArgs;
-use super::config::{KubeletConfig, ask, known_kubelet};
+use super::config::{KubeletConfig, KubeletServer};
 use super::runtime::environment;
 use super::wants::Wants;
 use crate::exit::Failure;
-use kq::edge::api_server::{ApiServer, connect};
-use kq::edge::host::read_static_manifests;
+use kq::edge::api_server::{ApiServer, KubeconfigPlace, connect};
+use kq::edge::host::{LIMIT, ReadError, read_static_manifests};
 use kq::edge::input::{read_input, shown};
 use kq::edge::spec::{Given, NodeSource, node_sources, pod_sources};
+use kq::edge::trust::read_trusted;
 use kq::facts::host::HostFacts;
-use kq::facts::kubelet_endpoint::kubelet_endpoints;
 use kq::facts::kubelet_process::KubeletProcess;
 use kq::facts::node_object::NodeObject;
 use kq::facts::runtime::RuntimeFacts;
@@ -75,10 +75,23 @@ pub fn gather(
 
 /// Where it is said how to reach the API server.
 enum Kubeconfig {
-    /// In a file.
+    /// In a file that the operator named.
     File(PathBuf),
     /// In the files that the environment names.
     Environment(String),
+    /// In a file of the node, by its path there.
+    OfNode(String),
+}
+
+impl Kubeconfig {
+    fn place<'a>(&'a self, root: &'a Path) -> KubeconfigPlace<'a> {
+        match self {
+            Self::File(path) => KubeconfigPlace::Named(path),
+            // Several files are merged as kubectl merges them.
+            Self::Environment(_) => KubeconfigPlace::Usual,
+            Self::OfNode(path) => KubeconfigPlace::OfNode { root, path },
+        }
+    }
 }
 
 fn not_asked() -> Tried {
@@ -99,20 +112,19 @@ fn kubeconfig(
     }
     let flag = process.and_then(|process| process.interpreted().kubeconfig);
     let usual = ["/etc/kubernetes/kubelet.conf".to_owned()];
-    let candidates = flag.into_iter().chain(usual);
-    let on_node = candidates.map(|path| root.join(path.trim_start_matches('/')));
-    on_node.into_iter().find(|path| path.is_file()).map(Kubeconfig::File)
+    // One that may not be read is found: that it is not believed is said where it is read.
+    let is_there = |path: &String| {
+        !matches!(read_trusted(root, path, LIMIT), Err(ReadError::Absent | ReadError::Kind { .. }))
+    };
+    flag.into_iter().chain(usual).find(is_there).map(Kubeconfig::OfNode)
 }
 
 /// Connects to the API server that facts about this node are from.
 pub fn api_server(args: &SourceArgs, snapshot: &Snapshot) -> Result<ApiServer, Failure> {
     let root = Path::new(&snapshot.host_root.path);
     let found = kubeconfig(args, root, snapshot.kubelet.value());
-    let path = match &found {
-        Some(Kubeconfig::File(path)) => Some(path.as_path()),
-        Some(Kubeconfig::Environment(_)) | None => None,
-    };
-    connect(path, args.context.as_deref(), args.timeout).map_err(Failure::from)
+    let place = found.as_ref().map_or(KubeconfigPlace::Usual, |found| found.place(root));
+    connect(place, args.context.as_deref(), args.timeout).map_err(Failure::from)
 }
 
 impl PodsQuestion<'_> {
@@ -122,18 +134,20 @@ impl PodsQuestion<'_> {
 
     /// Connects to the API server and asks for the node; one that is another machine is not believed.
     fn node(&self) -> (Result<ApiServer, Tried>, Sought<NodeObject>) {
-        let (path, shown) = match self.kubeconfig() {
-            Some(Kubeconfig::File(path)) => (Some(path.clone()), path.display().to_string()),
-            // Several files are merged as kubectl merges them.
-            Some(Kubeconfig::Environment(paths)) => (None, format!("KUBECONFIG={paths}")),
-            None => (None, String::new()),
+        let found = self.kubeconfig();
+        let place = found.as_ref().map_or(KubeconfigPlace::Usual, |found| found.place(self.root));
+        let shown = match &found {
+            Some(Kubeconfig::File(path)) => path.display().to_string(),
+            Some(Kubeconfig::Environment(paths)) => format!("KUBECONFIG={paths}"),
+            Some(Kubeconfig::OfNode(path)) => path.clone(),
+            None => String::new(),
         };
         let failed = |source: String, reason: String| {
             let tried = Tried { source, reason };
             (Err(tried.clone()), Sought { found: None, tried: vec![tried] })
         };
         let context = self.args.context.as_deref();
-        let server = match connect(path.as_deref(), context, self.args.timeout) {
+        let server = match connect(place, context, self.args.timeout) {
             Ok(server) => server,
             Err(error) => return failed(shown, error.to_string()),
         };
@@ -211,11 +225,12 @@ impl PodsQuestion<'_> {
     }
 
     fn of_kubelet(&self) -> Result<Found<RecordedPods>, Vec<Tried>> {
-        let known = known_kubelet(self.args, self.root, self.settings.value());
+        let Self { args, root, process, settings, .. } = *self;
+        let server = KubeletServer { args, root, process, config: settings.value() };
         let mut tried = Vec::new();
-        for endpoint in kubelet_endpoints(&known) {
+        for endpoint in server.endpoints(&mut tried) {
             let source = format!("{}/pods", endpoint.url);
-            match ask(self.args, self.root, &endpoint, "/pods") {
+            match server.ask(&endpoint, "/pods").map(|answer| answer.body) {
                 Ok(answer) if !is_list(&answer) => {
                     // Else a node without pods would be made of any other answer.
                     tried
@@ -259,6 +274,10 @@ impl PodsQuestion<'_> {
                 Ok(bytes) => loaded.append(load(&path, &bytes)),
                 Err(reason) => unread.push(format!("{path}: {reason}")),
             }
+        }
+        if loaded.pods.is_empty() && loaded.problems.is_empty() && !unread.is_empty() {
+            // Nothing is known, which is not that there are none.
+            return Err(Tried { source: folder.clone(), reason: unread.join("; ") });
         }
         for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
             mark_static(pod);

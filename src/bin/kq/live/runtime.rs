@@ -4,7 +4,8 @@ use super::args::SourceArgs;
 use super::config::KubeletConfig;
 use crate::exit::Failure;
 use kq::edge::cri::{CriError, RuntimeWants, read_runtime};
-use kq::edge::host::{LIMIT, read_beneath};
+use kq::edge::host::{LIMIT, ReadError};
+use kq::edge::trust::{NamedBy, read_trusted};
 use kq::facts::runtime::RuntimeFacts;
 use kq::facts::runtime_endpoint::{CRICTL_CONFIG, ENDPOINT_VARIABLE, EndpointHints, endpoints};
 use kq::facts::sought::{Found, Sought, Tried};
@@ -17,17 +18,24 @@ pub fn gather(
     settings: &KubeletConfig,
     wants: RuntimeWants,
 ) -> Result<Sought<RuntimeFacts>, Failure> {
-    let crictl = read_beneath(root, CRICTL_CONFIG, LIMIT).ok();
+    let crictl = read_trusted(root, CRICTL_CONFIG, LIMIT);
+    let refused = crictl.as_ref().err().filter(|error| matches!(error, ReadError::Untrusted(_)));
+    let refused =
+        refused.map(|error| Tried { source: CRICTL_CONFIG.to_owned(), reason: error.to_string() });
     let hints = EndpointHints {
         flag: args.runtime_endpoint.clone(),
         environment: environment(ENDPOINT_VARIABLE),
-        crictl_config: crictl.and_then(|bytes| String::from_utf8(bytes).ok()),
+        crictl_config: crictl.ok().and_then(|bytes| String::from_utf8(bytes).ok()),
         kubelet: settings.runtime_endpoint.clone(),
     };
     let candidates = endpoints(&hints);
     let mut tried = candidates.skipped;
+    tried.extend(refused);
     for endpoint in candidates.candidates {
-        match read_runtime(&endpoint.address, root, wants, args.timeout) {
+        // The usual file is the node's, whoever wrote it.
+        let is_operators = endpoint.only && endpoint.said_by != CRICTL_CONFIG;
+        let named_by = if is_operators { NamedBy::Operator } else { NamedBy::Node };
+        match read_runtime(&endpoint.address, root, named_by, wants, args.timeout) {
             Ok(value) => {
                 let found = Some(Found { source: endpoint.address, value });
                 return Ok(Sought { found, tried });

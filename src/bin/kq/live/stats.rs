@@ -1,24 +1,29 @@
 //! What the kubelet measured: its `/stats/summary`.
 
 use super::args::SourceArgs;
-use super::config::{KubeletConfig, ask, known_kubelet};
+use super::config::{KubeletConfig, KubeletServer};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
-use kq::facts::kubelet_endpoint::kubelet_endpoints;
+use kq::facts::kubelet_process::KubeletProcess;
 use kq::facts::sought::{Found, Sought, Tried};
 use kq::facts::stats_summary::StatsSummary;
 use serde_json::Value;
 use std::path::Path;
 
 /// Asks the kubelet, at the endpoints at which it is asked for its configuration.
-pub fn gather(args: &SourceArgs, root: &Path, settings: &KubeletConfig) -> Sought<StatsSummary> {
-    let known = known_kubelet(args, root, settings.value());
+pub fn gather(
+    args: &SourceArgs,
+    root: &Path,
+    process: Option<&KubeletProcess>,
+    settings: &KubeletConfig,
+) -> Sought<StatsSummary> {
+    let server = KubeletServer { args, root, process, config: settings.value() };
     let mut tried = Vec::new();
-    for endpoint in kubelet_endpoints(&known) {
+    for endpoint in server.endpoints(&mut tried) {
         let source = format!("{}/stats/summary", endpoint.url);
-        let answer = ask(args, root, &endpoint, "/stats/summary");
-        match answer.and_then(|answer| read(&answer)) {
+        let answer = server.ask(&endpoint, "/stats/summary");
+        match answer.and_then(|answer| read(&answer.body)) {
             Ok(value) => return Sought { found: Some(Found { source, value }), tried },
             Err(reason) => tried.push(Tried { source, reason }),
         }

@@ -85,8 +85,7 @@ impl<'a> Cluster<'a> {
             Some(server) => server,
             None => {
                 let sources = &self.args.kubelet.sources;
-                let kubeconfig = sources.kubeconfig.as_deref();
-                connect(kubeconfig, sources.context.as_deref(), sources.timeout)?
+                connect(sources.kubeconfig_place(), sources.context.as_deref(), sources.timeout)?
             }
         };
         Ok(self.server.insert(server))

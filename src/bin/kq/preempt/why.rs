@@ -222,7 +222,7 @@ impl WhyArgs {
     ) -> Result<Gathered, Failure> {
         let sources = &self.sources;
         let server =
-            connect(sources.kubeconfig.as_deref(), sources.context.as_deref(), sources.timeout)?;
+            connect(sources.kubeconfig_place(), sources.context.as_deref(), sources.timeout)?;
         let asked = Asked { server: &server, sources };
         let (namespace, name) = (selector.namespace(), selector.name().unwrap_or_default());
         let mut events = match given {

@@ -4,7 +4,7 @@ use super::super::http_server::pki::{Authority, Certified};
 use super::super::http_server::{AMPLE, SHORT, Seen, Server, Wire, json, timed};
 use super::{EMPTY, TOKEN, write_kubeconfig};
 use k8s_openapi::ByteString;
-use kq::edge::api_server::{ApiError, connect};
+use kq::edge::api_server::{ApiError, KubeconfigPlace, connect};
 use kq::edge::http::HttpError;
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use std::process::Command;
 fn ask(folder: &Path, server: &Server, cluster: &str, user: &str) -> Result<Seen, ApiError> {
     let cluster = format!("server: {}\n{cluster}", server.url("https"));
     let path = write_kubeconfig(folder, &cluster, user);
-    connect(Some(&path), None, AMPLE)?.pods_of_node("worker-1", AMPLE)?;
+    connect(KubeconfigPlace::Named(&path), None, AMPLE)?.pods_of_node("worker-1", AMPLE)?;
     Ok(server.only())
 }
 
@@ -126,7 +126,9 @@ fn the_context_that_is_named_counts() {
          clusters:\n- {name: a, cluster: {server: 'http://a:1'}}\n\
          - {name: b, cluster: {server: 'http://b:2/c'}}\nusers:\n- {name: u, user: {}}\n",
     );
-    let url = |context| connect(Some(&path), context, AMPLE).map(|api| api.url().to_owned());
+    let url = |context| {
+        connect(KubeconfigPlace::Named(&path), context, AMPLE).map(|api| api.url().to_owned())
+    };
     assert_eq!(url(None).expect("the current one"), "http://b:2/c");
     assert_eq!(url(Some("a")).expect("the named one"), "http://a:1/");
     for (context, expected) in
@@ -151,7 +153,7 @@ fn what_kq_does_not_do_is_said() {
         ("proxy-url: socks5://secret@a:1", "{}", "a proxy"),
     ] {
         let path = write_kubeconfig(folder.path(), &format!("{https}{cluster}"), user);
-        let error = connect(Some(&path), None, AMPLE).expect_err(expected);
+        let error = connect(KubeconfigPlace::Named(&path), None, AMPLE).expect_err(expected);
         assert!(matches!(error, ApiError::Unsupported { .. }), "{error:?}");
         assert!(error.to_string().contains(expected), "{error}");
         assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
@@ -159,7 +161,7 @@ fn what_kq_does_not_do_is_said() {
     }
     for secret in [format!("token: {TOKEN}"), "username: a\npassword: secret".to_owned()] {
         let path = write_kubeconfig(folder.path(), "server: http://127.0.0.1:1", &secret);
-        let error = connect(Some(&path), None, AMPLE).expect_err("in the clear");
+        let error = connect(KubeconfigPlace::Named(&path), None, AMPLE).expect_err("in the clear");
         assert!(matches!(error, ApiError::Http(HttpError::Clear { .. })), "{error:?}");
     }
 }
@@ -193,7 +195,7 @@ fn a_kubeconfig_that_cannot_be_used_is_named_and_keeps_its_secrets() {
         (https, "token: 'secret", "not YAML"),
     ] {
         let path = write_kubeconfig(folder, cluster, user);
-        let error = connect(Some(&path), None, AMPLE).expect_err(expected);
+        let error = connect(KubeconfigPlace::Named(&path), None, AMPLE).expect_err(expected);
         assert!(error.to_string().contains(expected), "{expected}: {error}");
         assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
     }
@@ -202,7 +204,8 @@ fn a_kubeconfig_that_cannot_be_used_is_named_and_keeps_its_secrets() {
         (folder.to_owned(), "is not a regular file"),
         (authority.write("empty", ""), "current-context is not set"),
     ] {
-        let error = timed(SHORT, |_| connect(Some(&path), None, AMPLE)).expect_err(expected);
+        let error = timed(SHORT, |_| connect(KubeconfigPlace::Named(&path), None, AMPLE))
+            .expect_err(expected);
         let shown = format!("cannot use kubeconfig {}: ", path.display());
         assert!(error.to_string().starts_with(&shown), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
@@ -214,7 +217,7 @@ fn nothing_secret_is_shown_of_a_server() {
     let folder = tempfile::tempdir().expect("a folder");
     let cluster = "server: https://127.0.0.1:1\ninsecure-skip-tls-verify: true";
     let path = write_kubeconfig(folder.path(), cluster, &format!("token: {TOKEN}"));
-    let api = connect(Some(&path), None, AMPLE).expect("a kubeconfig");
+    let api = connect(KubeconfigPlace::Named(&path), None, AMPLE).expect("a kubeconfig");
     assert_eq!(format!("{api:?}"), "ApiServer { url: \"https://127.0.0.1:1/\", .. }");
 }
 
@@ -222,7 +225,7 @@ fn nothing_secret_is_shown_of_a_server() {
 #[test]
 #[ignore = "another test runs it"]
 fn in_its_environment() {
-    match connect(None, None, AMPLE) {
+    match connect(KubeconfigPlace::Usual, None, AMPLE) {
         Ok(api) => println!("asks {}", api.url()),
         Err(error) => println!("fails: {error}"),
     }

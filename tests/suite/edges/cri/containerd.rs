@@ -5,6 +5,7 @@
 //! say so and test nothing.
 
 use kq::edge::cri::{CriError, CriSession, RuntimeWants, StatusWants, read_runtime};
+use kq::edge::trust::NamedBy;
 use kq::facts::cgroup_mode::CgroupDriver;
 use std::fs::File;
 use std::path::Path;
@@ -121,8 +122,9 @@ fn an_empty_containerd_is_read() {
     {
         let Some(containerd) = Containerd::start("", systemd_cgroup) else { return };
         let endpoint = containerd.endpoint();
-        let facts = read_runtime(&endpoint, Path::new("/"), RuntimeWants::ALL, TIME)
-            .expect("containerd answers");
+        let facts =
+            read_runtime(&endpoint, Path::new("/"), NamedBy::Operator, RuntimeWants::ALL, TIME)
+                .expect("containerd answers");
         assert_eq!(facts.endpoint, endpoint);
 
         let version = said_version("containerd").expect("it is there");
@@ -238,8 +240,14 @@ fn a_containerd_without_the_cri_says_so() {
     let Some(containerd) = Containerd::start("\"io.containerd.grpc.v1.cri\"", false) else {
         return;
     };
-    let error = read_runtime(&containerd.endpoint(), Path::new("/"), RuntimeWants::ALL, TIME)
-        .expect_err("it has no CRI");
+    let error = read_runtime(
+        &containerd.endpoint(),
+        Path::new("/"),
+        NamedBy::Operator,
+        RuntimeWants::ALL,
+        TIME,
+    )
+    .expect_err("it has no CRI");
     let CriError::Version { reason, .. } = &error else { panic!("{error:?}") };
     assert!(error.hint().is_some_and(|hint| hint.contains("disabled_plugins")), "{error:?}");
     assert_eq!(reason, "answered Unimplemented: unknown service runtime.v1.RuntimeService");
@@ -262,6 +270,7 @@ fn a_containerd_that_is_stopped_does_not_hold_kq() {
     let read = read_runtime(
         &containerd.endpoint(),
         Path::new("/"),
+        NamedBy::Operator,
         RuntimeWants::ALL,
         Duration::from_millis(500),
     );

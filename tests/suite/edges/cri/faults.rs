@@ -2,6 +2,7 @@
 
 use super::fake::{Answers, Server};
 use kq::edge::cri::{CriError, RuntimeWants, read_runtime, v1};
+use kq::edge::trust::NamedBy;
 use kq::facts::runtime::RuntimeFacts;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -22,7 +23,8 @@ fn read(endpoint: &str) -> Result<RuntimeFacts, CriError> {
 
 fn read_within(endpoint: &str, deadline: Duration) -> Result<RuntimeFacts, CriError> {
     let begin = Instant::now();
-    let read = read_runtime(endpoint, Path::new("/"), RuntimeWants::ALL, deadline);
+    let read =
+        read_runtime(endpoint, Path::new("/"), NamedBy::Operator, RuntimeWants::ALL, deadline);
     let taken = begin.elapsed();
     assert!(taken < deadline + GRACE, "{endpoint}: took {taken:?}");
     read
@@ -221,7 +223,13 @@ fn a_call_that_hangs_keeps_no_other_from_answering() {
 fn a_deadline_of_any_length_is_one() {
     let folder = folder();
     let read = |server: &Server, deadline| {
-        read_runtime(&server.endpoint(), Path::new("/"), RuntimeWants::default(), deadline)
+        read_runtime(
+            &server.endpoint(),
+            Path::new("/"),
+            NamedBy::Operator,
+            RuntimeWants::default(),
+            deadline,
+        )
     };
     let answering = Server::answering(&folder.path().join("answering"), Answers::default());
     assert!(read(&answering, Duration::MAX).is_ok());
@@ -238,8 +246,9 @@ fn the_socket_is_looked_for_beneath_the_root_of_the_node() {
     std::os::unix::fs::symlink("/run", root.path().join("var/run")).expect("a link can be made");
     let _server = Server::answering(&root.path().join("run/crio/crio.sock"), Answers::default());
     for endpoint in ["unix:///var/run/crio/crio.sock", "/run/crio/crio.sock"] {
-        let facts = read_runtime(endpoint, root.path(), RuntimeWants::default(), LONG)
-            .unwrap_or_else(|error| panic!("{endpoint}: {error}"));
+        let facts =
+            read_runtime(endpoint, root.path(), NamedBy::Operator, RuntimeWants::default(), LONG)
+                .unwrap_or_else(|error| panic!("{endpoint}: {error}"));
         assert_eq!(facts.endpoint, endpoint);
     }
 }

@@ -3,6 +3,7 @@
 use super::fake::{Answers, Server};
 use kq::edge::cri::v1::{self, CgroupDriver as Driver};
 use kq::edge::cri::{RuntimeWants, read_runtime};
+use kq::edge::trust::NamedBy;
 use kq::facts::cgroup_mode::CgroupDriver;
 use kq::facts::runtime::{ContainerState, RuntimeFacts};
 use kq::facts::sought::Sought;
@@ -14,7 +15,8 @@ const TIME: Duration = Duration::from_secs(60);
 fn read(answers: Answers, wants: RuntimeWants) -> RuntimeFacts {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let server = Server::answering(&folder.path().join("cri.sock"), answers);
-    read_runtime(&server.endpoint(), Path::new("/"), wants, TIME).expect("the runtime answers")
+    read_runtime(&server.endpoint(), Path::new("/"), NamedBy::Operator, wants, TIME)
+        .expect("the runtime answers")
 }
 
 fn image(id: impl Into<String>, tags: &[&str]) -> v1::Image {

@@ -3,6 +3,7 @@
 use super::fake::{Answers, Server};
 use kq::edge::cri::{RuntimeWants, read_runtime, v1};
 use kq::edge::program_version::{ProgramVersionError, ask_version, program_version};
+use kq::edge::trust::{NamedBy, TrustedProgram};
 use kq::facts::runtime::LowLevelRuntime;
 use kq::facts::sought::Sought;
 use std::io::Write;
@@ -37,8 +38,15 @@ fn ask(root: &Path, socket: &str, config: &str, time: Duration) -> Sought<LowLev
     let status = Some(v1::StatusResponse { status: None, info });
     let _server = Server::answering(&path, Answers { status, ..Answers::default() });
     let wants = RuntimeWants { low_level: true, ..RuntimeWants::default() };
-    let facts = read_runtime(socket, root, wants, time).expect("the version is answered");
+    let facts =
+        read_runtime(socket, root, NamedBy::Node, wants, time).expect("the version is answered");
     facts.low_level
+}
+
+/// Opens a program in the folder of a test.
+fn trusted(path: &Path) -> TrustedProgram {
+    let (folder, name) = (path.parent().expect("a folder"), path.file_name().expect("a name"));
+    TrustedProgram::find(folder, &name.to_string_lossy()).expect("it is trusted")
 }
 
 fn containerd(binary: &str) -> String {
@@ -60,8 +68,10 @@ fn it_is_found_beneath_the_root_of_the_node() {
     symlink("/usr/lib/cargo/runc", root.join("etc/runc")).expect("a link can be made");
     program(&root.join("opt/crun"), "echo crun version 1.8.1");
     program(&root.join("var/lib/rancher/rke2/bin/runc"), "echo runc version 1.2.3");
-    program(&root.join("usr/bin/half"), "echo half version");
-    std::fs::write(root.join("usr/bin/text"), "").expect("a file can be written");
+    program(&root.join("usr/libexec/crun"), "echo half version");
+    program(&root.join("usr/libexec/marker"), &format!("touch {}/executed", root.display()));
+    std::fs::write(root.join("usr/libexec/runc"), "").expect("a file can be written");
+    std::fs::create_dir_all(root.join("usr/libexec/youki")).expect("a folder can be made");
     let usual = "/run/containerd/containerd.sock";
     let rke2 = "/run/k3s/containerd/containerd.sock";
     let crio =
@@ -87,14 +97,14 @@ fn it_is_found_beneath_the_root_of_the_node() {
         (
             "no program",
             usual,
-            containerd("/usr/bin/text"),
-            "Status(verbose): \"/usr/bin/text\" of runtime \"r\": is no file that can be run",
+            containerd("/usr/libexec/runc"),
+            "Status(verbose): \"/usr/libexec/runc\" of runtime \"r\": is no file that can be run",
         ),
         (
             "a folder",
             usual,
-            containerd("/usr/bin"),
-            "Status(verbose): \"/usr/bin\" of runtime \"r\": is no file that can be run",
+            containerd("/usr/libexec/youki"),
+            "Status(verbose): \"/usr/libexec/youki\" of runtime \"r\": is no file that can be run",
         ),
         (
             "relative",
@@ -103,10 +113,17 @@ fn it_is_found_beneath_the_root_of_the_node() {
             "Status(verbose): \"bin/runc\" of runtime \"r\": is a relative path",
         ),
         (
+            "another program",
+            usual,
+            containerd("/usr/libexec/marker"),
+            "Status(verbose): \"/usr/libexec/marker\" of runtime \"r\": not executed: not the name of a \
+             known low-level runtime",
+        ),
+        (
             "without a version",
             usual,
-            containerd("half"),
-            "Status(verbose): /usr/bin/half: --version said \"half version\", which names no version",
+            containerd("/usr/libexec/crun"),
+            "Status(verbose): /usr/libexec/crun: --version said \"half version\", which names no version",
         ),
     ];
     for (name, socket, config, expected) in rows {
@@ -118,6 +135,7 @@ fn it_is_found_beneath_the_root_of_the_node() {
         };
         assert_eq!(said, expected, "{name}");
     }
+    assert!(!root.join("executed").exists());
 }
 
 #[test]
@@ -167,7 +185,8 @@ fn a_program_that_misbehaves_is_ended() {
         let program_path = path("program");
         program(&program_path, &script);
         let begin = Instant::now();
-        let error = program_version(&program_path, Duration::from_millis(700)).expect_err(name);
+        let error =
+            program_version(&trusted(&program_path), Duration::from_millis(700)).expect_err(name);
         assert!(begin.elapsed() < Duration::from_secs(6), "{name}: took {:?}", begin.elapsed());
         assert!(error.to_string().starts_with(expected), "{name}: {error}");
     }
@@ -185,14 +204,23 @@ fn a_program_has_no_environment_and_no_input() {
          [ -z \"$HOME$CARGO_MANIFEST_DIR\" ] || exit 3\n[ \"$(pwd)\" = / ] || exit 4\n\
          echo Kubernetes v1.36.2",
     );
-    let said = ask_version(&path, TIME).expect("it answers");
+    let said = ask_version(&trusted(&path), TIME).expect("it answers");
     assert_eq!((said.name.as_str(), said.version.as_str()), ("Kubernetes", "v1.36.2"));
 }
 
 #[test]
 fn a_program_that_cannot_be_started_is_named() {
-    for path in ["/nonexistent/runc", "/etc/hostname", "/"] {
-        let error = program_version(Path::new(path), TIME).expect_err(path);
-        assert!(matches!(error, ProgramVersionError::Start(_)), "{path}: {error:?}");
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let path = folder.path().join("program");
+    program(&path, "");
+    Command::new("sh")
+        .args(["-c", "printf '#!/nonexistent/interpreter' >\"$0\""])
+        .arg(&path)
+        .status()
+        .expect("a shell runs");
+    let error = program_version(&trusted(&path), TIME).expect_err("no interpreter");
+    assert!(matches!(error, ProgramVersionError::Start(_)), "{error:?}");
+    for path in ["/nonexistent/runc", "/"] {
+        TrustedProgram::find(Path::new("/"), path).expect_err(path);
     }
 }

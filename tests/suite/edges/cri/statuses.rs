@@ -2,6 +2,7 @@
 
 use super::fake::{Answers, Server};
 use kq::edge::cri::{RuntimeWants, StatusWants, read_runtime, v1};
+use kq::edge::trust::NamedBy;
 use kq::facts::runtime::{ContainerStatus, RuntimeFacts, WritableLayer};
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +13,8 @@ const TIME: Duration = Duration::from_secs(60);
 fn read(answers: Answers, wants: RuntimeWants, time: Duration) -> RuntimeFacts {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let server = Server::answering(&folder.path().join("cri.sock"), answers);
-    read_runtime(&server.endpoint(), Path::new("/"), wants, time).expect("the runtime answers")
+    read_runtime(&server.endpoint(), Path::new("/"), NamedBy::Operator, wants, time)
+        .expect("the runtime answers")
 }
 
 fn wants(container_statuses: StatusWants) -> RuntimeWants {

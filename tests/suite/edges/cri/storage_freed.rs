@@ -5,6 +5,7 @@ use kq::edge::cri::storage::image_storage;
 use kq::edge::cri::v1::image_service_client::ImageServiceClient;
 use kq::edge::cri::v1::{ImageSpec, RemoveImageRequest};
 use kq::edge::cri::{RuntimeWants, connect, read_runtime};
+use kq::edge::trust::NamedBy;
 use kq::facts::runtime::{Image, ImageStorage, RuntimeFacts, StoragePiece};
 use kq::image_gc::storage::freed;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +77,8 @@ impl Node {
 
     fn facts(&self) -> RuntimeFacts {
         let wants = RuntimeWants { images: true, ..RuntimeWants::default() };
-        read_runtime(&self.containerd.endpoint(), Path::new("/"), wants, TIME).expect("it answers")
+        read_runtime(&self.containerd.endpoint(), Path::new("/"), NamedBy::Operator, wants, TIME)
+            .expect("it answers")
     }
 
     fn images(&self) -> Vec<Image> {

@@ -10,6 +10,7 @@ use kq::edge::pod_resources::v1::{
     ContainerResources, ListPodResourcesRequest, ListPodResourcesResponse, NumaNode, PodResources,
     TopologyInfo,
 };
+use kq::edge::trust::NamedBy;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tonic::{Request, Response, Status, async_trait};
@@ -82,7 +83,7 @@ fn what_the_kubelet_tells_is_understood() {
     };
     let kubelet = Kubelet { pods: vec![pod], allocatable: Some(allocatable), ..Kubelet::default() };
     let _server = serve(&root.path().join("kubelet.sock"), kubelet);
-    let told = read_pod_resources(root.path(), "/kubelet.sock", TIME);
+    let told = read_pod_resources(root.path(), "/kubelet.sock", NamedBy::Node, TIME);
     let value = told.value().expect("it answers");
     let container = &value.pods[0].containers[0];
     assert_eq!((value.pods[0].namespace.as_str(), container.name.as_str()), ("shop", "app"));
@@ -101,7 +102,7 @@ fn a_list_of_many_megabytes_and_a_call_that_is_refused() {
     let pod = PodResources { containers: vec![container], ..Default::default() };
     let kubelet = Kubelet { pods: vec![pod], ..Kubelet::default() };
     let _server = serve(&root.path().join("kubelet.sock"), kubelet);
-    let told = read_pod_resources(root.path(), "/kubelet.sock", TIME);
+    let told = read_pod_resources(root.path(), "/kubelet.sock", NamedBy::Node, TIME);
     let value = told.value().expect("more than the 4 MiB that tonic takes by itself");
     assert_eq!(value.pods[0].containers[0].devices.len(), 120_000);
     let reason = value.allocatable.reason();
@@ -122,7 +123,8 @@ fn what_is_in_the_way_is_told_in_time() {
         ("/hangs.sock", "List: no answer within"),
     ] {
         let began = Instant::now();
-        let told = read_pod_resources(root.path(), socket, Duration::from_millis(300));
+        let told =
+            read_pod_resources(root.path(), socket, NamedBy::Node, Duration::from_millis(300));
         assert!(told.value().is_none(), "{socket}");
         assert!(told.reason().contains(expected), "{socket}: {}", told.reason());
         assert!(began.elapsed() < TIME, "{socket}");

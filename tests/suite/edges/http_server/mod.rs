@@ -75,7 +75,15 @@ impl Server {
     where
         A: Fn(usize, &Seen, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
+        Self::start_on(0, wire, answer)
+    }
+
+    /// Starts a server on a port.
+    pub fn start_on<A>(port: u16, wire: Wire, answer: A) -> Self
+    where
+        A: Fn(usize, &Seen, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
+    {
+        let listener = TcpListener::bind(("127.0.0.1", port)).expect("a port on loopback");
         let port = listener.local_addr().expect("an address").port();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let is_over = Arc::new(AtomicBool::new(false));

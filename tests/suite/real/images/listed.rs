@@ -3,6 +3,7 @@
 use super::node::sorted;
 use super::{ImageNode, PINNED, UserState, on_each};
 use kq::edge::cri::{RuntimeWants, read_runtime, v1};
+use kq::edge::trust::NamedBy;
 use rustix::fs::statvfs;
 use std::path::Path;
 use std::time::Duration;
@@ -48,8 +49,14 @@ fn every_image_is_listed_as_it_was_made(node: &ImageNode) {
 
 fn the_reader_finds_the_same(node: &ImageNode) {
     let deadline = Duration::from_secs(60);
-    let facts = read_runtime(&node.endpoint(), Path::new("/"), RuntimeWants::ALL, deadline)
-        .expect("the runtime answers");
+    let facts = read_runtime(
+        &node.endpoint(),
+        Path::new("/"),
+        NamedBy::Operator,
+        RuntimeWants::ALL,
+        deadline,
+    )
+    .expect("the runtime answers");
     let found = facts.images.value().expect("there are images");
     let listed = node.images();
     assert_eq!(found.len(), listed.len());

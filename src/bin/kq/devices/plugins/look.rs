@@ -18,7 +18,9 @@ use kq::edge::input::plain;
 use kq::edge::kubelet_process::find_kubelet;
 use kq::edge::listener::listens;
 use kq::edge::pod_resources::{self, read_pod_resources};
+use kq::edge::trust::NamedBy;
 use kq::facts::checkpoint::device::DeviceCheckpoint;
+use kq::facts::sought::Sought;
 use kq::facts::unix_sockets::UnixSocket;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -40,10 +42,11 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
     };
     let kubelet = find_kubelet(&root).unwrap_or_else(|error| {
         report.warnings.push(format!("the kubelet's process was not found: {error}"));
-        None
+        Sought::default()
     });
-    report.kubelet = kubelet.as_ref().map(|kubelet| kubelet.pid);
-    let root_dir = kubelet.as_ref().and_then(|kubelet| kubelet.interpreted().root_dir);
+    let kubelet = kubelet.value();
+    report.kubelet = kubelet.map(|kubelet| kubelet.pid);
+    let root_dir = kubelet.and_then(|kubelet| kubelet.interpreted().root_dir);
     let root_dir = match (&args.dir, root_dir) {
         (Some(_), _) => None,
         (None, Some(said)) => Some(said),
@@ -323,12 +326,13 @@ fn resources(
         Err(reason) => report.warnings.push(format!("{source}: {reason}")),
     }
     // A folder that is named may be a kubelet's all the same.
-    let (root, beside) = match root_dir {
-        Some(root_dir) => (root, Some(root_dir.to_owned())),
+    let (root, named_by, beside) = match root_dir {
+        Some(root_dir) => (root, NamedBy::Node, Some(root_dir.to_owned())),
         None => {
             let above = folder.parent().filter(|_| folder.ends_with(BELOW_ROOT));
             let there = above.filter(|above| above.join(pod_resources::BELOW_ROOT).exists());
-            (Path::new("/"), there.map(|above| above.display().to_string()))
+            let beside = there.map(|above| above.display().to_string());
+            (Path::new("/"), NamedBy::Operator, beside)
         }
     };
     let Some(root_dir) = beside else {
@@ -338,7 +342,7 @@ fn resources(
         return Vec::new();
     };
     let socket = format!("{}/{}", root_dir.trim_end_matches('/'), pod_resources::BELOW_ROOT);
-    let told = read_pod_resources(root, &socket, args.call_timeout);
+    let told = read_pod_resources(root, &socket, named_by, args.call_timeout);
     let allocatable = told.value().and_then(|told| told.allocatable.value());
     let Some(allocatable) = allocatable else {
         let reason = told.value().map_or_else(|| told.reason(), |told| told.allocatable.reason());

@@ -1,0 +1,414 @@
+//! Which files, sockets and programs of the node kq believes.
+//!
+//! kq usually runs as root among users who are not. A path that a process or a server named, or that is
+//! merely the usual one, is believed when nobody but a trusted owner can decide what is there: root, and
+//! kq's own user where kq does not run as root.
+//!
+//! | what is there          | believed when                                                              |
+//! |------------------------|----------------------------------------------------------------------------|
+//! | every folder on the way, those of links too | its owner is trusted, and nobody else may write into it |
+//! | a file                 | the same                                                                   |
+//! | a socket               | its owner is trusted; so is the user who listens (`SO_PEERCRED`)           |
+//! | a program              | as a file; it is not set-user-ID                                           |
+//!
+//! A folder into which everybody may write is refused although it is sticky, as `/tmp` is. A group may
+//! write where it is root's, or kq's own where kq does not run as root, and no access control list adds users to it.
+//!
+//! The walk goes from the node's root on descriptors, one part at a time, and follows links by itself. What is read,
+//! executed or connected to is the descriptor that was checked, or a name in a folder that was checked.
+
+use crate::edge::host::{
+    MOST_LINKS, ReadError, expect_kind, link_beneath, names_in, open, open_folder, parts, system,
+};
+use crate::edge::input::plain;
+use rustix::fs::{self, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// What the kernel says of a file with a group's or a list's right to write.
+const WRITE_OF_GROUP: u32 = 0o020;
+
+/// Everybody may write.
+const WRITE_OF_OTHERS: u32 = 0o002;
+
+/// The program runs as its owner or with its group, whoever starts it.
+const SET_ID: u32 = 0o6000;
+
+/// The attribute with the access control list of a file that has one.
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
+/// Who named a path or an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// The operator, with a flag or in the environment: that is his word.
+    Operator,
+    /// A process, a file or a server of the node, or nobody: it must be believed.
+    Node,
+}
+
+/// Returns true for a user whose files and processes are believed: root, and the one that kq runs as.
+pub fn is_trusted_user(uid: u32) -> bool {
+    uid == 0 || uid == rustix::process::geteuid().as_raw()
+}
+
+/// Returns the trusted users, for messages: `root`, or `root or user 1000`.
+pub fn trusted_users() -> String {
+    match rustix::process::geteuid().as_raw() {
+        0 => "root".to_owned(),
+        uid => format!("root or user {uid}"),
+    }
+}
+
+/// Reads a regular file of at most `limit` bytes below the node's root, if it is believed.
+///
+/// # Errors
+///
+/// Fails as [`read_beneath`](crate::edge::host::read_beneath) does, and with [`ReadError::Untrusted`].
+pub fn read_trusted(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+    read_at(walk(root, path)?, limit)
+}
+
+/// Lists the names in a folder below the node's root, in order, if it is believed.
+///
+/// # Errors
+///
+/// Fails as [`list_beneath`](crate::edge::host::list_beneath) does, and with [`ReadError::Untrusted`].
+pub fn list_trusted(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
+    let place = walk(root, path)?;
+    expect_kind(&place.file, FileType::Directory)?;
+    names_in(&place.file)
+}
+
+/// Lists the files in a folder below the node's root and in those in it, if they are believed. A linked folder is not
+/// entered: links can lead in circles.
+///
+/// # Errors
+///
+/// Fails as [`list_trusted`] does.
+pub fn files_trusted(root: &Path, folder: &str) -> Result<Vec<String>, ReadError> {
+    let mut files = Vec::new();
+    for name in list_trusted(root, folder)? {
+        let path = format!("{}/{name}", folder.trim_end_matches('/'));
+        let itself = open(root, &path, OFlags::PATH | OFlags::NOFOLLOW)?;
+        match kind_of(&fs::fstat(&itself).map_err(system)?) {
+            FileType::Directory => files.extend(files_trusted(root, &path)?),
+            FileType::Symlink if kind_trusted(root, &path) == Ok(FileType::Directory) => {}
+            _ => files.push(path),
+        }
+    }
+    Ok(files)
+}
+
+/// Who wrote a file that names other files.
+#[cfg(feature = "apiserver")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::edge) struct Namer {
+    /// The owner of the file; `None`: others may have written it as well, and it names no files.
+    owner: Option<u32>,
+    /// The file is believed.
+    is_trusted: bool,
+}
+
+#[cfg(feature = "apiserver")]
+impl Namer {
+    /// A file that was read with [`read_trusted`].
+    pub(in crate::edge) const TRUSTED: Self = Self { owner: Some(0), is_trusted: true };
+
+    /// Looks at an open file, which the operator named by a path.
+    pub(in crate::edge) fn of(file: &File, path: &Path) -> Result<Self, ReadError> {
+        let stat = fs::fstat(file).map_err(system)?;
+        let has_other_writers = stat.st_mode & WRITE_OF_OTHERS != 0
+            || (stat.st_mode & WRITE_OF_GROUP != 0 && !is_trusted_group(stat.st_gid));
+        let place = std::path::absolute(path).ok().and_then(|path| {
+            let place = walk(Path::new("/"), &path.to_string_lossy()).ok()?;
+            check_file(&place.file, &place.stat, &place.shown).ok().map(|()| place.stat)
+        });
+        let is_trusted =
+            place.is_some_and(|it| (it.st_dev, it.st_ino) == (stat.st_dev, stat.st_ino));
+        Ok(Self { owner: (!has_other_writers).then_some(stat.st_uid), is_trusted })
+    }
+
+    /// Returns the reason why a file is not one that this one may name: it belongs neither to the same owner, nor to a
+    /// trusted user where this one is believed.
+    pub(in crate::edge) fn refuses(self, named: &File) -> Result<Option<String>, ReadError> {
+        let uid = fs::fstat(named).map_err(system)?.st_uid;
+        Ok(match self.owner {
+            Some(owner) if uid == owner || (self.is_trusted && is_trusted_user(uid)) => None,
+            Some(owner) => Some(format!(
+                "belongs to user {uid}, and the kubeconfig that names it to user {owner}"
+            )),
+            None => Some("others can write the kubeconfig that names it".to_owned()),
+        })
+    }
+}
+
+/// Returns the kind of what is at a path below the node's root, if every folder above it is believed.
+pub(in crate::edge) fn kind_trusted(root: &Path, path: &str) -> Result<FileType, ReadError> {
+    Ok(kind_of(&walk(root, path)?.stat))
+}
+
+/// A socket in a folder that is believed.
+#[cfg(feature = "cri")]
+#[derive(Debug)]
+pub(in crate::edge) struct TrustedSocket {
+    folder: OwnedFd,
+    name: OsString,
+}
+
+#[cfg(feature = "cri")]
+impl TrustedSocket {
+    /// Finds a socket below the node's root.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is not there, and with [`ReadError::Untrusted`].
+    pub(in crate::edge) fn find(root: &Path, path: &str) -> Result<Self, ReadError> {
+        let place = walk(root, path)?;
+        check_owner(&place.stat, &place.shown)?;
+        Ok(Self { folder: place.folder, name: place.name })
+    }
+
+    /// Returns a path that leads to the socket in the folder that was checked, whatever is renamed meanwhile. It
+    /// holds as long as this value lives.
+    pub(in crate::edge) fn path(&self) -> PathBuf {
+        Path::new(&format!("/proc/self/fd/{}", self.folder.as_raw_fd())).join(&self.name)
+    }
+}
+
+/// A program that is believed. It is executed as the file that was checked, whatever its path leads to then.
+#[derive(Debug)]
+pub struct TrustedProgram {
+    file: OwnedFd,
+    path: String,
+}
+
+impl TrustedProgram {
+    /// Finds a program below the node's root.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what cannot be executed, and with [`ReadError::Untrusted`].
+    pub fn find(root: &Path, path: &str) -> Result<Self, ReadError> {
+        let place = walk(root, path)?;
+        check_program(&place.stat, &place.shown)?;
+        check_file(&place.file, &place.stat, &place.shown)?;
+        if place.stat.st_mode & 0o111 == 0 || kind_of(&place.stat) != FileType::RegularFile {
+            return Err(ReadError::System("is no file that can be run".to_owned()));
+        }
+        Ok(Self { file: place.file, path: path.to_owned() })
+    }
+
+    /// Finds the program that a process runs, at its path below the node's root.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`find`](Self::find) does, and where another file is at that path by now.
+    pub fn of_process(root: &Path, pid: i32) -> Result<Self, ReadError> {
+        let running = running_program(root, pid)?;
+        let program = Self::find(root, &running.path)?;
+        let stat = fs::fstat(&program.file).map_err(system)?;
+        if (stat.st_dev, stat.st_ino) != (running.stat.st_dev, running.stat.st_ino) {
+            let reason = format!("{} is no longer the program of process {pid}", running.path);
+            return Err(ReadError::System(reason));
+        }
+        Ok(program)
+    }
+
+    /// Returns the path on the node.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(in crate::edge) fn file(&self) -> impl AsFd + '_ {
+        self.file.as_fd()
+    }
+}
+
+/// Makes sure that the program of a process is a trusted owner's, that nobody else may write it, and that it runs as
+/// the user who started it. A program that is not shown is left to the process's user.
+///
+/// The file of a program that runs cannot be exchanged any more, so the folders above it do not matter here.
+pub(in crate::edge) fn check_process_program(root: &Path, pid: i32) -> Result<(), ReadError> {
+    let running = match running_program(root, pid) {
+        Err(ReadError::Absent | ReadError::System(_)) => return Ok(()),
+        running => running?,
+    };
+    check_program(&running.stat, &running.path)?;
+    check_file(&running.file, &running.stat, &running.path)
+}
+
+/// The program of a process.
+struct RunningProgram {
+    file: OwnedFd,
+    stat: Stat,
+    /// Where the kernel says that it is.
+    path: String,
+}
+
+fn running_program(root: &Path, pid: i32) -> Result<RunningProgram, ReadError> {
+    let link = format!("/proc/{pid}/exe");
+    let folder = open_folder(root, &format!("/proc/{pid}"))?;
+    let path = link_beneath(root, &link)?;
+    let is_kernels = fs::fstatfs(&folder).is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC);
+    let file = match is_kernels {
+        // The link leads to the file itself, also where no path does.
+        true => fs::openat(&folder, "exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+            .map_err(system)?,
+        false => open(root, &link, OFlags::PATH)?,
+    };
+    let stat = fs::fstat(&file).map_err(system)?;
+    let path = if path.starts_with('/') { path } else { link };
+    Ok(RunningProgram { file, stat, path })
+}
+
+/// What is at a path, every folder above which is believed.
+struct Place {
+    /// The folder that it is in.
+    folder: OwnedFd,
+    name: OsString,
+    /// It itself, without the right to read.
+    file: OwnedFd,
+    stat: Stat,
+    /// Its path on the node without links.
+    shown: String,
+}
+
+/// Walks to a path below the node's root and checks every folder on the way. A folder that it ends at is checked as
+/// well.
+fn walk(root: &Path, path: &str) -> Result<Place, ReadError> {
+    let mut ahead = parts(Path::new(path));
+    let root = open_folder(root, "/")?;
+    check_file(&root, &fs::fstat(&root).map_err(system)?, "/")?;
+    let mut folders = vec![(root, PathBuf::from("/"))];
+    let mut links = 0;
+    let mut ended = None;
+    while let Some(part) = ahead.pop() {
+        ended = None;
+        if part == ".." {
+            // Above the root is the root.
+            folders.truncate(folders.len().max(2) - 1);
+            continue;
+        }
+        let (folder, above) = folders.last().expect("the root is never taken away");
+        let shown = above.join(&part);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = fs::openat(folder, &part, flags, Mode::empty()).map_err(system)?;
+        let stat = fs::fstat(&file).map_err(system)?;
+        match kind_of(&stat) {
+            FileType::Symlink => {
+                links += 1;
+                if links > MOST_LINKS {
+                    return Err(system(Errno::LOOP));
+                }
+                let target = fs::readlinkat(&file, "", Vec::new()).map_err(system)?;
+                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                if target.is_absolute() {
+                    folders.truncate(1);
+                }
+                ahead.extend(parts(&target));
+            }
+            FileType::Directory => {
+                check_file(&file, &stat, &shown.to_string_lossy())?;
+                folders.push((file, shown));
+            }
+            _ if !ahead.is_empty() => return Err(ReadError::Absent),
+            _ => {
+                let folder = fs::openat(folder, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+                let folder = folder.map_err(system)?;
+                let shown = shown.to_string_lossy().into_owned();
+                ended = Some(Place { folder, name: part, file, stat, shown });
+            }
+        }
+    }
+    if let Some(place) = ended {
+        return Ok(place);
+    }
+    let (file, shown) = folders.pop().expect("the root is never taken away");
+    let stat = fs::fstat(&file).map_err(system)?;
+    let folder = file.try_clone().map_err(|error| ReadError::System(plain(&error)))?;
+    Ok(Place { folder, name: ".".into(), file, stat, shown: shown.to_string_lossy().into_owned() })
+}
+
+fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
+    // First what it is: opening a device can do something.
+    expect_kind(&place.file, FileType::RegularFile)?;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = fs::openat(&place.folder, &place.name, flags, Mode::empty()).map_err(system)?;
+    expect_kind(&file, FileType::RegularFile)?;
+    check_file(&file, &fs::fstat(&file).map_err(system)?, &place.shown)?;
+    let mut content = Vec::new();
+    File::from(file)
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut content)
+        .map_err(|error| ReadError::System(plain(&error)))?;
+    if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
+}
+
+/// Returns true for a group whose members may write what is believed: root's, and kq's own where it does not run as
+/// root, because a user's own group is usually that user's alone.
+fn is_trusted_group(gid: u32) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    gid == 0 || (!is_root && gid == rustix::process::getegid().as_raw())
+}
+
+fn kind_of(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+fn check_owner(stat: &Stat, shown: &str) -> Result<(), ReadError> {
+    match is_trusted_user(stat.st_uid) {
+        true => Ok(()),
+        false => {
+            let (uid, what) = (stat.st_uid, noun(stat));
+            let reason =
+                format!("{what}{shown} belongs to user {uid}, expected {}", trusted_users());
+            Err(untrusted(reason))
+        }
+    }
+}
+
+/// Returns what is said before a path.
+fn noun(stat: &Stat) -> &'static str {
+    if kind_of(stat) == FileType::Directory { "folder " } else { "" }
+}
+
+/// Refuses what somebody else owns or may write.
+fn check_file(file: &OwnedFd, stat: &Stat, shown: &str) -> Result<(), ReadError> {
+    check_owner(stat, shown)?;
+    let what = noun(stat);
+    if stat.st_mode & WRITE_OF_OTHERS != 0 {
+        return Err(untrusted(format!("{what}{shown} is writable by every user")));
+    }
+    if stat.st_mode & WRITE_OF_GROUP == 0 {
+        return Ok(());
+    }
+    if !is_trusted_group(stat.st_gid) {
+        return Err(untrusted(format!("{what}{shown} is writable by group {}", stat.st_gid)));
+    }
+    // The right of users in the list shows as one of the group. A descriptor without the right to read has no
+    // attributes, its path has.
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    match fs::getxattr(&path, ACCESS_LIST, &mut [0_u8; 0]) {
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
+        _ => {
+            Err(untrusted(format!("{what}{shown} has an access control list that allows writing")))
+        }
+    }
+}
+
+fn check_program(stat: &Stat, shown: &str) -> Result<(), ReadError> {
+    match stat.st_mode & SET_ID {
+        0 => Ok(()),
+        _ => Err(untrusted(format!("program {shown} is set-user-ID or set-group-ID"))),
+    }
+}
+
+fn untrusted(reason: String) -> ReadError {
+    ReadError::Untrusted(reason)
+}

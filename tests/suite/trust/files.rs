@@ -1,0 +1,118 @@
+//! Which files, programs and folders are believed.
+
+use super::{EVE, install, is_root};
+use kq::edge::host::ReadError;
+use kq::edge::program_version::program_version;
+use kq::edge::trust::{TrustedProgram, files_trusted, list_trusted, read_trusted};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::time::Duration;
+
+/// Makes a folder with the mode that it is to have, whatever the umask is.
+fn folder(root: &Path, path: &str, mode: u32) {
+    let path = root.join(path);
+    fs::create_dir_all(&path).expect("a folder can be made");
+    fs::set_permissions(&path, Permissions::from_mode(mode)).expect("a mode");
+}
+
+fn node() -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a temporary folder can be made");
+    folder(root.path(), "etc", 0o755);
+    folder(root.path(), "tmp", 0o1777);
+    folder(root.path(), "tmp/own", 0o755);
+    folder(root.path(), "shared", 0o775);
+    for file in ["etc/file", "tmp/file", "tmp/own/file", "shared/file"] {
+        install(&root.path().join(file), "755", "#!/bin/sh\necho runc version 1.1.5\n");
+    }
+    root
+}
+
+#[track_caller]
+fn untrusted(root: &Path, path: &str, expected: &str) {
+    let reasons = [
+        read_trusted(root, path, 1 << 20).map(drop).expect_err(path),
+        TrustedProgram::find(root, path).map(drop).expect_err(path),
+    ];
+    for reason in reasons {
+        assert!(matches!(reason, ReadError::Untrusted(_)), "{path}: {reason:?}");
+        assert_eq!(reason.to_string(), format!("not trusted: {expected}"), "{path}");
+    }
+}
+
+#[test]
+fn what_others_can_write_is_not_believed() {
+    let node = node();
+    let root = node.path();
+    read_trusted(root, "/etc/file", 1 << 20).expect("it is believed");
+    TrustedProgram::find(root, "/etc/file").expect("it is believed");
+    untrusted(root, "/tmp/file", "folder /tmp is writable by every user");
+    untrusted(root, "/tmp/own/file", "folder /tmp is writable by every user");
+    for (link, target) in [
+        ("etc/to-tmp", "/tmp/file"),
+        ("etc/relative", "../tmp/own/file"),
+        ("tmp/to-etc", "/etc/file"),
+        ("etc/through", "/tmp/../etc/file"),
+        ("etc/twice", "/tmp/to-etc"),
+    ] {
+        symlink(target, root.join(link)).expect("a link can be made");
+        untrusted(root, link, "folder /tmp is writable by every user");
+    }
+    symlink("../etc/file", root.join("etc/again")).expect("a link can be made");
+    read_trusted(root, "/etc/again", 1 << 20).expect("a link from folder to folder is believed");
+    for (mode, expected) in [(0o757, "/etc/file is writable by every user"), (0o4755, "")] {
+        fs::set_permissions(root.join("etc/file"), Permissions::from_mode(mode)).expect("a mode");
+        match expected {
+            "" => {
+                let error = TrustedProgram::find(root, "/etc/file").expect_err("set-user-ID");
+                assert!(error.to_string().contains("is set-user-ID"), "{error}");
+            }
+            expected => untrusted(root, "/etc/file", expected),
+        }
+    }
+    list_trusted(root, "/tmp").expect_err("anybody can add files");
+    files_trusted(root, "/tmp").expect_err("anybody can add files");
+    assert_eq!(read_trusted(root, "/etc/absent", 9), Err(ReadError::Absent));
+    assert_eq!(read_trusted(root, "/etc/file/below", 9), Err(ReadError::Absent));
+}
+
+#[test]
+fn what_belongs_to_others_is_not_believed() {
+    if !is_root() {
+        eprintln!("left out, because it needs root");
+        return;
+    }
+    let node = node();
+    let root = node.path();
+    chown(root.join("shared"), None, Some(1000)).expect("root may");
+    untrusted(root, "/shared/file", "folder /shared is writable by group 1000");
+    chown(root.join("shared"), None, Some(0)).expect("root may");
+    read_trusted(root, "/shared/file", 1 << 20).expect("root's group is believed");
+    chown(root.join("etc/file"), Some(EVE), None).expect("root may");
+    untrusted(root, "/etc/file", "/etc/file belongs to user 65534, expected root");
+    chown(root.join("etc/file"), Some(0), None).expect("root may");
+    chown(root.join("etc"), Some(EVE), None).expect("root may");
+    untrusted(root, "/etc/file", "folder /etc belongs to user 65534, expected root");
+    chown(root, Some(EVE), None).expect("root may");
+    untrusted(root, "/shared/file", "folder / belongs to user 65534, expected root");
+}
+
+#[test]
+fn the_program_that_was_checked_is_executed() {
+    let node = node();
+    let root = node.path();
+    let program = TrustedProgram::find(root, "/etc/file").expect("it is believed");
+    let mark = root.join("mark");
+    let other = format!("#!/bin/sh\ntouch {}\necho runc version 6.6.6\n", mark.display());
+    install(&root.join("etc/other"), "755", &other);
+    fs::rename(root.join("etc/other"), root.join("etc/file")).expect("it can be renamed");
+    let version = program_version(&program, Duration::from_secs(20));
+    assert_eq!(version.expect("it answers"), "1.1.5");
+    assert!(!mark.exists());
+    // The same where the folder is another one by now.
+    let program = TrustedProgram::find(root, "/etc/file").expect("it is believed");
+    fs::rename(root.join("etc"), root.join("old")).expect("it can be renamed");
+    install(&root.join("etc/file"), "755", "#!/bin/sh\necho runc version 9.9.9\n");
+    let version = program_version(&program, Duration::from_secs(20));
+    assert_eq!(version.expect("it answers"), "6.6.6");
+}
