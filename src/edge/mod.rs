@@ -19,6 +19,7 @@ pub mod kubelet_api;
 pub mod kubelet_files;
 pub mod kubelet_identity;
 pub mod kubelet_process;
+pub mod kubelet_unit;
 pub mod listener;
 pub mod node_list_file;
 pub mod pod_resources;

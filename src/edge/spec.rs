@@ -10,8 +10,87 @@
 //! node            --node-file          only this one; flags for single facts win over all
 //!                 else                 API server, host
 //! ```
+//!
+//! Before any of it comes whose facts these are. What is not of the node in question is not asked:
+//!
+//! ```text
+//! named by                                 node in question   files      sockets  its servers
+//! nothing, --live                          this machine       all        all      all
+//! --host-root, a running node's root       that node          beneath    beneath  all
+//! --host-root, any other folder            the one copied     beneath    beneath  none
+//! files in place of what a node says       that of the files  the named  none     none
+//! ```
+//!
+//! A server or socket that a flag names (--kubeconfig, --kubelet-url, --runtime-endpoint) is asked in any
+//! case.
 
 use crate::facts::snapshot::PodSource;
+
+/// What the command line says about which node it is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeFlags {
+    /// `--live`, or `--pods-from`.
+    pub live: bool,
+    /// `--host-root`
+    pub root: Option<RootFolder>,
+    /// Files are named that stand for what a node says: `--pods`, `--node-file`, `--checkpoint`, ...
+    pub files: bool,
+    /// No file can stand for what is asked: the cgroups of the kernel, the images of the runtime.
+    pub only_on_node: bool,
+}
+
+/// What a root folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RootFolder {
+    /// The kernel's own `/proc` is in it: the node runs.
+    Running,
+    /// Files alone.
+    Copy,
+}
+
+/// The node in question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeInQuestion {
+    /// One that runs: this machine, or the one that it is a container of.
+    Running,
+    /// One whose files were copied.
+    Copied,
+    /// The one that the named files are of.
+    OfFiles,
+}
+
+impl NodeInQuestion {
+    /// Returns the node in question.
+    pub fn of(flags: NodeFlags) -> Self {
+        match flags.root {
+            Some(RootFolder::Copy) => Self::Copied,
+            Some(RootFolder::Running) => Self::Running,
+            None if flags.files && !flags.live && !flags.only_on_node => Self::OfFiles,
+            None => Self::Running,
+        }
+    }
+
+    /// Tells whether there is a root folder to look below.
+    pub fn has_root(self) -> bool {
+        self != Self::OfFiles
+    }
+
+    /// Tells whether the ports and the environment of the machine that kq runs on are the node's.
+    pub fn runs_here(self) -> bool {
+        self == Self::Running
+    }
+
+    /// Returns why a server that no flag names is not asked; `None`: it is.
+    pub fn not_asked(self) -> Option<&'static str> {
+        match self {
+            Self::Running => None,
+            Self::Copied => {
+                Some("not asked: --host-root is a copy of a node's files, and none runs there")
+            }
+            Self::OfFiles => Some("not asked: files are given (--live asks this machine as well)"),
+        }
+    }
+}
 
 /// What was said about sources, and what there is to ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,6 +192,36 @@ mod tests {
             ),
         ] {
             assert_eq!(pod_sources(given), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_node_is_not_asked() {
+        use NodeInQuestion::{Copied, OfFiles, Running};
+        let nothing = NodeFlags::default();
+        let files = NodeFlags { files: true, ..nothing };
+        for (name, flags, expected) in [
+            ("nothing said", nothing, Running),
+            ("--live", NodeFlags { live: true, ..nothing }, Running),
+            ("a running root", NodeFlags { root: Some(RootFolder::Running), ..nothing }, Running),
+            ("a copied root", NodeFlags { root: Some(RootFolder::Copy), ..nothing }, Copied),
+            ("files", files, OfFiles),
+            ("files and --live", NodeFlags { live: true, ..files }, Running),
+            ("files of a kernel", NodeFlags { only_on_node: true, ..files }, Running),
+            (
+                "files beside a running root",
+                NodeFlags { root: Some(RootFolder::Running), ..files },
+                Running,
+            ),
+            (
+                "files beside a copy",
+                NodeFlags { root: Some(RootFolder::Copy), live: true, ..files },
+                Copied,
+            ),
+        ] {
+            let node = NodeInQuestion::of(flags);
+            assert_eq!(node, expected, "{name}");
+            assert_eq!(node.not_asked().is_none(), node.runs_here(), "{name}");
         }
     }
 

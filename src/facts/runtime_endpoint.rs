@@ -11,6 +11,9 @@ use serde_json::Value;
 /// Where crictl's configuration is.
 pub const CRICTL_CONFIG: &str = "/etc/crictl.yaml";
 
+/// The variable that names another file for it.
+pub const CRICTL_CONFIG_VARIABLE: &str = "CRI_CONFIG_FILE";
+
 /// The variable that crictl reads.
 pub const ENDPOINT_VARIABLE: &str = "CONTAINER_RUNTIME_ENDPOINT";
 
@@ -32,10 +35,21 @@ pub struct EndpointHints {
     pub flag: Option<String>,
     /// The value of [`ENDPOINT_VARIABLE`].
     pub environment: Option<String>,
-    /// The text of [`CRICTL_CONFIG`].
-    pub crictl_config: Option<String>,
+    /// crictl's configuration.
+    pub crictl_config: Option<CrictlConfig>,
     /// `containerRuntimeEndpoint` of the kubelet.
     pub kubelet: Option<String>,
+}
+
+/// The file of crictl's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrictlConfig {
+    /// Where it is.
+    pub path: String,
+    /// [`CRICTL_CONFIG_VARIABLE`] names it, without which it is [`CRICTL_CONFIG`].
+    pub is_named: bool,
+    /// What is in it, or why that could not be read.
+    pub text: Result<String, String>,
 }
 
 /// An endpoint to try.
@@ -52,7 +66,7 @@ pub struct Endpoint {
 /// The endpoints to try, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Never empty.
+    /// Empty where a configuration that a person named cannot be used: crictl stops there too.
     pub candidates: Vec<Endpoint>,
     /// What should have named an endpoint and could not be understood.
     pub skipped: Vec<Tried>,
@@ -63,6 +77,9 @@ pub fn endpoints(hints: &EndpointHints) -> Endpoints {
     let mut skipped = Vec::new();
     if let Some(only) = given(hints, &mut skipped) {
         return Endpoints { candidates: vec![only], skipped };
+    }
+    if !skipped.is_empty() && hints.crictl_config.as_ref().is_some_and(|config| config.is_named) {
+        return Endpoints { candidates: Vec::new(), skipped };
     }
     let kubelet = written(hints.kubelet.as_deref()).map(|address| Endpoint {
         address,
@@ -93,10 +110,15 @@ fn given(hints: &EndpointHints, skipped: &mut Vec<Tried>) -> Option<Endpoint> {
     if let Some(address) = written(hints.environment.as_deref()) {
         return Some(only(address, ENDPOINT_VARIABLE));
     }
-    match crictl_endpoint(hints.crictl_config.as_deref()?) {
-        Ok(address) => written(address.as_deref()).map(|address| only(address, CRICTL_CONFIG)),
+    let config = hints.crictl_config.as_ref()?;
+    let said_by = match config.is_named {
+        true => format!("{CRICTL_CONFIG_VARIABLE}={}", config.path),
+        false => config.path.clone(),
+    };
+    match config.text.as_deref().map_err(Clone::clone).and_then(crictl_endpoint) {
+        Ok(address) => written(address.as_deref()).map(|address| only(address, &said_by)),
         Err(reason) => {
-            skipped.push(Tried { source: CRICTL_CONFIG.to_owned(), reason });
+            skipped.push(Tried { source: said_by, reason });
             None
         }
     }
@@ -110,7 +132,8 @@ fn written(text: Option<&str>) -> Option<String> {
 /// Returns the path of an endpoint, to see that two are one. `/var/run` is `/run` on every
 /// distribution that runs a kubelet, but CRI-O's socket is looked for in both for the odd one.
 fn path(address: &str) -> &str {
-    address.strip_prefix("unix://").unwrap_or(address)
+    let address = address.strip_prefix("unix:").unwrap_or(address);
+    address.strip_prefix("//").unwrap_or(address)
 }
 
 /// Returns `runtime-endpoint` of crictl's configuration.
@@ -136,7 +159,11 @@ mod tests {
         EndpointHints {
             flag: some(flag),
             environment: some(environment),
-            crictl_config: some(crictl_config),
+            crictl_config: some(crictl_config).map(|text| CrictlConfig {
+                path: CRICTL_CONFIG.to_owned(),
+                is_named: false,
+                text: Ok(text),
+            }),
             kubelet: some(kubelet),
         }
     }
@@ -203,6 +230,37 @@ mod tests {
             assert_eq!(addresses, expected, "{name}");
             assert!(found.candidates.iter().all(|endpoint| !endpoint.only), "{name}");
             assert_eq!(found.skipped, [], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_that_a_person_named_is_the_only_one() {
+        let missing = || Err("no such file".to_owned());
+        for (name, text, expected) in [
+            ("it says", Ok("runtime-endpoint: unix:/c"), Some("unix:/c")),
+            ("it cannot be read", missing(), None),
+            ("it means nothing", Ok("- a"), None),
+        ] {
+            let config = CrictlConfig {
+                path: "/home/a/crictl.yaml".to_owned(),
+                is_named: true,
+                text: text.map(str::to_owned),
+            };
+            let found = endpoints(&EndpointHints {
+                crictl_config: Some(config),
+                kubelet: Some("unix:///k".to_owned()),
+                ..EndpointHints::default()
+            });
+            let addresses: Vec<&str> =
+                found.candidates.iter().map(|endpoint| endpoint.address.as_str()).collect();
+            assert_eq!(addresses, expected.into_iter().collect::<Vec<_>>(), "{name}");
+            let said: Vec<&str> = found
+                .candidates
+                .iter()
+                .map(|endpoint| endpoint.said_by.as_str())
+                .chain(found.skipped.iter().map(|tried| tried.source.as_str()))
+                .collect();
+            assert_eq!(said, ["CRI_CONFIG_FILE=/home/a/crictl.yaml"], "{name}");
         }
     }
 

@@ -1,12 +1,12 @@
 //! `kq evict`
 
-use crate::admission_node::{as_of_kubelet, put_allocations, whose};
+use crate::admission_node::whose::NodeFile;
+use crate::admission_node::{as_of_kubelet, put_allocations};
 use crate::cgroup::live_tree::tree_of;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::live::{TreeDetail, Wants, of_stats_file};
-use crate::node_args::of_file;
 use anyhow::anyhow;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,7 +14,6 @@ use kq::cgroup::live::place::kubelet_roots;
 use kq::cgroup::live::pod_stats::pod_stats;
 use kq::device::pods::{NodePods, Standing};
 use kq::edge::input::shown;
-use kq::edge::kubelet_files::read_node_object;
 use kq::eviction::rank_view::{table, wide};
 use kq::eviction::{
     DiskFacts, EvictionRank, OwnNode, RankInput, UsageFrom, UsageSource, eviction_rank, is_active,
@@ -24,7 +23,6 @@ use kq::facts::basis::Basis;
 use kq::facts::kubelet_config::{PressureCondition, Signal};
 use kq::facts::live::incomplete;
 use kq::facts::snapshot::{PodSource, Snapshot};
-use kq::facts::sought::Sought;
 use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
@@ -82,7 +80,7 @@ pub struct RankArgs {
     output: Form,
 
     /// What the kubelet measured (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary); else it is
-    /// asked. With --pods nothing is looked at but files
+    /// asked
     #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
     stats: Option<String>,
 
@@ -149,41 +147,22 @@ impl RankArgs {
         Ok(if rank.basis.missing.is_empty() { Code::Answered } else { Code::Missing })
     }
 
-    /// Gathers the node. Where files say all of it, the machine that kq runs on is not looked at.
+    /// Gathers the node.
     fn gather(&self) -> Result<KubeletNode, Failure> {
         let stats = self.stats.as_deref().map(of_stats_file).transpose()?;
         let mut notes = Vec::new();
         let sources = &self.kubelet.sources;
-        let given = match &self.node_file {
-            Some(file) => {
-                let object = read_node_object(file, &mut notes).map_err(of_file)?;
-                whose::check_name(file, &object, sources)?;
-                Some((file, object))
-            }
-            None => None,
-        };
-        let object =
-            given.as_ref().map(|(file, object)| Sought::found(shown(file), object.clone()));
-        let is_alone = stats.is_some() && sources.files_alone();
-        let wants = match stats {
-            Some(_) => Wants { stats_summary: false, tree: None, ..self.wants() },
+        let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
+        let mut wants = match stats {
+            Some(_) => Wants { stats_summary: false, tree: None, files: true, ..self.wants() },
             None => self.wants(),
         };
-        let put_given = |snapshot: &mut Snapshot| {
+        let object = node_file.put_into(&mut wants, sources)?;
+        let mut node = self.kubelet.gather_with(wants, |snapshot: &mut Snapshot| {
             snapshot.stats_summary = stats.unwrap_or(std::mem::take(&mut snapshot.stats_summary));
             snapshot.node = object.unwrap_or(std::mem::take(&mut snapshot.node));
-        };
-        let mut node = match is_alone {
-            true => self.kubelet.of_pods_with(put_given)?,
-            false => {
-                let node = self.kubelet.gather_with(wants, put_given)?;
-                whose::check_stored(&node.snapshot, sources)?;
-                if let Some((file, object)) = &given {
-                    whose::check_machine(file, object, &node.snapshot, sources)?;
-                }
-                node
-            }
-        };
+        })?;
+        node_file.check(&node.snapshot, sources)?;
         node.notes.extend(notes);
         Ok(node)
     }

@@ -2,7 +2,7 @@
 //! names of pods.
 
 use crate::exit::Failure;
-use crate::live::{SourceArgs, Wants, gather, of_files};
+use crate::live::{SourceArgs, Wants, gather};
 use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs, config_of};
 use anyhow::anyhow;
 use kq::edge::clock::now;
@@ -12,7 +12,6 @@ use kq::facts::live::{incomplete, missing};
 use kq::facts::origin::Origin;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
-use kq::facts::sought::Sought;
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::Workloads;
 use kq::image_gc::policy::ImageGcPolicy;
@@ -55,6 +54,8 @@ const TWO_MINUTES: GoDuration = GoDuration(120 * GoDuration::SECOND.0);
 pub struct KubeletNode {
     /// As it was gathered.
     pub snapshot: Snapshot,
+    /// It is this machine, or the one that this is a container of.
+    pub runs_here: bool,
     /// The kubelet.
     pub kubelet: Kubelet,
     /// The moment of everything.
@@ -89,7 +90,10 @@ impl KubeletNodeArgs {
         let value = given.as_ref().map(|given| &given.config.value);
         let mut snapshot = gather(&self.sources, &root, value, wants)?;
         put_given(&mut snapshot);
-        self.describe(snapshot, given, wants.kubelet_config)
+        let question = self.sources.node_in_question(wants.files, wants.only_on_node);
+        let described = self.describe(snapshot, given, wants.kubelet_config)?;
+        let runs_here = self.sources.snapshot.is_none() && question.runs_here();
+        Ok(KubeletNode { runs_here, ..described })
     }
 
     /// Describes the kubelet of what the flags say alone; the node is not looked at.
@@ -98,25 +102,14 @@ impl KubeletNodeArgs {
         self.describe(Snapshot { taken_at: now(), ..Snapshot::default() }, given, true)
     }
 
-    /// The same, with the pods that are named, and what else was given.
-    pub fn of_pods_with(
-        &self,
-        put_given: impl FnOnce(&mut Snapshot),
-    ) -> Result<KubeletNode, Failure> {
-        let given = self.config.given_config()?;
-        let found = match self.sources.pods.is_empty() {
-            true => None,
-            false => Some(of_files(&self.sources)?),
-        };
-        let pods = Sought { found, tried: Vec::new() };
-        let mut snapshot = Snapshot { taken_at: now(), pods, ..Snapshot::default() };
-        put_given(&mut snapshot);
-        self.describe(snapshot, given, true)
-    }
-
     /// Tells whether a flag says the kubelet's version.
     pub fn knows_version(&self) -> bool {
         self.rules.kubelet_version.is_some()
+    }
+
+    /// Tells whether the kubelet's configuration is given.
+    pub fn is_config_given(&self) -> bool {
+        self.config.is_given()
     }
 
     /// Tells whether a flag says anything of the kubelet.
@@ -163,6 +156,7 @@ impl KubeletNodeArgs {
         Ok(KubeletNode {
             kubelet_start,
             snapshot,
+            runs_here: false,
             kubelet,
             now,
             runtime_request_timeout: patience.filter(|it| it.0 > 0).unwrap_or(TWO_MINUTES),

@@ -6,8 +6,8 @@
 //! A kubeconfig says to which server a secret is sent. So it may name only files of its own owner, or of root where it
 //! is believed itself: another user's kubeconfig would send root's files away.
 
-use crate::edge::api_server::{ApiError, KubeconfigPlace};
-use crate::edge::host::LIMIT;
+use crate::edge::api_server::ApiError;
+use crate::edge::http::authorities::Authorities;
 use crate::edge::http::tls::{Identity, Tls, Trust, authorities};
 use crate::edge::http::{HttpError, TOKEN_FILE, Target, open_bounded, read_token, refuse, token};
 use crate::edge::trust::{Namer, read_trusted};
@@ -130,7 +130,10 @@ fn in_cluster() -> Result<Access, ApiError> {
     let mut roots = RootCertStore::empty();
     let certificates = config.root_cert.iter().flatten().map(|der| der.clone().into());
     roots.add_parsable_certificates(certificates);
-    let tls = Some(Tls::new(Trust::Authorities(roots), None)?);
+    let authorities = Authorities::signing(roots).ok_or_else(|| ApiError::NoKubeconfig {
+        reason: "the service account of this pod has no certificate authority".to_owned(),
+    })?;
+    let tls = Some(Tls::new(Trust::Authorities(authorities), None)?);
     Ok(Access { config, tls })
 }
 
@@ -322,14 +325,12 @@ impl Source {
     }
 
     /// Returns the authorities of the system, for a kubeconfig that names none.
-    fn system(&self) -> Result<RootCertStore, ApiError> {
+    fn system(&self) -> Result<Authorities, ApiError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            let reason = "it names no certificate-authority, and the system has none either";
-            return Err(self.refuse(reason));
-        }
-        Ok(roots)
+        Authorities::signing(roots).ok_or_else(|| {
+            self.refuse("it names no certificate-authority, and the system has none either")
+        })
     }
 }
 

@@ -32,6 +32,16 @@ pub fn host_root(flag: Option<&Path>) -> (PathBuf, String) {
     (root.to_owned(), why.to_owned())
 }
 
+/// Tells whether a root folder has the processes of a kernel, and not copies of its files.
+pub fn is_running(root: &Path) -> bool {
+    // A copy may have a link there, which leads to the processes of the machine that kq runs on.
+    let flags =
+        fs::OFlags::PATH | fs::OFlags::DIRECTORY | fs::OFlags::NOFOLLOW | fs::OFlags::CLOEXEC;
+    let Ok(proc) = fs::open(root.join("proc"), flags, fs::Mode::empty()) else { return false };
+    fs::fstatfs(&proc).is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC)
+        && fs::statat(&proc, "1", fs::AtFlags::empty()).is_ok()
+}
+
 /// Decides by the first line that fits:
 ///
 /// | `/host`                                          | root    |
@@ -66,12 +76,11 @@ fn decide(flag: Option<&Path>, probe: Probe) -> (&Path, &'static str) {
 
 fn probe() -> Probe {
     let identity = |path: &str| fs::stat(path).ok().map(|stat| (stat.st_dev, stat.st_ino));
-    let is_proc = fs::statfs("/host/proc").is_ok_and(|found| found.f_type == fs::PROC_SUPER_MAGIC);
     Probe {
         own: identity("/"),
         mounted: identity(MOUNTED),
         has_folders: identity("/host/etc").is_some() && identity("/host/var").is_some(),
-        has_processes: is_proc && identity("/host/proc/1").is_some(),
+        has_processes: is_running(Path::new(MOUNTED)),
         first_process: identity("/host/proc/1/root"),
     }
 }

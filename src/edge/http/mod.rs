@@ -4,6 +4,7 @@
 //! never lets an answer or a wait grow without a bound. TLS is rustls with the ring provider, named
 //! explicitly: a default provider is a panic as soon as two of them are in the tree.
 
+pub(crate) mod authorities;
 mod deadline;
 mod error;
 mod exchange;

@@ -1,11 +1,12 @@
 //! How TLS is spoken: whom to trust, and who we are.
 
+use crate::edge::http::authorities::Authorities;
 use crate::edge::http::error::HttpError;
 use crate::edge::http::secret_file::{read_bounded, refuse};
+use rustls::SignatureScheme;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::{AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct};
-use rustls::{RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use std::path::Path;
@@ -13,8 +14,9 @@ use std::sync::Arc;
 
 /// Whose certificates are accepted.
 pub(crate) enum Trust {
-    /// Those that one of these authorities signed for the name or address that is asked.
-    Authorities(RootCertStore),
+    /// Those for the name or address that is asked that one of these authorities signed, or that are among
+    /// them.
+    Authorities(Authorities),
     /// Any. That the server holds the key of the certificate that it shows is checked all the same.
     Anyone,
     /// One of these, in DER, whoever signed it and whatever its names are. The key is checked as well.
@@ -46,7 +48,9 @@ impl Tls {
             .with_safe_default_protocol_versions()
             .expect("ring supports TLS 1.2 and 1.3");
         let builder = match trust {
-            Trust::Authorities(roots) => builder.with_root_certificates(roots),
+            Trust::Authorities(authorities) => {
+                builder.dangerous().with_custom_certificate_verifier(authorities.verifier(provider))
+            }
             Trust::Anyone => builder
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(KeyHolder { provider, only: None })),
@@ -97,18 +101,15 @@ impl Identity {
 }
 
 /// Reads a file of authorities.
-pub(crate) fn read_authorities(path: &Path) -> Result<RootCertStore, HttpError> {
+pub(crate) fn read_authorities(path: &Path) -> Result<Authorities, HttpError> {
     authorities(path, &read_bounded("certificate authority", path)?)
 }
 
 /// Reads authorities from PEM; the path is for messages.
-pub(crate) fn authorities(path: &Path, pem: &[u8]) -> Result<RootCertStore, HttpError> {
+pub(crate) fn authorities(path: &Path, pem: &[u8]) -> Result<Authorities, HttpError> {
     const WHAT: &str = "certificate authority";
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates(WHAT, path, pem)? {
-        roots.add(certificate).map_err(|error| refuse(WHAT, path, words(&error)))?;
-    }
-    Ok(roots)
+    Authorities::named(certificates(WHAT, path, pem)?)
+        .map_err(|error| refuse(WHAT, path, words(&error)))
 }
 
 fn certificates(

@@ -227,7 +227,13 @@ impl KubeletProcess {
                 "bootstrap-kubeconfig" => said.bootstrap_kubeconfig = path(&mut said.problems),
                 "root-dir" => said.root_dir = path(&mut said.problems),
                 "hostname-override" => {
-                    said.hostname_override = Some(value.clone()).filter(|value| !value.is_empty());
+                    // `GetHostname` of `pkg/util/node`, in whose words the kubelet refuses it too.
+                    let name = value.trim().to_lowercase();
+                    if name.is_empty() && !value.is_empty() {
+                        let refused = "--hostname-override: empty hostname is invalid";
+                        said.problems.push(refused.to_owned());
+                    }
+                    said.hostname_override = Some(name).filter(|name| !name.is_empty());
                 }
                 "feature-gates" => read_gates(value, &mut said),
                 _ if container_gc::FLAGS.contains(&name) => {

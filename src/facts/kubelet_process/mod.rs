@@ -10,7 +10,7 @@ mod process;
 
 pub use container_gc::ContainerGcFlags;
 pub use flags::{Assignment, KubeletFlags, Setting};
-pub use process::{ProcessTexts, recognise, start_ticks};
+pub use process::{ProcessTexts, as_started, recognise, start_ticks};
 
 use serde::{Deserialize, Serialize};
 

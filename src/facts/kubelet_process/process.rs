@@ -64,6 +64,27 @@ pub fn recognise(texts: &ProcessTexts<'_>) -> Option<KubeletProcess> {
     })
 }
 
+/// Returns the kubelet that a command line of systemd would start; its process number is 0.
+pub fn as_started(command_line: &[String]) -> Option<KubeletProcess> {
+    let (name, arguments) = command_line.split_first()?;
+    if name.rsplit('/').next() != Some("kubelet") {
+        return None;
+    }
+    let mut notes = Vec::new();
+    let flags = embedded_flags(Program::Kubelet, arguments, &mut notes);
+    Some(KubeletProcess {
+        pid: 0,
+        program: Program::Kubelet,
+        executable: None,
+        working_folder: Some("/".to_owned()),
+        start_ticks: 0,
+        started_at: None,
+        flags,
+        others: Vec::new(),
+        notes,
+    })
+}
+
 /// Returns when a process started, in ticks after the kernel: field 22 of its `stat`. The second field
 /// is a name in parentheses that can hold anything, so fields are counted after the last parenthesis.
 pub fn start_ticks(stat: &str) -> Option<u64> {

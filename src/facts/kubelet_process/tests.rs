@@ -118,6 +118,22 @@ fn embedded_kubelets_have_arguments_of_their_own() {
 }
 
 #[test]
+fn the_name_of_the_node_is_trimmed_and_in_small_letters() {
+    for (flag, expected) in [
+        ("--hostname-override= Node-1.Example ", Some("node-1.example")),
+        ("--hostname-override=\tn1\n", Some("n1")),
+        ("--hostname-override=", None),
+    ] {
+        let said = kubelet(&[flag]).interpreted();
+        assert_eq!(said.hostname_override.as_deref(), expected, "{flag:?}");
+        assert_eq!(said.problems, [""; 0], "{flag:?}");
+    }
+    let said = kubelet(&["--hostname-override=  "]).interpreted();
+    assert_eq!(said.hostname_override, None);
+    assert_eq!(said.problems, ["--hostname-override: empty hostname is invalid"]);
+}
+
+#[test]
 fn paths_and_gates_are_found() {
     let said = kubelet(&[
         "--config=conf/kubelet.yaml",

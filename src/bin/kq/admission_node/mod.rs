@@ -12,22 +12,19 @@ pub use wanted::as_of_kubelet;
 
 use self::allocated::given_devices;
 use self::wanted::{bind_static, pod_of_node};
+use self::whose::NodeFile;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::live::{DevicesWanted, SourceArgs, Wants};
-use crate::node_args::of_file;
 use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::admission::{Before, GivenDevices, Refusal, is_extended_resource};
 use kq::edge::cri::RuntimeWants;
-use kq::edge::input::shown;
-use kq::edge::kubelet_files::read_node_object;
 use kq::eviction::{Admission, admit_under_pressure};
 use kq::facts::basis::Basis;
 use kq::facts::kubelet_config::PressureCondition;
 use kq::facts::node_object::NodeObject;
 use kq::facts::snapshot::{PodSource, RecordedPods};
-use kq::facts::sought::Sought;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::{OS_LABEL, Pod, ResourceName};
 use kq::k8s::priority::priority_of_class;
@@ -163,39 +160,23 @@ impl AdmissionArgs {
         Ok(AdmissionNode { node, without, devices, unknown_devices, basis })
     }
 
-    /// Gathers the node. Where files say all of it and nobody else is named, the machine that kq runs on is
-    /// not looked at.
+    /// Gathers the node.
     fn node(&self, basis: &mut Basis) -> Result<KubeletNode, Failure> {
         let sources = &self.kubelet.sources;
-        let given = match &self.node_file {
-            None => None,
-            Some(file) => {
-                let object = read_node_object(file, &mut basis.warnings).map_err(of_file)?;
-                whose::check_name(file, &object, sources)?;
-                Some((file, object))
-            }
-        };
-        let sought =
-            given.as_ref().map(|(file, object)| Sought::found(shown(file), object.clone()));
-        if let Some(object) = sought.clone().filter(|_| sources.files_alone()) {
-            return self.kubelet.of_pods_with(|snapshot| snapshot.node = object);
-        }
-        let wants = Wants {
+        let node_file = NodeFile::read(self.node_file.as_deref(), &mut basis.warnings)?;
+        let mut wants = Wants {
             node: true,
-            has_node_file: given.is_some(),
             runtime: RuntimeWants { sandboxes: true, containers: true, ..RuntimeWants::default() },
             devices: DevicesWanted { checkpoint: true, pod_resources: false },
             ..Wants::DEVICES
         };
+        let object = node_file.put_into(&mut wants, sources)?;
         let node = self.kubelet.gather_with(wants, |snapshot| {
-            if let Some(object) = sought {
+            if let Some(object) = object {
                 snapshot.node = object;
             }
         })?;
-        whose::check_stored(&node.snapshot, sources)?;
-        if let Some((file, object)) = &given {
-            whose::check_machine(file, object, &node.snapshot, sources)?;
-        }
+        node_file.check(&node.snapshot, sources)?;
         Ok(node)
     }
 }

@@ -1,14 +1,53 @@
 //! Whose Node object was given: facts of two nodes make no answer about either.
 
 use crate::exit::Failure;
-use crate::live::SourceArgs;
+use crate::live::{SourceArgs, Wants, is_of_this_machine};
+use crate::node_args::of_file;
 use anyhow::anyhow;
 use kq::edge::input::shown;
+use kq::edge::kubelet_files::read_node_object;
 use kq::facts::node_object::NodeObject;
 use kq::facts::snapshot::Snapshot;
+use kq::facts::sought::Sought;
+
+/// The Node object of `--node-file`, where it is given.
+pub struct NodeFile(Option<(String, NodeObject)>);
+
+impl NodeFile {
+    /// Reads it; what is odd is noted.
+    pub fn read(file: Option<&str>, notes: &mut Vec<String>) -> Result<Self, Failure> {
+        let Some(file) = file else { return Ok(Self(None)) };
+        let object = read_node_object(file, notes).map_err(of_file)?;
+        Ok(Self(Some((file.to_owned(), object))))
+    }
+
+    /// Returns it as a fact, and says in the wants that nobody needs to be asked for it. One that is not
+    /// this machine's names another node, about which this machine is not asked.
+    pub fn put_into(
+        &self,
+        wants: &mut Wants,
+        sources: &SourceArgs,
+    ) -> Result<Option<Sought<NodeObject>>, Failure> {
+        let Some((file, object)) = &self.0 else { return Ok(None) };
+        check_name(file, object, sources)?;
+        wants.has_node_file = true;
+        let names_node = sources.snapshot.is_some() || sources.host_root.is_some();
+        wants.files |= !names_node && !is_of_this_machine(object, sources);
+        Ok(Some(Sought::found(shown(file), object.clone())))
+    }
+
+    /// Refuses it where all else is of another node.
+    pub fn check(&self, snapshot: &Snapshot, sources: &SourceArgs) -> Result<(), Failure> {
+        check_stored(snapshot, sources)?;
+        match &self.0 {
+            Some((file, object)) => check_machine(file, object, snapshot, sources),
+            None => Ok(()),
+        }
+    }
+}
 
 /// Refuses a Node object that is not of the node that was asked for.
-pub fn check_name(file: &str, object: &NodeObject, args: &SourceArgs) -> Result<(), Failure> {
+fn check_name(file: &str, object: &NodeObject, args: &SourceArgs) -> Result<(), Failure> {
     let own = &object.metadata.name;
     match args.node_name.as_ref().filter(|asked| *asked != own) {
         None => Ok(()),
@@ -35,7 +74,7 @@ pub fn check_stored(snapshot: &Snapshot, args: &SourceArgs) -> Result<(), Failur
 
 /// Refuses a Node object that is not of the machine of which all else is: by the machine's number, else by
 /// its name.
-pub fn check_machine(
+fn check_machine(
     file: &str,
     object: &NodeObject,
     snapshot: &Snapshot,
@@ -46,7 +85,8 @@ pub fn check_machine(
         None => "this machine",
     };
     let own = &object.metadata.name;
-    let theirs = snapshot.node_name.value().filter(|theirs| *theirs != own);
+    // An object without a name, or a number, says nothing of whose it is.
+    let theirs = snapshot.node_name.value().filter(|theirs| *theirs != own && !own.is_empty());
     let error = match (object.is_of_machine(&snapshot.host), theirs) {
         (Some(true), _) | (None, None) => return Ok(()),
         (None, Some(theirs)) => {

@@ -30,10 +30,6 @@ pub struct Question {
     #[arg(value_name = "FILE|POD")]
     files: Vec<String>,
 
-    /// Ask this node for everything that no flag says: its pods, its kubelet, its machine
-    #[arg(long)]
-    live: bool,
-
     /// The pods are read from the kubelet's folder of static pods, not from the API server
     #[arg(long = "static")]
     are_static: bool,
@@ -70,7 +66,7 @@ impl Question {
     /// Reads the files that are named, or looks at the node.
     pub fn gather(&self) -> Result<Gathered, Failure> {
         self.check_standard_input()?;
-        if self.live || self.sources.snapshot.is_some() {
+        if self.sources.live || self.sources.snapshot.is_some() {
             return self.gather_live();
         }
         if let Some(flag) = self.sources.first_given() {

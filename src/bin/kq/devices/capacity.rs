@@ -59,11 +59,7 @@ impl Args {
             runtime: RuntimeWants::default(),
             ..Wants::DEVICE_LIST
         };
-        // Devices that are given are all, where no node is named.
-        let node = match !given.is_empty() && self.node.names_no_source() {
-            true => self.node.kubelet.of_flags()?,
-            false => self.node.gather(wants)?,
-        };
+        let node = self.node.gather(self.node.beside_given(!given.is_empty(), wants))?;
         let pods = NodePods::of(&node.snapshot);
         let mut basis = Basis::default();
         let assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)

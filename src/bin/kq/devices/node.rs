@@ -1,13 +1,11 @@
 //! The flags that say which node devices are of, and where what is known of them comes from.
 
+use crate::admission_node::whose::NodeFile;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{DevicesWanted, SourceArgs, Wants, of_named_file};
-use crate::node_args::of_file;
+use crate::live::{DevicesWanted, PodsWanted, Wants, of_named_file};
 use anyhow::anyhow;
-use kq::edge::cri::RuntimeWants;
 use kq::edge::input::{read_input, shown};
-use kq::edge::kubelet_files::read_node_object;
 use kq::facts::devices::DeviceFacts;
 use kq::facts::pod_resources_file::read_answers;
 use kq::facts::sought::Sought;
@@ -32,22 +30,18 @@ pub struct DeviceNodeArgs {
 }
 
 impl DeviceNodeArgs {
-    /// Tells whether no source of devices or pods is named.
-    pub fn names_no_source(&self) -> bool {
+    /// Returns what is wanted beside devices that are given: where they stand alone, and no node is named,
+    /// they are all that there are, and none is in use.
+    pub fn beside_given(&self, stand_alone: bool, wants: Wants) -> Wants {
+        let wants = Wants { files: stand_alone, ..wants };
         let sources = &self.kubelet.sources;
-        self.checkpoint.is_none()
-            && self.pod_resources.is_none()
-            && self.node_file.is_none()
-            && sources.snapshot.is_none()
-            && sources.host_root.is_none()
-            && sources.pods.is_empty()
-    }
-
-    /// Tells whether devices come from files, and all else from the machine that kq runs on.
-    pub fn mixes_machines(&self) -> bool {
-        let sources = &self.kubelet.sources;
-        let has_files = self.checkpoint.is_some() || self.pod_resources.is_some();
-        has_files && sources.snapshot.is_none() && sources.host_root.is_none()
+        let asks = sources.snapshot.is_some()
+            || sources.node_in_question(wants.files, wants.only_on_node).has_root();
+        if !stand_alone || asks {
+            return wants;
+        }
+        let pods = if sources.pods.is_empty() { PodsWanted::None } else { wants.pods };
+        Wants { devices: DevicesWanted::NONE, pods, ..wants }
     }
 
     /// Gathers what is wanted; a file that is named wins over what the node says, and that is not
@@ -75,16 +69,10 @@ impl DeviceNodeArgs {
             given.pod_resources = Sought::found(name, told);
             wants.devices.pod_resources = false;
         }
-        leave_machine(&mut wants, &self.kubelet.sources);
+        wants.files |= self.checkpoint.is_some() || self.pod_resources.is_some();
         let mut notes = Vec::new();
-        let object = match &self.node_file {
-            None => None,
-            Some(file) => {
-                wants.has_node_file = true;
-                let object = read_node_object(file, &mut notes).map_err(of_file)?;
-                Some(Sought::found(shown(file), object))
-            }
-        };
+        let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
+        let object = node_file.put_into(&mut wants, &self.kubelet.sources)?;
         let mut node = self.kubelet.gather_with(wants, |snapshot| {
             if let Some(object) = object {
                 snapshot.node = object;
@@ -100,24 +88,8 @@ impl DeviceNodeArgs {
                 }
             }
         })?;
+        node_file.check(&node.snapshot, &self.kubelet.sources)?;
         node.notes.extend(notes);
         Ok(node)
-    }
-}
-
-/// Where all devices that are wanted are in files, as the pods are, and nothing of a node is named, asks
-/// nothing of this machine: it need not be the node at all, and a runtime or an API server that answers
-/// here knows nothing of them.
-pub fn leave_machine(wants: &mut Wants, sources: &SourceArgs) {
-    let is_of_files = wants.devices == DevicesWanted::NONE
-        && !sources.pods.is_empty()
-        && sources.snapshot.is_none()
-        && sources.host_root.is_none()
-        && sources.runtime_endpoint.is_none()
-        && sources.kubeconfig.is_none()
-        && sources.node_name.is_none();
-    if is_of_files {
-        wants.runtime = RuntimeWants::default();
-        wants.node = false;
     }
 }

@@ -113,11 +113,10 @@ impl Args {
             Some(file) => Some(pods_of_file(file, &mut basis)?),
             None => None,
         };
-        let is_offline = !given.is_empty() && from_file.is_some() && self.node.names_no_source();
-        let node = match is_offline {
-            true => self.node.kubelet.of_flags()?,
-            false => self.node.gather(Wants { state_files: false, ..Wants::DEVICES })?,
-        };
+        // For a pod of the node they stand beside what the node says.
+        let stand_alone = !given.is_empty() && from_file.is_some();
+        let wants = Wants { state_files: false, ..Wants::DEVICES };
+        let node = self.node.gather(self.node.beside_given(stand_alone, wants))?;
         let pods = NodePods::of(&node.snapshot);
         let mut assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)
             .map_err(|error| {
@@ -164,14 +163,13 @@ impl Args {
                 format!("{device} of {resource} is not healthy as it is")
             },
         ));
-        let mixes_machines = self.node.mixes_machines();
-        let (manager, doubts) = self.topology.manager(&node, &state, mixes_machines, &mut basis)?;
+        let (manager, doubts) = self.topology.manager(&node, &state, &mut basis)?;
         let doubts = Doubts { devices: unknown, ..doubts };
         let asked = to_plan.iter().flat_map(|planned| asked_resources(&planned.pod));
         let has_healthy =
             |name: &&str| state.healthy.get(*name).is_some_and(|healthy| !healthy.is_empty());
         let asked = asked.filter(has_healthy).collect();
-        let mut plugins = self.asked_plugins(&asked, &mut basis)?;
+        let mut plugins = self.asked_plugins(node.runs_here, &asked, &mut basis)?;
         let offered = plugins.options(&state).map_err(Failure::missing)?;
         let unknown_options = state.healthy.keys().filter(|name| !offered.contains_key(*name));
         let unknown_options = unknown_options.cloned().collect();
@@ -235,6 +233,7 @@ impl Args {
     /// Returns the plugins that may be asked: those that are named, and those that are found.
     fn asked_plugins(
         &self,
+        runs_here: bool,
         resources: &BTreeSet<&str>,
         basis: &mut Basis,
     ) -> Result<AskedPlugins, Failure> {
@@ -250,9 +249,10 @@ impl Args {
             }
         }
         if finds {
-            if sources.snapshot.is_some() && self.dir.is_none() {
+            if !runs_here && sources.host_root.is_none() && self.dir.is_none() {
+                let given = if sources.snapshot.is_some() { "--snapshot" } else { "the files" };
                 return Err(Failure::usage(anyhow!(
-                    "--ask-plugin asks the plugins of this machine, and --snapshot may be of another"
+                    "--ask-plugin asks the plugins of this machine, and {given} may be of another"
                 ))
                 .hint("say --ask-plugin RESOURCE=SOCKET, or --dir DIR for their folder"));
             }

@@ -1,6 +1,5 @@
 //! `kq devices repair`
 
-use super::node::leave_machine;
 use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
 use crate::ask::ask;
 use crate::exit::{Code, Failure, note, warn};
@@ -15,7 +14,7 @@ use kq::device::repair::{
 };
 use kq::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use kq::edge::clock::now;
-use kq::edge::host::ReadError;
+use kq::edge::host::{ReadError, host_root};
 use kq::facts::checkpoint::device::DeviceCheckpoint;
 use kq::facts::snapshot::Snapshot;
 use std::path::{Path, PathBuf};
@@ -104,6 +103,25 @@ struct Target {
     file: CheckpointFile,
 }
 
+/// Opens the checkpoint of the node.
+fn of_node(snapshot: &Snapshot) -> Result<Target, Failure> {
+    let sought = snapshot.devices.as_ref().map(|devices| &devices.checkpoint);
+    let found = sought.and_then(|sought| sought.found.as_ref());
+    let tried = sought.and_then(|sought| sought.tried.first());
+    let path = found.map(|found| &found.source).or(tried.map(|tried| &tried.source));
+    let path = path.ok_or_else(|| {
+        Failure::missing(anyhow!("where the checkpoint is could not be found out"))
+            .hint("name it with --checkpoint")
+    })?;
+    open(PathBuf::from(&snapshot.host_root.path), path)
+}
+
+fn open(root: PathBuf, path: &str) -> Result<Target, Failure> {
+    let file = CheckpointFile::open(&root, path)
+        .map_err(|error| Failure::missing(error).hint("name the file with --checkpoint"))?;
+    Ok(Target { root, file })
+}
+
 impl Args {
     /// Gathers, plans, shows, asks and writes.
     pub fn run(self) -> Result<Code, Failure> {
@@ -115,8 +133,17 @@ impl Args {
             return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
                 .hint("say --dry-run to look, or --yes to do it"));
         }
-        let node = self.kubelet.gather(self.wants())?;
-        let target = self.target(&node.snapshot)?;
+        let named = self.named()?;
+        let (root, _) = host_root(self.kubelet.sources.host_root.as_deref());
+        let is_copy = match &named {
+            Some(target) => !is_kubelets(&target.file, &root)?,
+            None => false,
+        };
+        let node = self.kubelet.gather(self.wants(is_copy))?;
+        let target = match named {
+            Some(target) => target,
+            None => of_node(&node.snapshot)?,
+        };
         let bytes = target.file.read().map_err(|error| of_read(error, &target))?;
         let request = Request {
             rebuild: self.rebuild,
@@ -126,8 +153,6 @@ impl Args {
         };
         let plan = plan(&bytes, &request, &NodePods::of(&node.snapshot));
         let mut notes = node.notes.clone();
-        let root = PathBuf::from(&node.snapshot.host_root.path);
-        let is_copy = self.checkpoint.is_some() && !is_kubelets(&target.file, &root)?;
         if is_copy {
             notes.push(
                 "the file is a copy: it is in no kubelet's folder, so a kubelet may run".to_owned(),
@@ -145,36 +170,19 @@ impl Args {
         self.carry_out(&plan, &target, &bytes, &stopped, &mut report)
     }
 
-    fn wants(&self) -> Wants {
+    /// A copy may be of another node than this machine: then its pods are in files too.
+    fn wants(&self, is_copy: bool) -> Wants {
         let finds_file = self.checkpoint.is_none();
         let devices = DevicesWanted { checkpoint: finds_file, pod_resources: false };
-        let mut wants =
-            Wants { node: false, kubelet_config: finds_file, devices, ..Wants::DEVICE_LIST };
-        leave_machine(&mut wants, &self.kubelet.sources);
-        wants
+        let kubelet_config = finds_file;
+        Wants { node: false, kubelet_config, devices, files: is_copy, ..Wants::DEVICE_LIST }
     }
 
-    fn target(&self, snapshot: &Snapshot) -> Result<Target, Failure> {
-        let (root, path) = match &self.checkpoint {
-            Some(path) => {
-                let path = std::path::absolute(path).map_err(Failure::usage)?;
-                (PathBuf::from("/"), path.to_string_lossy().into_owned())
-            }
-            None => {
-                let sought = snapshot.devices.as_ref().map(|devices| &devices.checkpoint);
-                let found = sought.and_then(|sought| sought.found.as_ref());
-                let tried = sought.and_then(|sought| sought.tried.first());
-                let path = found.map(|found| &found.source).or(tried.map(|tried| &tried.source));
-                let path = path.ok_or_else(|| {
-                    Failure::missing(anyhow!("where the checkpoint is could not be found out"))
-                        .hint("name it with --checkpoint")
-                })?;
-                (PathBuf::from(&snapshot.host_root.path), path.clone())
-            }
-        };
-        let file = CheckpointFile::open(&root, &path)
-            .map_err(|error| Failure::missing(error).hint("name the file with --checkpoint"))?;
-        Ok(Target { root, file })
+    /// Opens the file that is named.
+    fn named(&self) -> Result<Option<Target>, Failure> {
+        let Some(path) = &self.checkpoint else { return Ok(None) };
+        let path = std::path::absolute(path).map_err(Failure::usage)?;
+        open(PathBuf::from("/"), &path.to_string_lossy()).map(Some)
     }
 
     fn carry_out(

@@ -60,7 +60,6 @@ impl TopologyArgs {
         &self,
         node: &KubeletNode,
         state: &ManagerState,
-        mixes_machines: bool,
         basis: &mut Basis,
     ) -> Result<(TopologyManager, Doubts), Failure> {
         self.warn_of_others(state, basis);
@@ -82,7 +81,7 @@ impl TopologyArgs {
             "topology-manager-scope",
         );
         let scope = scope.parse().map_err(|error| refuse(&origin, error))?;
-        let machine = self.machine(&node.snapshot, state, mixes_machines);
+        let machine = self.machine(&node.snapshot, state);
         let numa_nodes = machine.numa_nodes;
         let kubelet_version = node.kubelet.version_origin == Origin::Assumed;
         let doubts =
@@ -145,7 +144,7 @@ impl TopologyArgs {
     }
 
     /// Returns the NUMA nodes of the machine.
-    fn machine(&self, snapshot: &Snapshot, state: &ManagerState, mixes_machines: bool) -> Machine {
+    fn machine(&self, snapshot: &Snapshot, state: &ManagerState) -> Machine {
         if let Some(nodes) = &self.numa_nodes {
             return Machine { numa_nodes: nodes.iter().collect(), assumed: None };
         }
@@ -154,18 +153,8 @@ impl TopologyArgs {
         let mut nodes: BTreeSet<i64> = nodes.filter(|node| *node >= 0).collect();
         let assumed = match snapshot.host.numa_nodes() {
             Ok(of_host) if !of_host.is_empty() => {
-                let of_host: BTreeSet<i64> = of_host.iter().map(|node| node.id).collect();
-                if !mixes_machines {
-                    return Machine { numa_nodes: of_host.into_iter().collect(), assumed: None };
-                }
-                // The files may be of another node than the machine that kq runs on.
-                nodes.extend(&of_host);
-                format!(
-                    "the machine of the files has the NUMA nodes {}: those of this machine ({}) and \
-                     those of its devices (--numa-nodes)",
-                    list(&nodes),
-                    list(&of_host)
-                )
+                let numa_nodes = of_host.iter().map(|node| node.id).collect();
+                return Machine { numa_nodes, assumed: None };
             }
             _ => {
                 nodes.insert(0);
@@ -181,10 +170,6 @@ impl TopologyArgs {
 struct Machine {
     numa_nodes: Vec<i64>,
     assumed: Option<String>,
-}
-
-fn list(nodes: &BTreeSet<i64>) -> String {
-    nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Refuses a list in which a node stands twice.

@@ -79,7 +79,6 @@ pub struct Args {
 impl Args {
     /// Reads, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let wants = Wants { node: false, ..Wants::DEVICES };
         let is_stored = self.kubelet.sources.snapshot.is_some();
         let is_of_node = self.files.is_empty() && self.checkpoint.is_none();
         self.check_standard_input()?;
@@ -90,10 +89,8 @@ impl Args {
         if !is_of_node && !is_stored {
             self.tell_unused();
         }
-        let node = match is_of_node || is_stored {
-            true => self.kubelet.gather(wants)?,
-            false => self.kubelet.of_pods_with(|_| {})?,
-        };
+        let wants = Wants { node: false, files: !is_of_node, ..Wants::DEVICES };
+        let node = self.kubelet.gather(wants)?;
         let files = match is_of_node {
             true => of_node(&node, is_stored)?,
             false => self.named()?,

@@ -41,7 +41,8 @@ pub struct Args {
 impl Args {
     /// Gathers, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let node = self.node.gather(Wants::GC_LINT)?;
+        let files = self.node.kubelet.is_config_given();
+        let node = self.node.gather(Wants { files, ..Wants::GC_LINT })?;
         let (thresholds, problem) = thresholds(&node);
         let images = node.images().ok();
         let in_use = images.and_then(|images| in_use(&node, images));

@@ -31,7 +31,8 @@ pub struct Args {
 impl Args {
     /// Gathers and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let node = self.node.gather(Wants::GC_POLICY)?;
+        let files = self.node.kubelet.is_config_given();
+        let node = self.node.gather(Wants { files, ..Wants::GC_POLICY })?;
         let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
         let policy = GcPolicy::of(PolicySources {
             config: &node.kubelet.config,

@@ -2,8 +2,8 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use kq::edge::api_server::KubeconfigPlace;
-use kq::edge::spec::Given;
+use kq::edge::host::is_running;
+use kq::edge::spec::{Given, NodeFlags, NodeInQuestion, RootFolder};
 use kq::facts::snapshot::PodSource;
 use kq::k8s::duration::GoDuration;
 use std::path::PathBuf;
@@ -26,11 +26,16 @@ const OF_THE_NODE: [&str; 9] = [
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Where the facts come from")]
 pub struct SourceArgs {
-    /// A file of kq snapshot; nothing else is asked then, but for files that are named
+    /// A file of kq snapshot; nothing else is read then but files that are named
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_THE_NODE)]
     pub snapshot: Option<String>,
 
-    /// The folder where the node's root is; else /host in a debugging container, else /
+    /// Ask this machine for everything that no flag says, also where files are given
+    #[arg(long)]
+    pub live: bool,
+
+    /// The folder where the node's root is; else /host in a debugging container, else /. A copy of a
+    /// node's files is read, and no server is asked for it
     #[arg(long, value_name = "DIR")]
     pub host_root: Option<PathBuf>,
 
@@ -115,14 +120,19 @@ impl SourceArgs {
         given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
     }
 
-    /// Tells whether the pods are in files, and nobody is named who could be asked beside them.
-    pub fn files_alone(&self) -> bool {
-        !self.pods.is_empty()
-            && self.snapshot.is_none()
-            && self.host_root.is_none()
-            && self.kubeconfig.is_none()
-            && self.kubelet_url.is_none()
-            && self.runtime_endpoint.is_none()
+    /// Returns the node in question. `files` tells whether files are named that stand for what it says,
+    /// beside those of `--pods`; `only_on_node`, whether none can stand for what is asked.
+    pub fn node_in_question(&self, files: bool, only_on_node: bool) -> NodeInQuestion {
+        let kind = |root: &PathBuf| match is_running(root) {
+            true => RootFolder::Running,
+            false => RootFolder::Copy,
+        };
+        NodeInQuestion::of(NodeFlags {
+            live: self.live || self.pods_from.is_some(),
+            root: self.host_root.as_ref().map(kind),
+            files: files || !self.pods.is_empty(),
+            only_on_node,
+        })
     }
 
     /// Returns where the kubeconfig is, where only the operator says so.

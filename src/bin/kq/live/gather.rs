@@ -1,9 +1,9 @@
 //! The story of gathering: what is asked, in which order, and what follows from it.
 
 use super::args::SourceArgs;
-use super::config::{self, KubeletConfig};
+use super::config::{self, KubeletConfig, Told};
 use super::pods::{self, PodsQuestion};
-use super::wants::{PodsWanted, TreeDetail, Wants};
+use super::wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};
 use super::{devices, folders, runtime, stats};
 use crate::exit::{Failure, note};
 use crate::node_args::RootArgs;
@@ -13,17 +13,26 @@ use kq::edge::clock::after_now;
 use kq::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
 use kq::edge::image_records::read_records;
 use kq::edge::kubelet_process::find_kubelet;
+use kq::edge::kubelet_unit::stopped_kubelet;
 use kq::edge::program_version::program_version;
 use kq::edge::snapshot_file::{SnapshotFileError, read_snapshot};
-use kq::edge::trust::{NamedBy, TrustedProgram};
+use kq::edge::spec::NodeInQuestion;
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use kq::facts::image_records::DEFAULT_PATH;
+use kq::facts::devices::DeviceFacts;
+use kq::facts::filesystems::{FolderRole, NodeFolder};
+use kq::facts::host::HostFacts;
+use kq::facts::image_records::{DEFAULT_PATH, ImageRecords};
 use kq::facts::kubelet_process::{KubeletProcess, Program};
+use kq::facts::node_object::NodeObject;
+use kq::facts::runtime::RuntimeFacts;
 use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
 use kq::facts::sought::{Found, Sought, Tried};
+use kq::facts::state_files::StateFiles;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 /// Gathers what is wanted, from a stored snapshot or from the node. `config` is the kubelet's
 /// configuration where it is given.
@@ -92,56 +101,65 @@ fn live(
         return Err(Failure::usage(failure));
     }
     check_named(args)?;
-    let host = read_host(&root);
-    let kubelet = find(&root);
-    let process = kubelet.value();
+    let node = args.node_in_question(wants.files, wants.only_on_node);
+    let (host, kubelet) = match node.has_root() {
+        true => (read_host(&root), find(&root)),
+        false => (HostFacts::default(), Sought::default()),
+    };
+    // Where the processes cannot be listed, one may run.
+    let none_runs = kubelet.tried.iter().any(|tried| tried.reason == NONE_RUNS);
+    let is_stopped = none_runs || node == NodeInQuestion::Copied;
+    let stopped = match kubelet.found.is_none() && is_stopped {
+        true => stopped_kubelet(&root),
+        false => None,
+    };
+    let told = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
     // It may say where the runtime is, and the kubelet's list of pods.
     let asks_for_pods = wants.pods != PodsWanted::None && args.pods.is_empty();
     let kubelet_config = match wants.kubelet_config || wants.wants_runtime() || asks_for_pods {
-        true => config::gather(args, config.is_some(), &root, &kubelet),
+        true => config::gather(
+            args,
+            node,
+            config.is_some(),
+            &root,
+            Told { kubelet: told, stopped: stopped.as_ref() },
+        ),
         false => Sought::default(),
     };
     let found = kubelet_config.value().map(|config| &config.value);
-    let settings = KubeletConfig::of(config.or(found), process);
-    let node_name = node_name(args, &root, process);
-    let version = match process {
+    let settings = KubeletConfig::of(config.or(found), told);
+    let node_name = match node.has_root() {
+        true => node_name(args, &root, told),
+        false => named_node(args).unwrap_or_default(),
+    };
+    let version = match kubelet.value() {
         Some(process) if wants.node => ask_version(&root, process, args),
         _ => Sought::default(),
     };
     let runtime = match wants.wants_runtime() {
-        true => runtime::gather(args, &root, &settings, wants.runtime)?,
+        true => runtime::gather(args, node, &root, &settings, wants.runtime)?,
         false => Sought::default(),
     };
     let question = PodsQuestion {
         args,
+        node,
         root: &root,
         host: &host,
-        process,
+        process: told,
         settings: &settings,
         has_node_file: wants.has_node_file,
         node_name: node_name.value().map(String::as_str),
     };
     let (node_object, pods) = pods::gather(&question, wants, &runtime)?;
-    let cgroups = match wants.tree {
-        None => Sought::default(),
-        Some(detail) => {
-            let roots = roots(root_args, settings.value());
-            let beside = reserved(settings.value());
-            let TreeDetail { usage, statistics, processes } = detail;
-            let tree = TreeWants { roots, beside, usage, statistics, processes };
-            gather_tree(&root, &host.cgroup_layout(), &tree)
-        }
-    };
-    let folders = folders::gather(wants.folders, &root, &host, &runtime, &settings, args.timeout);
-    let image_records = match wants.image_records {
-        true => read_records(&root, DEFAULT_PATH, NamedBy::Node),
-        false => Sought::default(),
-    };
     let stats_summary = match wants.stats_summary {
-        true => stats::gather(args, &root, process, &settings),
+        true => stats::gather(args, node, &root, &settings),
         false => Sought::default(),
     };
-    let state_files = wants.state_files.then(|| read_state_files(&root, &settings.root_dir));
+    let asked = Asked { root: &root, host: &host, settings: &settings, timeout: args.timeout };
+    let local = match node.has_root() {
+        true => asked.local(root_args, wants, &runtime),
+        false => Local::not_asked(node, wants),
+    };
     Ok(Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
@@ -156,13 +174,79 @@ fn live(
         node: node_object,
         pods,
         runtime,
-        state_files,
-        cgroups,
-        folders,
-        image_records,
+        state_files: local.state_files,
+        cgroups: local.cgroups,
+        folders: local.folders,
+        image_records: local.image_records,
         stats_summary,
-        devices: devices::gather(wants.devices, &root, &settings, args.timeout),
+        devices: local.devices,
     })
+}
+
+/// What is only found below the node's root.
+#[derive(Default)]
+struct Local {
+    cgroups: Sought<CgroupTree>,
+    folders: BTreeMap<FolderRole, NodeFolder>,
+    image_records: Sought<ImageRecords>,
+    state_files: Option<StateFiles>,
+    devices: Option<DeviceFacts>,
+}
+
+/// Where that is looked for.
+struct Asked<'a> {
+    root: &'a Path,
+    host: &'a HostFacts,
+    settings: &'a KubeletConfig,
+    timeout: Duration,
+}
+
+impl Asked<'_> {
+    fn local(&self, root_args: &RootArgs, wants: Wants, runtime: &Sought<RuntimeFacts>) -> Local {
+        let Self { root, host, settings, timeout } = *self;
+        let cgroups = match wants.tree {
+            None => Sought::default(),
+            Some(detail) => {
+                let roots = roots(root_args, settings.value());
+                let beside = reserved(settings.value());
+                let TreeDetail { usage, statistics, processes } = detail;
+                let tree = TreeWants { roots, beside, usage, statistics, processes };
+                gather_tree(root, &host.cgroup_layout(), &tree)
+            }
+        };
+        Local {
+            cgroups,
+            folders: folders::gather(wants.folders, root, host, runtime, settings, timeout),
+            image_records: match wants.image_records {
+                true => read_records(root, DEFAULT_PATH),
+                false => Sought::default(),
+            },
+            state_files: wants.state_files.then(|| read_state_files(root, &settings.root_dir)),
+            devices: devices::gather(wants.devices, root, settings, timeout),
+        }
+    }
+}
+
+impl Local {
+    /// Records why nothing was looked for.
+    fn not_asked(node: NodeInQuestion, wants: Wants) -> Self {
+        let reason = node.not_asked().unwrap_or_default();
+        let devices = (wants.devices != DevicesWanted::NONE).then(|| DeviceFacts {
+            checkpoint: match wants.devices.checkpoint {
+                true => Sought::failed("the device checkpoint", reason),
+                false => Sought::default(),
+            },
+            pod_resources: match wants.devices.pod_resources {
+                true => Sought::failed("the pod-resources API", reason),
+                false => Sought::default(),
+            },
+        });
+        let cgroups = match wants.tree {
+            Some(_) => Sought::failed("the cgroups", reason),
+            None => Sought::default(),
+        };
+        Self { cgroups, devices, ..Self::default() }
+    }
 }
 
 /// Refuses files that were named and are not there: what is asked for by name is not guessed around.
@@ -182,8 +266,16 @@ fn check_named(args: &SourceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Why no kubelet was found where the processes could be listed.
+const NONE_RUNS: &str = "no kubelet runs on this node";
+
 fn find(root: &Path) -> Sought<KubeletProcess> {
-    find_kubelet(root).unwrap_or_else(|error| Sought::failed("/proc", error.to_string()))
+    let source = "/proc";
+    match find_kubelet(root) {
+        Ok(Some(process)) => Sought::found(format!("/proc/{}", process.pid), process),
+        Ok(None) => Sought::failed(source, NONE_RUNS),
+        Err(error) => Sought::failed(source, error.to_string()),
+    }
 }
 
 /// Asks the kubelet's own program for its version; others that hold a kubelet have versions of theirs.
@@ -202,10 +294,32 @@ fn ask_version(root: &Path, process: &KubeletProcess, args: &SourceArgs) -> Soug
     }
 }
 
+/// Tells whether a process is root's, by every id that it has.
+fn is_roots(root: &Path, pid: i32) -> bool {
+    let status = read_beneath(root, &format!("/proc/{pid}/status"), LIMIT).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    ids.is_some_and(|ids| ids.split_whitespace().all(|id| id == "0"))
+}
+
+/// Tells whether a Node object is that of this machine: by the machine's number, else by its name.
+pub fn is_of_this_machine(object: &NodeObject, args: &SourceArgs) -> bool {
+    let (root, _) = host_root(None);
+    let by_name = || {
+        let kubelet = find(&root);
+        node_name(args, &root, kubelet.value()).value() == Some(&object.metadata.name)
+    };
+    object.is_of_machine(&read_host(&root)).unwrap_or_else(by_name)
+}
+
+fn named_node(args: &SourceArgs) -> Option<Sought<String>> {
+    args.node_name.as_ref().map(|name| Sought::found("--node-name", name.clone()))
+}
+
 /// Returns the name under which the kubelet registers its node.
 fn node_name(args: &SourceArgs, root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
-    if let Some(name) = &args.node_name {
-        return Sought::found("--node-name", name.clone());
+    if let Some(named) = named_node(args) {
+        return named;
     }
     if let Some(name) = process.and_then(|process| process.interpreted().hostname_override) {
         return Sought::found("--hostname-override of the kubelet", name);

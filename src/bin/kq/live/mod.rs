@@ -13,7 +13,7 @@ mod wants;
 pub use args::SourceArgs;
 pub use config::forget_secrets;
 pub use devices::of_named_file;
-pub use gather::gather;
+pub use gather::{gather, is_of_this_machine};
 pub use pods::{api_server, of_files};
 pub use runtime::environment;
 pub use stats::of_stats_file;

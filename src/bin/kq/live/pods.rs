@@ -1,15 +1,14 @@
 //! The pods of the node, and its Node object.
 
 use super::args::SourceArgs;
-use super::config::{KubeletConfig, KubeletServer};
+use super::config::{KubeletConfig, ask, endpoints};
 use super::runtime::environment;
 use super::wants::Wants;
 use crate::exit::Failure;
 use kq::edge::api_server::{ApiServer, KubeconfigPlace, connect};
 use kq::edge::host::{LIMIT, ReadError, read_static_manifests};
 use kq::edge::input::{read_input, shown};
-use kq::edge::spec::{Given, NodeSource, node_sources, pod_sources};
-use kq::edge::trust::read_trusted;
+use kq::edge::spec::{Given, NodeInQuestion, NodeSource, node_sources, pod_sources};
 use kq::facts::host::HostFacts;
 use kq::facts::kubelet_process::KubeletProcess;
 use kq::facts::node_object::NodeObject;
@@ -24,6 +23,8 @@ use std::path::{Path, PathBuf};
 pub struct PodsQuestion<'a> {
     /// The flags.
     pub args: &'a SourceArgs,
+    /// Which node it is about.
+    pub node: NodeInQuestion,
     /// Where the node's root is.
     pub root: &'a Path,
     /// What the machine says of itself.
@@ -49,7 +50,10 @@ pub fn gather(
         node_file: question.has_node_file,
         ..question.args.given(question.kubeconfig().is_some())
     };
-    let order = pod_sources(given);
+    let order = match question.node.has_root() {
+        true => pod_sources(given),
+        false => of_named(pod_sources(given), question.args),
+    };
     let asks_server = (needs_pods && order.contains(&PodSource::ApiServer))
         || (wants.node && node_sources(given).contains(&NodeSource::ApiServer));
     let (server, node) = match asks_server {
@@ -68,9 +72,31 @@ pub fn gather(
             }
         }
     }
-    // An object of another machine would be worse than none.
-    let node = if wants.node { node } else { Sought::default() };
+    if pods.found.is_none() && pods.tried.is_empty() && needs_pods {
+        pods.tried.extend(not_given(question.node));
+    }
+    let mut node = if wants.node { node } else { Sought::default() };
+    if wants.node && node.is_unsought() {
+        node.tried.extend(not_given(question.node));
+    }
     Ok((node, pods))
+}
+
+/// Keeps the sources of pods that a flag names.
+fn of_named(order: Vec<PodSource>, args: &SourceArgs) -> Vec<PodSource> {
+    let is_named = |source: &PodSource| match source {
+        PodSource::Files | PodSource::ApiServer => true,
+        PodSource::Kubelet => args.kubelet_url.is_some(),
+        PodSource::StaticManifests => false,
+        PodSource::Runtime => args.runtime_endpoint.is_some(),
+    };
+    order.into_iter().filter(is_named).collect()
+}
+
+/// Says why what no file has was not looked for.
+fn not_given(node: NodeInQuestion) -> Option<Tried> {
+    let reason = node.not_asked()?.to_owned();
+    Some(Tried { source: "this machine".to_owned(), reason })
 }
 
 /// Where it is said how to reach the API server.
@@ -101,11 +127,15 @@ fn not_asked() -> Tried {
 /// Returns the kubeconfig to use: one that was named, those of the environment, that of the kubelet.
 fn kubeconfig(
     args: &SourceArgs,
+    node: NodeInQuestion,
     root: &Path,
     process: Option<&KubeletProcess>,
 ) -> Option<Kubeconfig> {
     if let Some(named) = &args.kubeconfig {
         return Some(Kubeconfig::File(named.clone()));
+    }
+    if !node.runs_here() {
+        return None;
     }
     if let Some(paths) = environment("KUBECONFIG") {
         return Some(Kubeconfig::Environment(paths));
@@ -122,14 +152,18 @@ fn kubeconfig(
 /// Connects to the API server that facts about this node are from.
 pub fn api_server(args: &SourceArgs, snapshot: &Snapshot) -> Result<ApiServer, Failure> {
     let root = Path::new(&snapshot.host_root.path);
-    let found = kubeconfig(args, root, snapshot.kubelet.value());
-    let place = found.as_ref().map_or(KubeconfigPlace::Usual, |found| found.place(root));
-    connect(place, args.context.as_deref(), args.timeout).map_err(Failure::from)
+    let node = args.node_in_question(false, false);
+    let found = kubeconfig(args, node, root, snapshot.kubelet.value());
+    let path = match &found {
+        Some(Kubeconfig::File(path)) => Some(path.as_path()),
+        Some(Kubeconfig::Environment(_)) | None => None,
+    };
+    connect(path, args.context.as_deref(), args.timeout).map_err(Failure::from)
 }
 
 impl PodsQuestion<'_> {
     fn kubeconfig(&self) -> Option<Kubeconfig> {
-        kubeconfig(self.args, self.root, self.process)
+        kubeconfig(self.args, self.node, self.root, self.process)
     }
 
     /// Connects to the API server and asks for the node; one that is another machine is not believed.
@@ -225,10 +259,9 @@ impl PodsQuestion<'_> {
     }
 
     fn of_kubelet(&self) -> Result<Found<RecordedPods>, Vec<Tried>> {
-        let Self { args, root, process, settings, .. } = *self;
-        let server = KubeletServer { args, root, process, config: settings.value() };
         let mut tried = Vec::new();
-        for endpoint in server.endpoints(&mut tried) {
+        let config = self.settings.value();
+        for endpoint in endpoints(self.args, self.node, self.root, config, &mut tried) {
             let source = format!("{}/pods", endpoint.url);
             match server.ask(&endpoint, "/pods").map(|answer| answer.body) {
                 Ok(answer) if !is_list(&answer) => {

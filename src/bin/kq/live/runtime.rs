@@ -4,28 +4,32 @@ use super::args::SourceArgs;
 use super::config::KubeletConfig;
 use crate::exit::Failure;
 use kq::edge::cri::{CriError, RuntimeWants, read_runtime};
-use kq::edge::host::{LIMIT, ReadError};
-use kq::edge::trust::{NamedBy, read_trusted};
+use kq::edge::host::{LIMIT, ReadError, read_beneath};
+use kq::edge::spec::NodeInQuestion;
 use kq::facts::runtime::RuntimeFacts;
-use kq::facts::runtime_endpoint::{CRICTL_CONFIG, ENDPOINT_VARIABLE, EndpointHints, endpoints};
+use kq::facts::runtime_endpoint::{
+    CRICTL_CONFIG, CRICTL_CONFIG_VARIABLE, CrictlConfig, ENDPOINT_VARIABLE, EndpointHints,
+    endpoints,
+};
 use kq::facts::sought::{Found, Sought, Tried};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Asks the runtime. Only an endpoint that a person named, and that is none, is a failure.
 pub fn gather(
     args: &SourceArgs,
+    node: NodeInQuestion,
     root: &Path,
     settings: &KubeletConfig,
     wants: RuntimeWants,
 ) -> Result<Sought<RuntimeFacts>, Failure> {
-    let crictl = read_trusted(root, CRICTL_CONFIG, LIMIT);
-    let refused = crictl.as_ref().err().filter(|error| matches!(error, ReadError::Untrusted(_)));
-    let refused =
-        refused.map(|error| Tried { source: CRICTL_CONFIG.to_owned(), reason: error.to_string() });
+    if !node.has_root() && args.runtime_endpoint.is_none() {
+        return Ok(Sought::default());
+    }
     let hints = EndpointHints {
         flag: args.runtime_endpoint.clone(),
-        environment: environment(ENDPOINT_VARIABLE),
-        crictl_config: crictl.ok().and_then(|bytes| String::from_utf8(bytes).ok()),
+        // It speaks of the machine that kq runs on.
+        environment: environment(ENDPOINT_VARIABLE).filter(|_| node.runs_here()),
+        crictl_config: crictl_config(node, root),
         kubelet: settings.runtime_endpoint.clone(),
     };
     let candidates = endpoints(&hints);
@@ -50,6 +54,26 @@ pub fn gather(
         }
     }
     Ok(Sought { found: None, tried })
+}
+
+/// Reads crictl's configuration: the file that the environment names, else that of the node.
+fn crictl_config(node: NodeInQuestion, root: &Path) -> Option<CrictlConfig> {
+    let named = environment(CRICTL_CONFIG_VARIABLE).filter(|_| node.runs_here());
+    let is_named = named.is_some();
+    let (path, read) = match named {
+        Some(path) => {
+            let absolute = std::path::absolute(&path).unwrap_or_else(|_| PathBuf::from(&path));
+            let read = read_beneath(Path::new("/"), &absolute.to_string_lossy(), LIMIT);
+            (path, read)
+        }
+        None => (CRICTL_CONFIG.to_owned(), read_beneath(root, CRICTL_CONFIG, LIMIT)),
+    };
+    let text = match read {
+        Err(ReadError::Absent) if !is_named => return None,
+        Err(error) => Err(error.to_string()),
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| "not text in UTF-8".to_owned()),
+    };
+    Some(CrictlConfig { path, is_named, text })
 }
 
 /// Returns why a runtime did not answer, without its endpoint, which stands beside it.

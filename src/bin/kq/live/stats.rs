@@ -1,11 +1,11 @@
 //! What the kubelet measured: its `/stats/summary`.
 
 use super::args::SourceArgs;
-use super::config::{KubeletConfig, KubeletServer};
+use super::config::{KubeletConfig, ask, endpoints};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
-use kq::facts::kubelet_process::KubeletProcess;
+use kq::edge::spec::NodeInQuestion;
 use kq::facts::sought::{Found, Sought, Tried};
 use kq::facts::stats_summary::StatsSummary;
 use serde_json::Value;
@@ -14,13 +14,12 @@ use std::path::Path;
 /// Asks the kubelet, at the endpoints at which it is asked for its configuration.
 pub fn gather(
     args: &SourceArgs,
+    node: NodeInQuestion,
     root: &Path,
-    process: Option<&KubeletProcess>,
     settings: &KubeletConfig,
 ) -> Sought<StatsSummary> {
-    let server = KubeletServer { args, root, process, config: settings.value() };
     let mut tried = Vec::new();
-    for endpoint in server.endpoints(&mut tried) {
+    for endpoint in endpoints(args, node, root, settings.value(), &mut tried) {
         let source = format!("{}/stats/summary", endpoint.url);
         let answer = server.ask(&endpoint, "/stats/summary");
         match answer.and_then(|answer| read(&answer.body)) {

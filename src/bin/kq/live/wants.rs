@@ -16,6 +16,10 @@ pub struct Wants {
     pub node: bool,
     /// A Node object is given, so that none is asked for.
     pub has_node_file: bool,
+    /// Files are given that stand for what a node says, beside those of `--pods`.
+    pub files: bool,
+    /// No file can stand for what is asked: the cgroups of the kernel, what the runtime has.
+    pub only_on_node: bool,
     /// What the runtime says.
     pub runtime: RuntimeWants,
     /// The cgroup tree.
@@ -90,6 +94,8 @@ impl Wants {
         pods: PodsWanted::Specifications,
         node: true,
         has_node_file: false,
+        files: false,
+        only_on_node: true,
         runtime: RuntimeWants::ALL,
         tree: Some(TreeDetail { usage: true, statistics: true, processes: true }),
         state_files: true,
@@ -105,6 +111,8 @@ impl Wants {
         pods: PodsWanted::Specifications,
         node: true,
         has_node_file: false,
+        files: false,
+        only_on_node: true,
         runtime: RuntimeWants {
             images: false,
             image_filesystems: false,
@@ -128,6 +136,8 @@ impl Wants {
         pods: PodsWanted::Specifications,
         node: true,
         has_node_file: false,
+        files: false,
+        only_on_node: true,
         runtime: RuntimeWants {
             cgroup_driver: false,
             low_level: false,
@@ -158,6 +168,7 @@ impl Wants {
 
     /// What the order of eviction needs: who the pods are, what they request, and what is measured.
     pub const EVICTION: Self = Self {
+        only_on_node: false,
         runtime: RuntimeWants { image_filesystems: true, ..Self::NAMES.runtime },
         state_files: true,
         image_records: false,
@@ -167,6 +178,7 @@ impl Wants {
 
     /// What the policy of garbage collection needs: the kubelet alone.
     pub const GC_POLICY: Self = Self {
+        only_on_node: false,
         pods: PodsWanted::None,
         runtime: RuntimeWants {
             cgroup_driver: false,
@@ -187,6 +199,7 @@ impl Wants {
 
     /// What judging the settings of garbage collection needs.
     pub const GC_LINT: Self = Self {
+        only_on_node: false,
         runtime: RuntimeWants {
             image_storage: false,
             sandbox_image: true,
@@ -212,6 +225,7 @@ impl Wants {
 
     /// What records of images need to know beforehand: where the runtime is, and the kubelet's gates.
     pub const GC_RECORD: Self = Self {
+        only_on_node: true,
         runtime: RuntimeWants { image_filesystems: true, ..Self::GC_POLICY.runtime },
         ..Self::GC_POLICY
     };
@@ -221,6 +235,8 @@ impl Wants {
         pods: PodsWanted::Names,
         node: false,
         has_node_file: false,
+        files: false,
+        only_on_node: true,
         runtime: RuntimeWants {
             cgroup_driver: false,
             low_level: false,
@@ -262,8 +278,12 @@ impl Wants {
     /// What probing a pod of a file needs: what the runtime has of it.
     pub const PROBE_FILE: Self = Self { pods: PodsWanted::None, ..Self::PROBE };
 
+    /// What planning the probes of a file needs: the kubelet alone.
+    pub const KUBELET_OF_FILE: Self = Self { files: true, only_on_node: false, ..Self::GC_POLICY };
+
     /// What the devices of a node need: who the pods are, and which of them are active.
     pub const DEVICES: Self = Self {
+        only_on_node: false,
         pods: PodsWanted::Specifications,
         node: true,
         state_files: true,

@@ -170,7 +170,8 @@ impl WhyArgs {
             return self.of_server(selector, events, basis);
         }
         let not_given = |what: &str| format!("no file with {what} was given");
-        if has_files && sources.snapshot.is_none() {
+        let node = sources.node_in_question(events.is_some(), false);
+        if sources.snapshot.is_none() && !node.has_root() {
             let pods = match sources.pods.is_empty() {
                 true => Err(not_given("pods")),
                 false => Ok(self.pods_of_files(basis)?),

@@ -16,7 +16,7 @@ use kq::probe::lint_view::{advice, table, wide};
 /// readiness that ask the same, ports that the container does not have, and more, each with its
 /// numbers. Why it matters and what to do is said below, or in columns with -o wide.
 ///
-/// FILE is judged without looking at any node. POD is a pod of this node; without any, all of
+/// FILE is judged without asking any node. POD is a pod of this node; without any, all of
 /// them.
 ///
 /// Exit code 0: nothing to warn of. 1: something is refused, or does not do what is expected of

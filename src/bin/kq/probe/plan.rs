@@ -16,8 +16,8 @@ use kq::probe::plan;
 /// time at which the kubelet can act, and how long it takes at the worst until a container that
 /// hangs is acted on, each with its arithmetic. -o wide shows the bytes of the request.
 ///
-/// FILE is planned without looking at any node; where the pod's IP matters, POD_IP stands for it
-/// unless it is given with --pod-ip. POD is a pod of this node, or of --snapshot. Nothing is
+/// FILE is planned without asking any node, unless one is named; where the pod's IP matters, POD_IP
+/// stands for it unless it is given with --pod-ip. POD is a pod of this node, or of --snapshot. Nothing is
 /// sent.
 ///
 /// Exit code 3: something could not be planned because a fact is missing.

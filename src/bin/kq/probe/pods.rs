@@ -48,19 +48,24 @@ pub struct Probed {
     pub left_out: Vec<String>,
 }
 
-/// Gathers pods and what is known of them; `of_files` is what the node is asked of the pods of a file.
+/// Gathers pods and what is known of them, to send their probes.
 ///
 /// # Errors
 ///
-/// Fails when a pod that is named is not there, or nobody knows the pods of the node.
-pub fn gather(
+/// Fails when a pod that is named is not there, or the pods of the node are not known.
+pub fn gather(args: &ProbeNodeArgs, wanted: &Wanted<'_>) -> Result<Probed, Failure> {
+    gather_of(args, wanted, true)
+}
+
+/// Gathers pods and what is known of them. What is sent, is sent on the node.
+fn gather_of(
     args: &ProbeNodeArgs,
     wanted: &Wanted<'_>,
-    of_files: Wants,
+    only_on_node: bool,
 ) -> Result<Probed, Failure> {
     let (node, mut found, left_out) = match wanted {
-        Wanted::One(file) if is_file(file) => of_file(args, file, of_files)?,
-        Wanted::One(_) | Wanted::All => of_node(args)?,
+        Wanted::One(file) if is_file(file) => of_file(args, file)?,
+        Wanted::One(_) | Wanted::All => of_node(args, only_on_node)?,
     };
     if let Wanted::One(name) = wanted
         && !is_file(name)
@@ -95,17 +100,17 @@ pub fn gather(
 /// What stands for the IP of a pod of a file.
 const NO_IP: &str = "POD_IP";
 
-/// Gathers what a plan needs; for a file no node is looked at.
+/// Gathers what a plan needs; for a file no node is asked that is not named.
 ///
 /// # Errors
 ///
 /// Fails as [`gather`] does.
 pub fn gather_for_plan(args: &ProbeNodeArgs, wanted: &Wanted<'_>) -> Result<Probed, Failure> {
-    let Wanted::One(file) = wanted else { return gather(args, wanted, Wants::PROBE_FILE) };
+    let Wanted::One(file) = wanted else { return gather_of(args, wanted, false) };
     if !is_file(file) {
-        return gather(args, wanted, Wants::PROBE_FILE);
+        return gather_of(args, wanted, false);
     }
-    let mut node = args.kubelet.of_flags()?;
+    let mut node = args.kubelet.gather(Wants::KUBELET_OF_FILE)?;
     let (pods, notes, left_out) = read_file(file)?;
     node.notes.extend(notes.iter().map(Note::to_string));
     let pods = pods.into_iter().map(|mut pod| {
@@ -132,12 +137,12 @@ pub fn gather_for_lint(
     args: &ProbeNodeArgs,
     wanted: &Wanted<'_>,
 ) -> Result<(Probed, Vec<UnknownField>), Failure> {
-    let of_node = || Ok((gather(args, wanted, Wants::PROBE_FILE)?, Vec::new()));
+    let of_node = || Ok((gather_of(args, wanted, false)?, Vec::new()));
     let Wanted::One(file) = wanted else { return of_node() };
     if !is_file(file) {
         return of_node();
     }
-    let mut node = args.kubelet.of_flags()?;
+    let mut node = args.kubelet.gather(Wants::KUBELET_OF_FILE)?;
     let (pods, notes, left_out) = read_file(file)?;
     node.notes
         .extend(notes.iter().filter(|note| unknown_field(note).is_none()).map(Note::to_string));
@@ -173,13 +178,13 @@ pub fn fill_in(pod: &mut Pod) {
 type Found = (KubeletNode, Vec<(Pod, String)>, Vec<String>);
 
 /// Reads the one pod of a file; the node is asked only for what it knows of it.
-fn of_file(args: &ProbeNodeArgs, file: &str, wants: Wants) -> Result<Found, Failure> {
+fn of_file(args: &ProbeNodeArgs, file: &str) -> Result<Found, Failure> {
     let (pods, notes, left_out) = read_file(file)?;
     let runs_commands = pods.iter().flat_map(subjects).any(|it| it.probe.exec.is_some());
     // With the IP there is nothing left to ask, unless a command is to be run.
     let mut node = match args.pod_ip.is_some() && !runs_commands {
         true => args.kubelet.of_flags()?,
-        false => args.kubelet.gather(wants)?,
+        false => args.kubelet.gather(Wants::PROBE_FILE)?,
     };
     node.notes.extend(notes.iter().map(Note::to_string));
     let source = shown(file).to_owned();
@@ -207,8 +212,8 @@ fn read_file(file: &str) -> Result<ReadFile, Failure> {
     Ok((pods, loaded.notes, left_out))
 }
 
-fn of_node(args: &ProbeNodeArgs) -> Result<Found, Failure> {
-    let node = args.kubelet.gather(Wants::PROBE)?;
+fn of_node(args: &ProbeNodeArgs, only_on_node: bool) -> Result<Found, Failure> {
+    let node = args.kubelet.gather(Wants { only_on_node, ..Wants::PROBE })?;
     let Some(found) = &node.snapshot.pods.found else {
         let reason = node.snapshot.pods.reason();
         return Err(Failure::missing(anyhow!("the pods of the node could not be had: {reason}"))

@@ -8,7 +8,6 @@ use super::targets::{Purpose, Targets};
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
-use crate::live::Wants;
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::k8s::pod::ProbeType;
@@ -192,7 +191,7 @@ impl Args {
                 ));
             }
         };
-        let probed: Probed = gather(&self.node, &wanted, Wants::PROBE_FILE)?;
+        let probed: Probed = gather(&self.node, &wanted)?;
         let purpose = if self.all { Purpose::All } else { Purpose::Send };
         Targets::of_pods(&self.node, probed, container, kind, purpose, &self.what_if)
     }

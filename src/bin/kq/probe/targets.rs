@@ -117,8 +117,7 @@ impl Targets {
     ) -> Result<Self, Failure> {
         let (node, mut probed, name) = match pod {
             Some(name) => {
-                let Probed { node, pods, .. } =
-                    gather(args, &Wanted::One(name), Wants::PROBE_FILE)?;
+                let Probed { node, pods, .. } = gather(args, &Wanted::One(name))?;
                 let mut pods = pods.into_iter();
                 match (pods.next(), pods.next()) {
                     (Some(pod), None) => (node, pod, container.to_owned()),
