@@ -42,7 +42,7 @@ pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
         }
         None => {
             read(KUBEADM_CONFIG)?;
-            (vec![KUBEADM_UNIT.to_owned()], KUBEADM_CONFIG.to_owned())
+            (vec![KUBEADM_UNIT.to_owned()], "the unit of the Kubernetes packages".to_owned())
         }
     };
     let process = as_started(&command_line(&texts, read)?)?;

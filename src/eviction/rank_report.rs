@@ -101,6 +101,9 @@ pub struct EvictionRank {
     pub first: FirstEvicted,
     /// The pods; the first is evicted first.
     pub items: Vec<RankItem>,
+    /// Other pods may come before all of these: `missing` says which are not known.
+    #[serde(skip)]
+    pub lacks_pods: bool,
     /// What it rests on.
     #[serde(flatten)]
     pub basis: Basis,
@@ -204,6 +207,7 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         },
         thresholds: own,
         items,
+        lacks_pods: false,
     };
     rank.basis.warnings.extend(beyond(signal, &rank.items));
     rank.now = now(&rank);

@@ -196,6 +196,7 @@ fn summary(rank: &EvictionRank) -> String {
         [] => String::new(),
         some => format!("; critical and passed over before: {}", named(some)),
     };
+    let among = if rank.lacks_pods { ", of the pods that are known" } else { "" };
     line(
         "FIRST",
         match rank.first.one_of.as_slice() {
@@ -203,9 +204,12 @@ fn summary(rank: &EvictionRank) -> String {
                 "not known: no pod has a rank".to_owned()
             }
             [] if rank.items.is_empty() => "no pod can be evicted: there are none".to_owned(),
+            [] if rank.lacks_pods => {
+                "not known: all pods that are known are critical, and not all are known".to_owned()
+            }
             [] => "no pod can be evicted: all are critical".to_owned(),
-            [one] => format!("{}{spared}", name(one)),
-            some => format!("one of {}: they are equal{spared}", named(some)),
+            [one] => format!("{}{among}{spared}", name(one)),
+            some => format!("one of {}: they are equal{among}{spared}", named(some)),
         },
     );
     text

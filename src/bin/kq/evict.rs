@@ -260,6 +260,7 @@ impl RankArgs {
             rank.basis.warnings.clear();
             rank.basis.missing.push(reason);
         }
+        rank.lacks_pods = lacks_pods(node, &summary);
         rank.now.extend(reported(node, rank.condition));
         rank.basis.assumptions.extend(told.assumptions);
         rank.basis.warnings.extend(told.warnings);
@@ -357,6 +358,13 @@ fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<String> 
              (evictionPressureTransitionPeriod) of what it reported"
         )
     })
+}
+
+/// Tells whether there are pods that are not known, which may come before all that are.
+fn lacks_pods(node: &KubeletNode, summary: &StatsSummary) -> bool {
+    let snapshot = &node.snapshot;
+    incomplete(&snapshot.pods, &node.pods(), snapshot.runtime.value()).is_some()
+        || unread(node, summary).is_some()
 }
 
 /// Says which pods were measured and are not in the files with the pods.

@@ -126,7 +126,7 @@ impl KubeletNodeArgs {
     /// Describes the kubelet of what was gathered. A configuration that decides nothing is not missed.
     fn describe(
         &self,
-        snapshot: Snapshot,
+        mut snapshot: Snapshot,
         given: Option<GivenConfig>,
         needs_config: bool,
     ) -> Result<KubeletNode, Failure> {
@@ -152,6 +152,10 @@ impl KubeletNodeArgs {
         })?;
         let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
         let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
+        // A manifest of the kubelet's folder has no UID; what the runtime runs under its name has.
+        for loaded in snapshot.pods.found.iter_mut().flat_map(|found| &mut found.value.pods) {
+            adopt_uid(&mut loaded.pod, &workloads);
+        }
         let kubelet_start = self.start(&snapshot, now)?;
         Ok(KubeletNode {
             kubelet_start,

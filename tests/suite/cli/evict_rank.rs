@@ -497,3 +497,41 @@ fn what_the_kubelet_answers_is_taken() {
     );
     assert_eq!(told["thresholds"][0]["met"], true);
 }
+
+#[cfg(feature = "cri")]
+#[test]
+fn static_pods_of_the_folder_are_known_and_the_others_are_missed() {
+    use super::made_up_node::{Kernel, MANIFEST, Node, PROXY, WEB};
+    let node = Node::new(Kernel::V2);
+    // The kubelet makes the UID up.
+    let manifest = MANIFEST.replace(&format!("  uid: {PROXY}\n"), "");
+    node.write("/etc/kubernetes/manifests/proxy.yaml", manifest);
+    let _runtime = super::sources::Sources::runtime(&node);
+    let measured = |name: &str, namespace: &str, uid: &str| {
+        json!({
+            "podRef": {"name": name, "namespace": namespace, "uid": uid},
+            "memory": {"workingSetBytes": 4096},
+        })
+    };
+    let pods = [measured("web", "shop", WEB), measured("proxy-worker-1", "kube-system", PROXY)];
+    let memory = json!({"availableBytes": 1, "workingSetBytes": 2});
+    let summary = json!({"node": {"nodeName": "worker-1", "memory": memory}, "pods": pods});
+    let summary = answer("200 OK", &[], &summary.to_string());
+    // It lets nobody list pods, and there is no API server.
+    let kubelet = Server::start(Wire::Plain, move |_, seen, to| {
+        let said = match seen.line.split(' ').nth(1) {
+            Some("/stats/summary") => summary.clone(),
+            _ => answer("403 Forbidden", &[], ""),
+        };
+        to.write_all(said.as_bytes())
+    });
+    let (root, url) = (node.root().display().to_string(), kubelet.url("http"));
+    let ran =
+        kq(&format!("evict rank --signal memory --host-root {root} --kubelet-url {url}")).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let first = "FIRST      not known: all pods that are known are critical, and not all are known";
+    assert!(ran.stdout.contains(first), "{}", ran.text());
+    assert!(ran.stdout.contains("kube-system/proxy-worker-1"), "{}", ran.text());
+    let missing = "the specifications of shop/web are not known";
+    assert!(ran.stderr.contains(missing), "{}", ran.text());
+}

@@ -201,13 +201,21 @@ fn machine() -> tempfile::TempDir {
     }
     let of_test = super::repository().join("tests/devices/one/pod-resources.json");
     fs::copy(of_test, file("pod-resources.json")).expect("it can be copied");
-    put(file("pods.json"), made_up::pods().to_string());
+    let mut pods = made_up::pods();
+    for pod in pods["items"].as_array_mut().expect("it is a list") {
+        pod["spec"]["containers"][0]["readinessProbe"] =
+            serde_json::json!({"tcpSocket": {"port": 80}});
+    }
+    put(file("pods.json"), pods.to_string());
     let node = fs::read_to_string(examples().join("node/node.json")).expect("it is there");
     let node: serde_json::Value = serde_json::from_str(&node).expect("it is JSON");
     put(file("node.json"), node.to_string());
     let list = serde_json::json!({"kind": "NodeList", "apiVersion": "v1", "items": [node]});
     put(file("nodes.json"), list.to_string());
-    copy(&Node::new(Kernel::V2).root(), &file("COPY"));
+    let other = Node::new(Kernel::V2);
+    let config = made_up::kubelet_config("systemd").to_string().replace("127.0.0.1", "10.0.0.1");
+    other.write("/var/lib/kubelet/config.yaml", config);
+    copy(&other.root(), &file("COPY"));
     copy(
         Path::new("/bin/sh").canonicalize().expect("a shell").as_path(),
         &root.join("opt-kubelet"),

@@ -140,6 +140,8 @@ mod shares;
 mod snapshot;
 /// What a made-up node can be asked.
 mod sources;
+/// A kubelet that does not run is described as its unit would start it.
+mod stopped_kubelet;
 /// What is said beside an answer that rests on something odd.
 mod warnings;
 

@@ -53,6 +53,59 @@ fn a_certificate_from_elsewhere_is_not_believed() {
 }
 
 #[test]
+fn a_certificate_that_is_named_itself_is_believed() {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, date_time_ymd};
+    let ca = |params: &mut CertificateParams| {
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    };
+    let of_past = |params: &mut CertificateParams| {
+        ca(params);
+        params.not_after = date_time_ymd(2020, 1, 1);
+    };
+    let of_future = |params: &mut CertificateParams| {
+        ca(params);
+        params.not_before = date_time_ymd(2200, 1, 1);
+    };
+    let itself = "127.0.0.1";
+    for (name, certificate, expected) in [
+        ("no authority", Certified::by_itself(itself), None),
+        ("an authority", Certified::by_itself_with(itself, ca), None),
+        ("signed by one that is not named", Authority::new().sign(&[itself]), None),
+        (
+            "another name",
+            Certified::by_itself_with("worker-1", ca),
+            Some("for another name or address"),
+        ),
+        ("expired", Certified::by_itself_with(itself, of_past), Some("has expired")),
+        ("early", Certified::by_itself_with(itself, of_future), Some("is not valid yet")),
+    ] {
+        let folder = Authority::named("another");
+        let both = format!("{}{}", folder.pem(), certificate.certificate);
+        let server = Server::saying(Wire::Tls(certificate.server()), json(PODS));
+        for named in [certificate.certificate.clone(), both] {
+            let trust = ServerTrust::Authority(folder.write("server.crt", &named));
+            let asked = api(&server, Credentials::None, trust).get("/pods", AMPLE);
+            match expected {
+                None => assert_eq!(asked.expect(name), PODS.as_bytes(), "{name}"),
+                Some(expected) => {
+                    let reason = tls_reason(asked);
+                    assert!(reason.contains(expected), "{name}: {reason}");
+                }
+            }
+        }
+    }
+    let certified = Certified::by_itself_with(itself, ca);
+    let folder = Authority::new();
+    let trust = ServerTrust::Authority(folder.write("server.crt", &certified.certificate));
+    for version in [&TLS12, &TLS13] {
+        let config = certified.stolen_by(&Certified::by_itself("thief"), version);
+        let server = Server::saying(Wire::Tls(config), json(PODS));
+        tls_reason(api(&server, Credentials::None, trust.clone()).get("/pods", AMPLE));
+        assert!(server.seen().is_empty(), "{version:?}: nothing is asked of a thief");
+    }
+}
+
+#[test]
 fn a_certificate_without_its_key_is_not_believed_by_anybody() {
     let authority = Authority::new();
     let thief = Certified::by_itself("thief");

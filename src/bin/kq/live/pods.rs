@@ -73,11 +73,11 @@ pub fn gather(
         }
     }
     if pods.found.is_none() && pods.tried.is_empty() && needs_pods {
-        pods.tried.extend(not_given(question.node));
+        pods.tried.extend(not_given("this machine", question.node));
     }
     let mut node = if wants.node { node } else { Sought::default() };
     if wants.node && node.is_unsought() {
-        node.tried.extend(not_given(question.node));
+        node.tried.extend(not_given("the API server", question.node));
     }
     Ok((node, pods))
 }
@@ -94,9 +94,9 @@ fn of_named(order: Vec<PodSource>, args: &SourceArgs) -> Vec<PodSource> {
 }
 
 /// Says why what no file has was not looked for.
-fn not_given(node: NodeInQuestion) -> Option<Tried> {
+fn not_given(source: &str, node: NodeInQuestion) -> Option<Tried> {
     let reason = node.not_asked()?.to_owned();
-    Some(Tried { source: "this machine".to_owned(), reason })
+    Some(Tried { source: source.to_owned(), reason })
 }
 
 /// Where it is said how to reach the API server.

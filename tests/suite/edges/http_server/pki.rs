@@ -90,7 +90,13 @@ impl Certified {
 
     /// Makes a certificate that signs itself, as a kubelet does that was given none.
     pub fn by_itself(name: &str) -> Self {
-        let params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
+        Self::by_itself_with(name, |_| {})
+    }
+
+    /// The same, with other parameters.
+    pub fn by_itself_with(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Self {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
+        change(&mut params);
         let key = KeyPair::generate().expect("a key");
         Self::new(&params.self_signed(&key).expect("a certificate"), &key)
     }
