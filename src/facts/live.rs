@@ -69,20 +69,20 @@ pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
     {
         missing.push(format!(
             "the kubelet's configuration could not be had, so the defaults of its version are taken; \
-             give it with --kubelet-config FILE{}",
-            snapshot.kubelet_config.reasons()
+             give it with --kubelet-config FILE ({})",
+            snapshot.kubelet_config.reason()
         ));
     }
     if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
         missing.push(format!(
-            "the pods of the node could not be had; give them with --pods FILE{}",
-            snapshot.pods.reasons()
+            "the pods of the node could not be had; give them with --pods FILE ({})",
+            snapshot.pods.reason()
         ));
     }
     match &snapshot.runtime {
         Sought { found: None, tried } if !tried.is_empty() => missing.push(format!(
-            "the container runtime could not be asked; name it with --runtime-endpoint{}",
-            snapshot.runtime.reasons()
+            "the container runtime could not be asked; name it with --runtime-endpoint ({})",
+            snapshot.runtime.reason()
         )),
         Sought { found: Some(found), .. } => missing.extend(silent(&found.value)),
         Sought { .. } => {}

@@ -69,9 +69,4 @@ impl<T> Sought<T> {
         let tried: Vec<String> = self.tried.iter().map(ToString::to_string).collect();
         if tried.is_empty() { "not looked for".to_owned() } else { tried.join("; ") }
     }
-
-    /// Returns why nothing was said, each source on an indented line of its own, after a line end.
-    pub fn reasons(&self) -> String {
-        self.tried.iter().map(|tried| format!("\n  {tried}")).collect()
-    }
 }

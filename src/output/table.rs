@@ -3,8 +3,8 @@
 //! A table library would bring wrapping, borders and colours that are not wanted here, and takes as
 //! long for the lines of ten thousand pods as reading and planning them does.
 
-use crate::output::terminal::plain;
-use std::fmt;
+use crate::output::terminal::{brief, plain};
+use std::fmt::{self, Write as _};
 use unicode_width::UnicodeWidthStr;
 
 /// How far columns are apart.
@@ -19,12 +19,15 @@ pub struct Table {
 impl Table {
     /// Begins a table.
     pub fn new(headings: Vec<String>) -> Self {
-        Self { rows: vec![headings] }
+        let mut table = Self { rows: Vec::new() };
+        table.add(headings);
+        table
     }
 
-    /// Adds a line; the texts are made safe for a terminal.
+    /// Adds a line; the texts are made safe for a terminal, and cut where they are longer than a reader
+    /// can use. JSON and YAML have the whole.
     pub fn add(&mut self, cells: Vec<String>) {
-        self.rows.push(cells.into_iter().map(plain).collect());
+        self.rows.push(cells.into_iter().map(|cell| brief(&plain(cell)).into_owned()).collect());
     }
 }
 
@@ -44,7 +47,8 @@ impl fmt::Display for Table {
                 if cell.is_empty() {
                     owed += width + GAP;
                 } else {
-                    write!(f, "{:owed$}{cell}", "")?;
+                    write_blanks(f, owed)?;
+                    f.write_str(cell)?;
                     owed = width + GAP - cell.width();
                 }
             }
@@ -52,6 +56,11 @@ impl fmt::Display for Table {
         }
         Ok(())
     }
+}
+
+/// Writes blanks. As the width of a format they would panic from 65,536 on.
+fn write_blanks(f: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
+    (0..count).try_for_each(|_| f.write_char(' '))
 }
 
 #[cfg(test)]
@@ -64,5 +73,20 @@ mod tests {
         table.add(["漢字", "", "x"].map(str::to_owned).to_vec());
         table.add(["1", "22", ""].map(str::to_owned).to_vec());
         assert_eq!(table.to_string(), "A      B    C\n漢字        x\n1      22\n");
+    }
+
+    #[test]
+    fn no_width_panics() {
+        let long = "x".repeat(70_000);
+        let shown = "x".repeat(2_000) + "... (68000 more characters)";
+        let mut table = Table::new(vec![long.clone(); 3]);
+        table.add(vec![long.clone(), "b".to_owned(), "c".to_owned()]);
+        // Columns that are all empty add up.
+        table.add([vec![String::new(); 40_000], vec!["far".to_owned()]].concat());
+        let text = table.to_string();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some([shown.as_str(); 3].join("   ").as_str()));
+        assert_eq!(lines.next().map(str::len), Some(2 * (shown.len() + 3) + 1));
+        assert_eq!(lines.next().map(|line| line.trim_start()), Some("far"));
     }
 }

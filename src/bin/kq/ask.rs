@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
+use kq::output::terminal::plain;
 use std::io::{BufRead, IsTerminal, Write};
 
 /// Asks a person.
@@ -15,7 +16,8 @@ pub fn ask(question: &str) -> Result<(), Failure> {
             .hint("look at the plan with --dry-run, and say --yes to do it"));
     }
     let mut stderr = std::io::stderr();
-    let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+    let asked =
+        write!(stderr, "{} [y/N] ", plain(question.to_owned())).and_then(|()| stderr.flush());
     let mut answer = String::new();
     let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
     if !answer.ends_with('\n') {

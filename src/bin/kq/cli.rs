@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 /// Exit codes: 0 answered, 1 answered "no", 2 a mistake in what was given, 3 a fact could not be had,
 /// 4 refused to change anything, 5 stopped part-way.
 #[derive(Debug, Parser)]
-#[command(name = "kq", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "kq", bin_name = "kq", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

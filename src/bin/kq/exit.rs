@@ -2,7 +2,7 @@
 
 use kq::edge::api_server::ApiError;
 use kq::facts::basis::Basis;
-use std::borrow::Cow;
+use kq::output::terminal::{brief, plain, show};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -121,28 +121,14 @@ impl Failure {
     }
 }
 
-/// Returns a text that is safe on a terminal; line ends stay.
-pub fn safe(text: &str) -> String {
-    let lines: Vec<String> =
-        text.lines().map(|line| kq::output::terminal::plain(line.to_owned())).collect();
-    lines.join("\n")
-}
-
-/// Cuts a message that repeats a very long value, which would bury everything else.
-fn brief(text: &str) -> Cow<'_, str> {
-    const SHOWN: usize = 2_000;
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => {
-            let more = text[end..].chars().count();
-            format!("{}... ({more} more characters)", &text[..end]).into()
-        }
-        None => text.into(),
-    }
-}
-
 /// Writes something that an operator should know.
 pub fn note(kind: &str, text: &str) {
     to_stderr(kind, text);
+}
+
+/// Writes a text of kq's own lines.
+pub fn lines(text: &str) {
+    let _ = show(std::io::stderr(), text);
 }
 
 /// Writes a warning.
@@ -157,7 +143,10 @@ pub fn tell(basis: &Basis) {
     basis.missing.iter().for_each(|text| note("missing", text));
 }
 
-/// Writes a line to standard error; one that nobody reads any more is no failure.
+/// Writes one line to standard error; a line that is not read any more is not a failure.
+///
+/// Whatever is in the text, a name from a server or the words of another program, it stays in that line: what
+/// follows a line end would pass for a hint or a warning of kq.
 fn to_stderr(kind: &str, text: &str) {
-    let _ = writeln!(std::io::stderr(), "{kind}: {}", safe(text));
+    let _ = writeln!(std::io::stderr(), "{kind}: {}", plain(text.to_owned()));
 }

@@ -21,13 +21,13 @@ mod probe;
 mod progress;
 mod snapshot;
 mod subjects;
+mod usage;
 mod write;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match cli::Cli::parse().run() {
+    match usage::parse().run() {
         Ok(code) => code.into(),
         Err(failure) => failure.report(),
     }

@@ -10,6 +10,7 @@ use kq::facts::devices::DeviceFacts;
 use kq::facts::live::missing;
 use kq::facts::snapshot::{RecordedConfig, Snapshot};
 use kq::facts::sought::Sought;
+use kq::output::value::json_line;
 
 /// Store everything that kq can find out about this node
 ///
@@ -56,7 +57,7 @@ impl Args {
         match &self.output {
             None => write::value(Output::Json, &snapshot)?,
             Some(path) => {
-                let json = serde_json::to_vec(&snapshot)
+                let json = json_line(&snapshot)
                     .map_err(|error| Failure::missing(anyhow!("cannot write it: {error}")))?;
                 write_snapshot(path, &json).map_err(Failure::missing)?;
                 note("stored", path);

@@ -3,8 +3,8 @@
 use crate::exit::Failure;
 use anyhow::Error;
 use clap::ValueEnum;
-use kq::output::terminal::plain;
-use kq::output::value::{write_json, write_yaml};
+use kq::output::terminal::{plain, show};
+use kq::output::value::{json_line, write_json, write_yaml};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -32,9 +32,15 @@ pub fn value<T: Serialize>(output: Output, value: &T) -> Result<(), Failure> {
     })
 }
 
-/// Writes a text.
+/// Writes a value as one line of JSON.
+pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
+    let line = json_line(value).map_err(Failure::missing)?;
+    to_stdout(|out| out.write_all(&line).and_then(|()| out.write_all(b"\n")))
+}
+
+/// Writes a text of lines.
 pub fn text(text: impl Display) -> Result<(), Failure> {
-    to_stdout(|out| write!(out, "{text}"))
+    to_stdout(|out| show(out, text))
 }
 
 /// Writes lines; a text from outside cannot add one, or play with the terminal.

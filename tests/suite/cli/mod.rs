@@ -99,6 +99,8 @@ mod live_faults;
 pub mod made_up_node;
 /// `kq cgroup plan`: the flags and files that describe a node.
 mod node_args;
+/// What is shown of the texts of others.
+mod output;
 /// Inputs that are pipes: of a shell, and with a name and nobody at the other end.
 mod pipes;
 /// `kq cgroup plan`: what pods get.

@@ -14,6 +14,7 @@ use kq::cgroup::report::Basis;
 use kq::edge::cgroup_files::KernelFiles;
 use kq::edge::clock::now;
 use kq::edge::replace::create;
+use kq::output::value::write_json;
 use std::path::{Path, PathBuf};
 
 /// Bring the kernel to the plan: write the values that drift
@@ -127,7 +128,8 @@ impl Args {
         let made_at = now();
         let rollback_file = self.rollback_path(&made_at);
         let rollback = Rollback::of(&plan.steps, made_at);
-        let json = serde_json::to_vec_pretty(&rollback)
+        let mut json = Vec::new();
+        write_json(&mut json, &rollback)
             .map_err(|error| Failure::refused(anyhow!("the way back cannot be stored: {error}")))?;
         create(&rollback_file, &json).map_err(|error| {
             Failure::refused(error).hint("name another file with --rollback-file")

@@ -52,10 +52,9 @@ impl Teller {
 
     fn write(&self, event: Event) -> Result<(), Failure> {
         let told = Told { time: moment(), event };
-        let line = match self.lines {
-            Lines::Text => told.to_string(),
-            Lines::Json => serde_json::to_string(&told).map_err(Failure::missing)?,
-        };
-        write::text(line + "\n")
+        match self.lines {
+            Lines::Text => write::text(format!("{told}\n")),
+            Lines::Json => write::line(&told),
+        }
     }
 }
