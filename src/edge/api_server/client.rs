@@ -8,8 +8,7 @@ use crate::edge::api_server::kubeconfig::{self, Access};
 use crate::edge::api_server::list::List;
 use crate::edge::api_server::page::{check_kind, is_node_name, next};
 use crate::edge::api_server::status::in_words;
-use crate::edge::api_server::{ApiError, KubeconfigPlace};
-use crate::edge::http::{Answer, Deadline, Exchange, HttpError, MAX_BODY, Target, run};
+use crate::edge::http::{Deadline, Exchange, HttpError, MAX_BODY, Redaction, Target, run};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -128,12 +127,10 @@ impl ApiServer {
                     tls: tls.as_ref(),
                     max_body: head.extensions.get().map_or(MAX_BODY, |MaxBody(bytes)| *bytes),
                 };
-                let Answer { content_type, body } = exchange.run(&deadline).await?;
-                let mut response = Response::new(Full::new(Bytes::from(body)));
-                let content_type = content_type.as_deref().map(HeaderValue::from_str);
-                if let Some(Ok(content_type)) = content_type {
-                    response.headers_mut().insert(CONTENT_TYPE, content_type);
-                }
+                let answer = exchange.run(&deadline).await?;
+                let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+                response.headers_mut().extend(answer.content_type.map(|it| (CONTENT_TYPE, it)));
+                response.extensions_mut().insert(answer.redaction);
                 Ok::<_, BoxError>(response)
             }
         });
@@ -263,7 +260,11 @@ impl Call<'_> {
         let media_type = content_type.and_then(|t| t.split(';').next()).map(str::trim);
         if !media_type.is_some_and(|t| t.eq_ignore_ascii_case("application/json")) {
             let reason = match content_type {
-                Some(content_type) => format!("{content_type}, expected application/json"),
+                Some(content_type) => {
+                    let redaction = response.extensions().get::<Redaction>();
+                    let shown = redaction.map(|it| it.redact(content_type)).unwrap_or_default();
+                    format!("{shown}, expected application/json")
+                }
                 None => "no content type, expected application/json".to_owned(),
             };
             return Err(unexpected(reason));

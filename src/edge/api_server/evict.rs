@@ -75,7 +75,7 @@ impl ApiServer {
             Ok(answer) => answer,
             // Only a server of this API says so in a Status; another one has no pods at all.
             Err(ApiError::Http(HttpError::Status { code: 404, refusal, .. }))
-                if Status::parse(&refusal.answer).is_some() =>
+                if Status::parse(&refusal).is_some() =>
             {
                 return Ok(Sight::Gone);
             }
@@ -105,7 +105,7 @@ impl Call<'_> {
             let Err(ApiError::Http(error)) = sent else { return sent };
             let wait = match &error {
                 HttpError::Status { code: 429, refusal, retry_after, .. }
-                    if Status::parse(&refusal.answer).is_none_or(|it| it.budgets().is_empty()) =>
+                    if Status::parse(refusal).is_none_or(|it| it.budgets().is_empty()) =>
                 {
                     *retry_after
                 }
@@ -180,7 +180,7 @@ fn said(error: &ApiError) -> Said {
     match code {
         404 => Said::NotFound { reason },
         409 => Said::Conflict { reason },
-        429 => match Status::parse(&refusal.answer).map(|status| (status.budgets(), status)) {
+        429 => match Status::parse(refusal).map(|status| (status.budgets(), status)) {
             Some((causes, status)) if !causes.is_empty() => {
                 let seconds = status.retry_after().map(Duration::from_secs);
                 Said::Budget {

@@ -1,6 +1,6 @@
 //! What an API server says where it does not do something: a `Status`.
 
-use crate::edge::http::HttpError;
+use crate::edge::http::{HttpError, Refusal};
 use serde::Deserialize;
 
 /// More is not shown of what it says: a webhook may say very much.
@@ -34,17 +34,20 @@ struct Cause {
 }
 
 impl Status {
-    /// Reads an answer; `None`: it is something else.
-    pub(super) fn parse(answer: &str) -> Option<Self> {
-        let mut status: Self = serde_json::from_str(answer).ok()?;
-        status.message = one_line(&status.message);
+    /// Reads an answer; `None`: it is something else. Its sentences are made fit to be shown.
+    pub(super) fn parse(refusal: &Refusal) -> Option<Self> {
+        let mut status: Self = serde_json::from_str(refusal.answer()).ok()?;
+        let causes = status.details.causes.iter_mut().map(|cause| &mut cause.message);
+        for message in causes.chain([&mut status.message]) {
+            *message = one_line(&refusal.redact(message));
+        }
         (status.kind == "Status").then_some(status)
     }
 
     /// Returns what each budget says that refuses.
     pub(super) fn budgets(&self) -> Vec<String> {
         let causes = self.details.causes.iter().filter(|it| it.reason == BUDGET_CAUSE);
-        causes.map(|it| one_line(&it.message)).collect()
+        causes.map(|it| it.message.clone()).collect()
     }
 
     /// Returns when it wants to be asked again, in seconds.
@@ -56,7 +59,7 @@ impl Status {
 /// Puts what a `Status` says in the place of its JSON.
 pub(super) fn in_words(mut error: HttpError) -> HttpError {
     if let HttpError::Status { body, refusal, .. } = &mut error
-        && let Some(status) = Status::parse(&refusal.answer)
+        && let Some(status) = Status::parse(refusal)
     {
         *body = status.message;
     }
@@ -76,6 +79,26 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edge::http::Redaction;
+    use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+
+    fn parse(answer: &str, token: &'static str) -> Option<Status> {
+        let token = HeaderValue::from_static(token);
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, token)]);
+        let redaction = Redaction::of(&headers);
+        Status::parse(&Refusal::new("GET".to_owned(), answer.to_owned(), redaction))
+    }
+
+    #[test]
+    fn credentials_are_taken_out_after_parsing() {
+        let answer = r#"{"kind":"Status","message":"no: DisruptionBudget","details":{"causes":[
+            {"reason":"DisruptionBudget","message":"DisruptionBudget?"}]}}"#;
+        let status = parse(answer, "Bearer DisruptionBudget").expect("a Status");
+        assert_eq!(status.message, "no: [credentials]");
+        assert_eq!(status.budgets(), ["[credentials]?"]);
+        let status = parse(answer, "Bearer t").expect("a Status");
+        assert_eq!(status.message, "no: DisruptionBudget");
+    }
 
     #[test]
     fn only_a_status_is_one() {
@@ -87,11 +110,11 @@ mod tests {
             (r#"{"kind":"Status"}"#, Some("")),
             (r#"{"kind":"Status","message":" a\r\n\tb\u001b[2J "}"#, Some("a b [2J")),
         ] {
-            let message = Status::parse(answer).map(|status| status.message);
+            let message = parse(answer, "").map(|status| status.message);
             assert_eq!(message.as_deref(), expected, "{answer}");
         }
         let long = format!(r#"{{"kind":"Status","message":"{}"}}"#, "\u{e4}".repeat(1_001));
-        let shown = Status::parse(&long).expect("a Status").message;
+        let shown = parse(&long, "").expect("a Status").message;
         assert_eq!(shown, format!("{}...", "\u{e4}".repeat(1_000)));
     }
 
@@ -100,12 +123,12 @@ mod tests {
         let answer = r#"{"kind":"Status","details":{"retryAfterSeconds":7,"causes":[
             {"reason":"FieldValueInvalid","message":"no"},
             {"reason":"DisruptionBudget","message":"keep\nneeds 1"}]}}"#;
-        let status = Status::parse(answer).expect("a Status");
+        let status = parse(answer, "").expect("a Status");
         assert_eq!(
             (status.budgets(), status.retry_after()),
             (vec!["keep needs 1".to_owned()], Some(7))
         );
-        let status = Status::parse(r#"{"kind":"Status","details":{}}"#).expect("a Status");
+        let status = parse(r#"{"kind":"Status","details":{}}"#, "").expect("a Status");
         assert_eq!((status.budgets(), status.retry_after()), (Vec::new(), None));
     }
 }

@@ -1,5 +1,6 @@
 //! Why an HTTP server gave no answer, or not one that can be used.
 
+use crate::edge::http::redaction::Redaction;
 use crate::edge::input::plain;
 use hyper::StatusCode;
 use std::fmt;
@@ -128,12 +129,37 @@ pub enum HttpError {
 }
 
 /// What a server did not do, and what it said about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// What was to be done: `GET`.
     pub method: String,
-    /// The answer, up to 64 KiB, with its line ends.
-    pub answer: String,
+    /// As it came, up to 64 KiB.
+    answer: String,
+    redaction: Redaction,
+}
+
+impl Refusal {
+    pub(crate) fn new(method: String, answer: String, redaction: Redaction) -> Self {
+        Self { method, answer, redaction }
+    }
+
+    /// Returns the answer to be parsed. What is shown of it afterwards is redacted first.
+    #[cfg_attr(not(feature = "apiserver"), expect(dead_code, reason = "the API server explains"))]
+    pub(crate) fn answer(&self) -> &str {
+        &self.answer
+    }
+
+    /// Returns a part of the answer without what the server was sent in secret.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        self.redaction.redact(text)
+    }
+}
+
+impl fmt::Debug for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let answer = self.redact(&self.answer);
+        f.debug_struct("Refusal").field("method", &self.method).field("answer", &answer).finish()
+    }
 }
 
 /// What was being done when the time was over.

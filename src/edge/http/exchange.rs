@@ -2,12 +2,13 @@
 
 use crate::edge::http::deadline::Deadline;
 use crate::edge::http::error::{HttpError, Phase, Refusal};
+use crate::edge::http::redaction::Redaction;
 use crate::edge::http::target::Target;
 use crate::edge::http::tls::{Tls, words};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
-use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::header::{LOCATION, RETRY_AFTER, USER_AGENT};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
@@ -47,12 +48,18 @@ pub(crate) struct Exchange<'a> {
 /// An answer that is a success.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// `Content-Type`
+    /// `Content-Type`, as it came: it is compared before it is shown.
     #[cfg_attr(
         not(feature = "apiserver"),
         expect(dead_code, reason = "the API server's is asked")
     )]
-    pub(crate) content_type: Option<String>,
+    pub(crate) content_type: Option<HeaderValue>,
+    /// What is not to be shown of it.
+    #[cfg_attr(
+        not(feature = "apiserver"),
+        expect(dead_code, reason = "the API server's is asked")
+    )]
+    pub(crate) redaction: Redaction,
     /// What the server said.
     pub(crate) body: Vec<u8>,
 }
@@ -137,8 +144,8 @@ impl Exchange<'_> {
         if head.status.is_success() {
             let reading = self.collect(body, self.max_body);
             let body = deadline.within(self.address(), Phase::Body, reading).await??;
-            let content_type = self.text(&head.headers, CONTENT_TYPE);
-            return Ok(Answer { content_type, body });
+            let content_type = head.headers.get(CONTENT_TYPE).cloned();
+            return Ok(Answer { content_type, body, redaction: self.redaction() });
         }
         // What the code says is worth more than that the text beside it was cut off or slow.
         let mut read = Vec::new();
@@ -150,13 +157,16 @@ impl Exchange<'_> {
             path: self.path.to_string().into(),
             code: head.status.as_u16(),
             body: self.excerpt(&read),
-            refusal: Box::new(Refusal {
-                method: self.method.to_string(),
-                answer: self.without_secret(&read),
-            }),
+            refusal: Box::new(Refusal::new(
+                self.method.to_string(),
+                String::from_utf8_lossy(&read).into_owned(),
+                self.redaction(),
+            )),
             location: self.text(&head.headers, LOCATION).filter(|_| is_redirect),
-            retry_after: self
-                .text(&head.headers, RETRY_AFTER)
+            retry_after: head
+                .headers
+                .get(RETRY_AFTER)
+                .and_then(|value| value.to_str().ok())
                 .and_then(|seconds| seconds.trim().parse().ok())
                 .map(Duration::from_secs),
         })
@@ -212,14 +222,14 @@ impl Exchange<'_> {
         HttpError::CutOff { address, received, expected, reason }
     }
 
-    /// Returns a header, without what we told the server in secret.
-    fn text(&self, headers: &HeaderMap, name: hyper::header::HeaderName) -> Option<String> {
+    /// Returns a header as it is shown.
+    fn text(&self, headers: &HeaderMap, name: HeaderName) -> Option<String> {
         headers.get(name).map(|value| self.excerpt(value.as_bytes()))
     }
 
-    /// Returns the beginning of a text in one line, without what we told the server in secret.
+    /// Returns the beginning of a text as it is shown: in one line, without the credentials.
     fn excerpt(&self, text: &[u8]) -> String {
-        let text = self.without_secret(text);
+        let text = self.redaction().redact(&String::from_utf8_lossy(text));
         let words: Vec<&str> = text
             .split(|c: char| c.is_whitespace() || c.is_control())
             .filter(|w| !w.is_empty())
@@ -227,15 +237,8 @@ impl Exchange<'_> {
         words.join(" ").chars().take(SHOWN_OF_REFUSAL).collect()
     }
 
-    /// Returns a text without what we told the server in secret.
-    fn without_secret(&self, text: &[u8]) -> String {
-        let text = String::from_utf8_lossy(text).into_owned();
-        let secret = self.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let secret = secret.map(|it| it.split_once(' ').map_or(it, |(_, secret)| secret));
-        match secret.filter(|secret| !secret.is_empty()) {
-            Some(secret) => text.replace(secret, "[credentials]"),
-            None => text,
-        }
+    fn redaction(&self) -> Redaction {
+        Redaction::of(&self.headers)
     }
 }
 

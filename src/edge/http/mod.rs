@@ -8,15 +8,18 @@ pub(crate) mod authorities;
 mod deadline;
 mod error;
 mod exchange;
+mod redaction;
 mod secret_file;
 mod target;
 pub(crate) mod tls;
 
 pub(crate) use deadline::{Deadline, run};
 pub use error::{HttpError, Phase, Refusal};
-#[cfg(feature = "apiserver")]
-pub(crate) use exchange::Answer;
 pub(crate) use exchange::{Exchange, MAX_BODY};
+#[cfg(feature = "apiserver")]
+pub(crate) use redaction::Redaction;
+#[cfg(feature = "apiserver")]
+pub(crate) use secret_file::read_bounded;
 pub(crate) use secret_file::read_token;
 #[cfg(feature = "apiserver")]
 pub(crate) use secret_file::{TOKEN_FILE, open_bounded, refuse, token};

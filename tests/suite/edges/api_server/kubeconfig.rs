@@ -1,7 +1,7 @@
 //! What a kubeconfig says, and what it must not say.
 
 use super::super::http_server::pki::{Authority, Certified};
-use super::super::http_server::{AMPLE, SHORT, Seen, Server, Wire, json, timed};
+use super::super::http_server::{AMPLE, SHORT, Seen, Server, Wire, answer, json, timed};
 use super::{EMPTY, TOKEN, write_kubeconfig};
 use k8s_openapi::ByteString;
 use kq::edge::api_server::{ApiError, KubeconfigPlace, connect};
@@ -112,6 +112,31 @@ fn a_server_is_believed_as_the_kubeconfig_says() {
             (other, _) => panic!("{trust}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn a_token_may_be_a_word_of_the_answer() {
+    let authority = Authority::new();
+    authority.file();
+    let trust = "certificate-authority: ca.crt";
+    let start =
+        |said: String| Server::saying(Wire::Tls(authority.sign(&["127.0.0.1"]).server()), said);
+    for token in ["t", "json", "application", "application/json", "PodList", "forbidden"] {
+        let user = format!("token: {token}");
+        let pods = ask(authority.folder(), &start(json(EMPTY)), trust, &user);
+        assert!(pods.is_ok(), "{token}: {pods:?}");
+        let status = r#"{"kind":"Status","message":"pods is forbidden","reason":"Forbidden"}"#;
+        let refusal = answer("403 Forbidden", &["Content-Type: application/json"], status);
+        let error = ask(authority.folder(), &start(refusal), trust, &user).expect_err(token);
+        let shown = if token == "forbidden" { "[credentials]" } else { "forbidden" };
+        let expected = format!("answered 403 Forbidden: pods is {shown}");
+        assert!(error.to_string().ends_with(&expected), "{token}: {error}");
+    }
+    let echo = format!("Content-Type: text/plain; sent={TOKEN}");
+    let server = start(answer("200 OK", &[&echo], ""));
+    let user = format!("token: {TOKEN}");
+    let error = ask(authority.folder(), &server, trust, &user).expect_err("no JSON");
+    assert!(error.to_string().contains("text/plain; sent=[credentials]"), "{error}");
 }
 
 #[test]
