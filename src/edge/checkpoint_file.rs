@@ -4,9 +4,10 @@
 //! followed as a link and never opened as a device. It is replaced as [`crate::edge::replace`] does it, by one
 //! kq at a time, and what comes out when the new file goes in is what was expected, or goes back.
 
-use crate::edge::host::{ReadError, folder_beneath, kind_name};
+use crate::edge::host::{ReadError, kind_name};
 use crate::edge::input::plain;
-use crate::edge::replace::{NotReplaced, Sibling, is_left_behind};
+use crate::edge::place::folder_to_write;
+use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
 use crate::facts::checkpoint::LARGEST;
 use rustix::fd::OwnedFd;
 use rustix::fs::{
@@ -77,7 +78,7 @@ impl CheckpointFile {
             return Err(fail(ReadError::System("it is no name of a file".to_owned())));
         }
         let folder = if folder.is_empty() { "/" } else { folder };
-        let folder = folder_beneath(root, folder).map_err(fail)?;
+        let folder = folder_to_write(root, folder).map_err(fail)?;
         Ok(Self { folder, name: name.to_owned(), path: path.to_owned() })
     }
 
@@ -118,8 +119,9 @@ impl CheckpointFile {
             .open_regular()
             .map_err(|error| CheckpointFileError::Read { path: other.path.clone(), error })?;
         let _alone = self.lock()?;
-        let created = Sibling::write(&self.folder, self.name.as_ref(), content, Some(&status))
-            .and_then(|sibling| sibling.create(self.name.as_ref()));
+        let created =
+            Sibling::write(&self.folder, self.name.as_ref(), content, &Access::As(&status))
+                .and_then(|sibling| sibling.create(self.name.as_ref()));
         created.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => CheckpointFileError::Exists(self.path.clone()),
             _ => self.cannot_write(&error),
@@ -136,8 +138,9 @@ impl CheckpointFile {
         let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
         let (_, status) = self.open_regular().map_err(fail)?;
         let _alone = self.lock()?;
-        let mut sibling = Sibling::write(&self.folder, self.name.as_ref(), content, Some(&status))
-            .map_err(|error| self.cannot_write(&error))?;
+        let mut sibling =
+            Sibling::write(&self.folder, self.name.as_ref(), content, &Access::As(&status))
+                .map_err(|error| self.cannot_write(&error))?;
         if self.read()? != expected {
             return Err(CheckpointFileError::Changed(self.path.clone()));
         }

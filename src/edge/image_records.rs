@@ -1,32 +1,27 @@
 //! The file of records of images: read by whoever asks, written by one at a time.
 //!
 //! A writer holds a lock from before it reads until after it has written, so that two never lose what
-//! the other recorded. The file is replaced as a whole: a sibling is written and synced, renamed, and
-//! the folder synced. Everything happens in a folder that is held open, found beneath the node's root,
-//! so that no link and no rename on the way leads anywhere else; that, and a sibling whose name is
-//! always the same because only the holder of the lock writes it, is why this is not
-//! [`crate::edge::replace`]. A sibling that is found under the lock is what a writer left that was
-//! killed, and is removed.
+//! the other recorded. The file is replaced as a whole ([`crate::edge::replace`]) in a folder that is held open,
+//! found beneath the node's root, so that no stranger's link and no rename on the way leads anywhere else. A sibling
+//! that is found under the lock is what a writer left that was killed, and is removed.
 //!
 //! All may read the file, unless the umask says otherwise: it names images and times, which everybody
 //! sees in the list of pods. Only its owner may open the lock, or any user could keep kq from recording.
 
-use crate::edge::host::{ReadError, folder_beneath, kind_name, read_beneath};
+use crate::edge::host::{ReadError, kind_name, read_beneath};
 use crate::edge::input::plain;
-use crate::edge::trust::{NamedBy, read_trusted};
+use crate::edge::lock_file::{LockError, LockFile};
+use crate::edge::place::folder_to_write;
+use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
 use crate::facts::image_records::{ImageRecords, LARGEST, RecordsError};
 use crate::facts::sought::Sought;
-use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// How long to wait before a lock is tried again.
-const PAUSE: Duration = Duration::from_millis(20);
+use std::time::Duration;
 
 /// Why nothing was recorded. The file is what it was before, unless the disk failed while it was told
 /// to keep the new one.
@@ -153,7 +148,7 @@ impl RecordFile {
         let (folder, name) = self.folder()?;
         let place = Place { folder, path: &self.path, name };
         let _lock = place.lock(patience)?;
-        place.clear()?;
+        place.clear();
         let before = place.read()?;
         let after = next(before.as_ref()).map_err(RecordFileError::Record)?;
         let bytes = serde_json::to_vec(&after).map_err(|error| RecordFileError::System {
@@ -176,7 +171,7 @@ impl RecordFile {
             return Err(no_file());
         }
         let open =
-            |path: &str| folder_beneath(&self.host_root, if path.is_empty() { "/" } else { path });
+            |path: &str| folder_to_write(&self.host_root, if path.is_empty() { "/" } else { path });
         let failed = |action, path: &str, reason: String| RecordFileError::System {
             action,
             path: path.to_owned(),
@@ -214,41 +209,28 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Waits for the lock, which ends when the file that is returned is closed, also by being killed.
-    fn lock<E: std::error::Error>(&self, patience: Duration) -> Result<File, RecordFileError<E>> {
+    /// Waits for the lock, which ends when what is returned goes, also by being killed.
+    fn lock<E: std::error::Error>(
+        &self,
+        patience: Duration,
+    ) -> Result<LockFile, RecordFileError<E>> {
         let (name, path) = (format!("{}.lock", self.name), format!("{}.lock", self.path));
-        let failed = |error| self.failed("lock", &path, error);
-        self.expect_file(&name, &path)?;
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let lock =
-            fs::openat(&self.folder, &*name, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o600))
-                .map_err(failed)?;
-        let begin = Instant::now();
-        loop {
-            match fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => break,
-                Err(Errno::INTR) => {}
-                Err(Errno::WOULDBLOCK) if begin.elapsed() < patience => thread::sleep(PAUSE),
-                Err(Errno::WOULDBLOCK) => {
-                    let holder = holder(lock.into());
-                    return Err(RecordFileError::Locked { path, holder, waited: patience });
-                }
-                Err(error) => return Err(failed(error)),
+        LockFile::take(&self.folder, &name, patience).map_err(|error| match error {
+            LockError::Kind(found) => RecordFileError::Kind { path, found },
+            LockError::Held(holder) => {
+                let holder = holder.map(|process| format!("process {process}"));
+                RecordFileError::Locked { path, holder, waited: patience }
             }
-        }
-        let mut lock = File::from(lock);
-        // Only for the message of one who waits in vain: a full disk is no reason not to go on.
-        let _ = lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id()));
-        Ok(lock)
+            error => RecordFileError::System { action: "lock", path, reason: error.reason() },
+        })
     }
 
-    /// Removes what a writer left that was killed.
-    fn clear<E: std::error::Error>(&self) -> Result<(), RecordFileError<E>> {
-        let (name, path) = self.sibling();
-        self.expect_file(&name, &path)?;
-        match fs::unlinkat(&self.folder, &*name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(self.failed("remove", &path, error)),
+    /// Removes what writers left that were killed.
+    fn clear(&self) {
+        for entry in Dir::read_from(&self.folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_ok_and(|found| is_left_behind(found, self.name)) {
+                let _ = fs::unlinkat(&self.folder, entry.file_name(), AtFlags::empty());
+            }
         }
     }
 
@@ -271,23 +253,15 @@ impl Place<'_> {
 
     /// Puts new content in the place of the old.
     fn replace<E: std::error::Error>(&self, bytes: &[u8]) -> Result<(), RecordFileError<E>> {
-        let (sibling, _) = self.sibling();
-        let written = self
-            .write_new(&sibling, bytes)
-            .and_then(|()| Ok(fs::renameat(&self.folder, &*sibling, &self.folder, self.name)?));
-        if let Err(error) = written {
-            let _ = fs::unlinkat(&self.folder, &*sibling, AtFlags::empty());
-            return Err(self.refused("write", &error));
-        }
-        fs::fsync(&self.folder).map_err(|error| self.failed("write", self.path, error))
-    }
-
-    fn write_new(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = fs::openat(&self.folder, name, flags, Mode::from_raw_mode(0o644))?;
-        let mut file = File::from(file);
-        file.write_all(bytes)?;
-        file.sync_all()
+        let name = self.name.as_ref();
+        let written = Sibling::write(&self.folder, name, bytes, &Access::All)
+            .map_err(NotReplaced::Before)
+            .and_then(|sibling| sibling.replace(name));
+        written.map_err(|not| match not {
+            NotReplaced::Before(error) | NotReplaced::NotSynced(error) => {
+                self.refused("write", &error)
+            }
+        })
     }
 
     /// Tells whether there is a file; whatever else is there is refused without being opened, because
@@ -308,10 +282,6 @@ impl Place<'_> {
         }
     }
 
-    fn sibling(&self) -> (String, String) {
-        (format!("{}.new", self.name), format!("{}.new", self.path))
-    }
-
     fn failed<E: std::error::Error>(
         &self,
         action: &'static str,
@@ -328,13 +298,6 @@ impl Place<'_> {
     ) -> RecordFileError<E> {
         RecordFileError::System { action, path: self.path.to_owned(), reason: plain(error) }
     }
-}
-
-/// Returns who holds a lock, as far as it wrote that down.
-fn holder(lock: File) -> Option<String> {
-    let mut text = String::new();
-    lock.take(20).read_to_string(&mut text).ok()?;
-    text.parse::<u32>().ok().map(|process| format!("process {process}"))
 }
 
 fn words(error: Errno) -> String {

@@ -1,13 +1,12 @@
 //! Snapshots in files: JSON, compressed with Zstandard when the name ends in `.zst`.
 
 use crate::edge::input::{open_input, plain};
-use crate::edge::replace::{ReplaceError, replace};
+use crate::edge::replace::{ReplaceError, store};
 use crate::facts::snapshot::{Snapshot, SnapshotError};
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// The largest snapshot that is read, unpacked: that of a node with tens of thousands of containers.
@@ -100,18 +99,7 @@ pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> 
     let compressed = path.ends_with(".zst");
     let packed = compressed.then(|| compress_to_vec(json, CompressionLevel::Fastest));
     let content = packed.as_deref().unwrap_or(json);
-    let refuse = |error| ReplaceError { path: path.to_owned(), error };
-    match fs::metadata(path) {
-        // What is no file is written to; replaced by one, a device would be lost.
-        Ok(found) if !found.is_file() => {
-            let mut device = OpenOptions::new().write(true).open(path).map_err(refuse)?;
-            device.write_all(content).map_err(refuse)?;
-        }
-        // Behind a link, the file itself is replaced.
-        Ok(_) => replace(&fs::canonicalize(path).map_err(refuse)?, content)?,
-        Err(_) => replace(Path::new(path), content)?,
-    }
-    Ok(())
+    Ok(store(Path::new(path), content)?)
 }
 
 /// Why nothing more is read.

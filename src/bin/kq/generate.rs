@@ -4,6 +4,7 @@ use crate::cli::Cli;
 use crate::exit::{Code, Failure};
 use clap::CommandFactory;
 use clap_complete::Shell;
+use kq::edge::replace::replace_public;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -54,13 +55,13 @@ impl ManArgs {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "man pages are files, made while kq is built")]
 fn write_pages(command: &clap::Command, name: &str, folder: &Path) -> io::Result<()> {
     let mut page = Vec::new();
     let source = concat!("kq ", env!("CARGO_PKG_VERSION"));
     clap_mangen::Man::new(command.clone()).title(name).source(source).render(&mut page)?;
     let page = String::from_utf8_lossy(&page);
-    std::fs::write(folder.join(format!("{name}.1")), with_literal_examples(&page))?;
+    replace_public(&folder.join(format!("{name}.1")), with_literal_examples(&page).as_bytes())
+        .map_err(io::Error::other)?;
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write_pages(below, &format!("{name}-{}", below.get_name()), folder)?;
     }

@@ -10,14 +10,16 @@ use super::folder::{
 use crate::edge::host::ReadError;
 use crate::edge::input::plain;
 use crate::edge::listener::listens;
-use crate::edge::replace::{ReplaceError, is_left_behind, replace};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use crate::edge::place::folder_to_write;
+use crate::edge::replace::{ReplaceError, is_left_behind, replace_in};
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The list of sockets of plugins that registered, beside the checkpoint.
 pub const REGISTERED: &str = "kubelet_internal_checkpoint.plugins";
@@ -25,10 +27,51 @@ pub const REGISTERED: &str = "kubelet_internal_checkpoint.plugins";
 /// How many names are told.
 const SHOWN: usize = 5;
 
+/// The folder of a stand-in, which is held open: whoever moves it away or puts a link in its place does not lead kq
+/// to another folder.
+#[derive(Clone, Debug)]
+pub struct Held {
+    folder: Arc<OwnedFd>,
+    /// As it is shown.
+    pub path: PathBuf,
+}
+
+impl Held {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses, and for a link of a stranger on the way.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let folder = folder_to_write(Path::new("/"), path).map_err(|error| {
+            let error = io::Error::other(error.to_string());
+            FolderError::System { folder: path.display().to_string(), error }
+        })?;
+        Ok(Self { folder: Arc::new(folder), path: path.to_owned() })
+    }
+
+    /// Returns a path to the folder as long as it is open, whatever becomes of its name.
+    pub fn inside(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
+    }
+
+    /// Replaces a file in the folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses; the old file is there then.
+    pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), ReplaceError> {
+        replace_in(&self.folder, name.as_ref(), content).map_err(|error| ReplaceError {
+            path: self.path.join(name).display().to_string(),
+            error,
+        })
+    }
+}
+
 /// The list of the sockets of plugins that registered with a stand-in.
 #[derive(Debug)]
 pub struct Registered {
-    path: PathBuf,
+    folder: Held,
     names: BTreeSet<String>,
     /// A stand-in before this one wrote it.
     pub is_there: bool,
@@ -39,8 +82,8 @@ pub struct Registered {
 impl Registered {
     /// Reads the list of a stand-in before this one; where there is none, or none that can be read, it is
     /// empty.
-    pub fn read(folder: &Path) -> Self {
-        let (is_there, names) = match read_in(folder, REGISTERED) {
+    pub fn read(folder: &Held) -> Self {
+        let (is_there, names) = match read_in(&folder.inside(), REGISTERED) {
             Err(ReadError::Absent) => (false, Ok(BTreeSet::new())),
             Err(error) => (true, Err(format!("cannot be read: {error}"))),
             Ok(bytes) => {
@@ -52,7 +95,7 @@ impl Registered {
             Ok(names) => (names, None),
             Err(reason) => (BTreeSet::new(), Some(reason)),
         };
-        Self { path: folder.join(REGISTERED), names, is_there, unreadable }
+        Self { folder: folder.clone(), names, is_there, unreadable }
     }
 
     /// Writes the list where there is none: from then on the folder is a stand-in's.
@@ -75,13 +118,14 @@ impl Registered {
             return Ok(());
         }
         // A plugin may take another name each time that it starts.
-        let still = self.names.iter().filter(|name| self.path.with_file_name(name).exists());
+        let folder = self.folder.inside();
+        let still = self.names.iter().filter(|name| folder.join(name).exists());
         self.write(still.cloned().chain([endpoint.to_owned()]).collect())
     }
 
     /// What could not be written is not known, and the next time it is tried again.
     fn write(&mut self, names: BTreeSet<String>) -> Result<(), ReplaceError> {
-        replace(&self.path, &serde_json::to_vec(&names).unwrap_or_default())?;
+        self.folder.replace(REGISTERED, &serde_json::to_vec(&names).unwrap_or_default())?;
         (self.names, self.is_there) = (names, true);
         Ok(())
     }
@@ -97,7 +141,7 @@ impl Registered {
 pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
     let shown = || folder.display().to_string();
     let listed = entries(folder).map_err(|error| FolderError::System { folder: shown(), error })?;
-    let registered = Registered::read(folder);
+    let registered = Registered::read(&Held::open(folder)?);
     let taken = listed.iter().filter(|entry| is_stand_ins(entry) && !entry.is_socket);
     let taken = taken.map(|entry| format!("{} is there, and is no socket", entry.shown()));
     let mut foreign: Vec<String> = taken.collect();
@@ -137,13 +181,12 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
 /// # Errors
 ///
 /// Fails where another one has it.
-pub fn lock(folder: &Path) -> Result<OwnedFd, FolderError> {
+pub fn lock(folder: &Path) -> Result<Held, FolderError> {
     let shown = || folder.display().to_string();
     let system = |error: Errno| FolderError::System { folder: shown(), error: error.into() };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let lock = open(folder, flags, Mode::empty()).map_err(system)?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(lock),
+    let held = Held::open(folder)?;
+    match flock(&held.folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(held),
         Err(Errno::WOULDBLOCK) => Err(FolderError::Locked { folder: shown() }),
         Err(error) => Err(system(error)),
     }
@@ -183,10 +226,11 @@ pub struct Cleared {
 /// # Errors
 ///
 /// Fails where the system refuses.
-pub fn remove_stale(folder: &Path) -> io::Result<Cleared> {
+pub fn remove_stale(folder: &Held) -> io::Result<Cleared> {
     let registered = Registered::read(folder);
+    let folder = folder.inside();
     let mut cleared = Cleared::default();
-    for entry in entries(folder)? {
+    for entry in entries(&folder)? {
         let path = folder.join(&entry.name);
         let is_listening = || listens(&path) != Ok(false);
         let is_stale = match entry.is_socket {
@@ -222,6 +266,10 @@ mod tests {
         entries(folder).expect("it can be read").iter().map(Entry::shown).collect()
     }
 
+    fn held(folder: &Path) -> Held {
+        Held::open(folder).expect("it is there")
+    }
+
     #[test]
     fn only_stale_sockets_and_own_leftovers_go() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
@@ -235,10 +283,10 @@ mod tests {
             fs::write(path(name), "x").expect("a file can be written");
         }
         fs::write(path(".kubelet_internal_checkpoint.kq-x-0"), "x").expect("a file can be written");
-        Registered::read(folder.path()).add("known.sock").expect("a file can be written");
+        Registered::read(&held(folder.path())).add("known.sock").expect("a file can be written");
         drop(UnixListener::bind(path(KUBELET_SOCKET)).expect("a socket can be made"));
         assert!(refuse_foreign(folder.path()).is_ok(), "its own, with a file beside");
-        let cleared = remove_stale(folder.path()).expect("the folder can be read");
+        let cleared = remove_stale(&held(folder.path())).expect("the folder can be read");
         assert_eq!(
             cleared.removed,
             [".kubelet_internal_checkpoint.kq-17-0", "known.sock", KUBELET_SOCKET]
@@ -258,7 +306,7 @@ mod tests {
         assert!(second.starts_with("another kq devices serve works in "), "{second}");
         drop(lock_of_first);
         lock(folder.path()).expect("it was let go");
-        let mut registered = Registered::read(folder.path());
+        let mut registered = Registered::read(&held(folder.path()));
         for number in 0..3 {
             let name = format!("gpu-{number}.sock");
             let socket = UnixListener::bind(folder.path().join(&name)).expect("a socket");
@@ -268,7 +316,7 @@ mod tests {
                 fs::remove_file(folder.path().join(&name)).expect("it is there");
             }
         }
-        let known: Vec<String> = Registered::read(folder.path()).names.into_iter().collect();
+        let known: Vec<String> = Registered::read(&held(folder.path())).names.into_iter().collect();
         assert_eq!(known, ["gpu-0.sock", "gpu-2.sock"]);
     }
 
@@ -277,11 +325,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let path = folder.path().join(REGISTERED);
         fs::write(&path, "gpu.sock").expect("a file can be written");
-        let unreadable = Registered::read(folder.path()).unreadable.unwrap_or_default();
+        let unreadable = Registered::read(&held(folder.path())).unreadable.unwrap_or_default();
         assert!(unreadable.starts_with("is no list of names"), "{unreadable}");
         fs::remove_file(&path).expect("it is there");
         fs::create_dir(&path).expect("a folder can be made");
-        let mut registered = Registered::read(folder.path());
+        let mut registered = Registered::read(&held(folder.path()));
         let unreadable = registered.unreadable.clone().unwrap_or_default();
         assert!(unreadable.starts_with("cannot be read"), "{unreadable}");
         for _ in 0..2 {
@@ -289,7 +337,7 @@ mod tests {
         }
         fs::remove_dir(&path).expect("it is empty");
         registered.add("gpu.sock").expect("nothing is in the way");
-        assert!(Registered::read(folder.path()).names.contains("gpu.sock"));
+        assert!(Registered::read(&held(folder.path())).names.contains("gpu.sock"));
     }
 
     #[test]

@@ -4,16 +4,20 @@
 use super::client::PluginClient;
 use super::control::{CALLERS, Caller, serve_control};
 use super::folder::{CONTROL_SOCKET, KUBELET_SOCKET};
-use super::places::Places;
+use super::owned::Held;
 use super::registration::{Registrar, serve};
 use crate::device::manager::{Device, PluginOptions};
 use crate::edge::clock::steady;
 use crate::edge::input::plain;
 use crate::edge::probe::open_files::connections_at_once;
+use rustix::fs::{Mode, fchmod};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
+};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,11 +31,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-/// Plugins at once: each needs a connection each way.
-const PLUGINS: usize = 1_024;
+/// How many may wait to be accepted, as in Rust's own listeners.
+const WAITING: i32 = 128;
 
-/// Callers of the other socket that are listened to at once.
-const LISTENED_TO: usize = 256;
+/// Connections at once: each plugin needs one each way.
+const CONNECTIONS: usize = 2_048;
 
 /// How long an answer may take to arrive when it ends, and how often that is looked at.
 const ARRIVAL: Duration = Duration::from_secs(2);
@@ -126,11 +130,9 @@ impl StandIn {
     /// # Errors
     ///
     /// Fails where a socket cannot be made.
-    pub fn start(folder: &Path, patience: Patience, give_up: fn()) -> io::Result<Self> {
-        let at_once = connections_at_once(2 * PLUGINS + LISTENED_TO);
-        let listened_to = (at_once / 4).min(LISTENED_TO);
-        let (callers, plugins) =
-            (Places::new(listened_to), Places::new((at_once - listened_to) / 2));
+    pub fn start(held: &Held, patience: Patience, give_up: fn()) -> io::Result<Self> {
+        let folder = held.path.as_path();
+        let at_once = connections_at_once(CONNECTIONS);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         // Before there is anything that a signal could leave behind.
@@ -141,7 +143,7 @@ impl StandIn {
             kinds.extend((!ignores_hangup()).then_some(SignalKind::hangup()));
             kinds.into_iter().map(signal).collect::<io::Result<Vec<_>>>()?
         };
-        let mut sockets = Sockets { folder: folder.to_owned(), made: Vec::new() };
+        let mut sockets = Sockets { folder: held.clone(), made: Vec::new() };
         let control = sockets.bind(CONTROL_SOCKET)?;
         let registration = sockets.bind(KUBELET_SOCKET)?;
         for socket in [&control, &registration] {
@@ -214,7 +216,7 @@ impl StandIn {
     /// Returns the name of a socket that is not the one that was made: nobody can reach it any more.
     pub fn lost(&self) -> Option<&'static str> {
         let Sockets { folder, made } = &self.sockets;
-        let is_lost = |(name, made): &&(&str, _)| identity(&folder.join(name)) != Some(*made);
+        let is_lost = |(name, made): &&(&str, _)| identity(&folder.path.join(name)) != Some(*made);
         made.iter().find(is_lost).map(|(name, _)| *name)
     }
 }
@@ -270,7 +272,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 /// The sockets that were made, which go with it.
 #[derive(Debug)]
 struct Sockets {
-    folder: PathBuf,
+    folder: Held,
     /// Their names, devices and inodes.
     made: Vec<(&'static str, (u64, u64))>,
 }
@@ -278,23 +280,35 @@ struct Sockets {
 impl Sockets {
     /// Makes a socket that only its owner can use.
     fn bind(&mut self, name: &'static str) -> io::Result<std::os::unix::net::UnixListener> {
-        let path = self.folder.join(name);
-        let words = |error: io::Error| {
-            io::Error::new(error.kind(), format!("{}: {}", path.display(), plain(&error)))
-        };
-        let listener = std::os::unix::net::UnixListener::bind(&path).map_err(words)?;
+        let path = self.folder.inside().join(name);
+        let shown = self.folder.path.join(name);
+        let listener = bind_for_owner(&path).map_err(|error| {
+            let error = io::Error::from(error);
+            io::Error::new(error.kind(), format!("{}: {}", shown.display(), plain(&error)))
+        })?;
         self.made.extend(identity(&path).map(|made| (name, made)));
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(words)?;
         Ok(listener)
     }
+}
+
+/// Listens on a new socket that only its owner can use. It gets its mode before its name: set afterwards, it could
+/// be the mode of what a link leads to.
+fn bind_for_owner(path: &Path) -> Result<std::os::unix::net::UnixListener, Errno> {
+    let kind = (AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC);
+    let socket = socket_with(kind.0, kind.1, kind.2, None)?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    listen(&socket, WAITING)?;
+    Ok(socket.into())
 }
 
 impl Drop for Sockets {
     fn drop(&mut self) {
         for (name, made) in &self.made {
             // Another may have taken its place.
-            if identity(&self.folder.join(name)) == Some(*made) {
-                let _ = std::fs::remove_file(self.folder.join(name));
+            let path = self.folder.inside().join(name);
+            if identity(&path) == Some(*made) {
+                let _ = std::fs::remove_file(path);
             }
         }
     }

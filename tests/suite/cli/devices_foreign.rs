@@ -9,7 +9,9 @@ use rustix::net::{
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::chown;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -244,4 +246,52 @@ fn several_pods_are_one_value() {
     let ran = kq(&format!("devices allocate --dir {dir} --remove two -o json")).run();
     assert_eq!((ran.code, &json(&ran)["uid"]), (0, &"two_default".into()), "{}", ran.text());
     served.interrupt();
+}
+
+#[test]
+fn a_folder_that_is_swapped_leads_to_no_other_checkpoint() {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root is attacked");
+        return;
+    }
+    let victim = folder_with(&[("kubelet_internal_checkpoint", "untouched")]);
+    let script = format!(
+        "ln -s {} link; while :; do mv -T dir kept; mv -T link dir; mv -T dir link; mv -T kept dir; done",
+        victim.path().display()
+    );
+    for _ in 0..5 {
+        let top = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = top.path().join("dir");
+        let mut served = Served::start(&folder, &[]);
+        let plugin = Plugin::start(&folder, "gpu.sock", four(), Behaviour::default());
+        plugin.register(RESOURCE).expect("it registers");
+        served.until("LISTED");
+        // The attacker owns the folder above, and swaps the stand-in's for a link to another.
+        chown(top.path(), Some(NOBODY), Some(NOBODY)).expect("it can be given away");
+        let mut swapper = Command::new("sh")
+            .args(["-c", &script])
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .current_dir(top.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sh runs");
+        let end = Instant::now() + Duration::from_secs(3);
+        let mut is_healthy = false;
+        while Instant::now() < end && served.child.try_wait().expect("it is ours").is_none() {
+            let devices = if is_healthy { four() } else { Vec::new() };
+            is_healthy = !is_healthy;
+            plugin.list(devices);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        swapper.kill().expect("it runs");
+        swapper.wait().expect("it ends");
+        drop(served);
+        let entries = std::fs::read_dir(victim.path()).expect("a folder").flatten();
+        let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        assert_eq!(names, ["kubelet_internal_checkpoint"], "nothing new");
+        let found = std::fs::read(victim.path().join("kubelet_internal_checkpoint"));
+        assert_eq!(found.expect("it is there"), b"untouched");
+    }
 }

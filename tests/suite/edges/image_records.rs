@@ -137,7 +137,7 @@ fn what_is_no_file_is_refused_unopened() {
     let root = folder();
     let at = |name: &str| root.path().join(name);
     fs::write(at("other"), "other").expect("written");
-    for suffix in ["", ".lock", ".new"] {
+    for suffix in ["", ".lock"] {
         for kind in ["folder", "link", "pipe", "device"] {
             let path = at(&format!("r{suffix}"));
             let found = match kind {
@@ -180,10 +180,10 @@ fn what_a_killed_writer_left_is_cleared() {
     let root = folder();
     let at = |name: &str| root.path().join(name);
     detect(root.path(), "/r", 1, 1).expect("written");
-    fs::write(at("r.new"), "half of").expect("written");
-    fs::write(at("r.newer"), "another's").expect("written");
+    fs::write(at(".r.kq-1-0"), "half of").expect("written");
+    fs::write(at(".r.kq-other"), "another's").expect("written");
     detect(root.path(), "/r", 2, 1).expect("written");
-    assert_eq!(entries(root.path()), ["r", "r.lock", "r.newer"]);
+    assert_eq!(entries(root.path()), [".r.kq-other", "r", "r.lock"]);
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn a_writer_that_is_killed_leaves_what_it_acknowledged() {
         let last = acknowledged(said);
         writer.wait().expect("it ended");
         acknowledged_ever = last.unwrap_or(first);
-        left_behind += u32::from(root.path().join("r.new").exists());
+        left_behind += u32::from(entries(root.path()).len() > 2);
         let found = read(root.path(), "/r").detected_at.0;
         // It may have been killed between writing and saying so.
         let is_one_of = [acknowledged_ever, acknowledged_ever + 1].contains(&found);

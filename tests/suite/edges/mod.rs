@@ -43,3 +43,5 @@ mod probe_http;
 mod probe_tcp;
 /// Snapshots in files: whole, broken, replaced.
 mod snapshot_file;
+/// Files that kq writes where another user plants links and pipes.
+mod written_files;

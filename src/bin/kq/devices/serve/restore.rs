@@ -6,11 +6,10 @@ use kq::device::manager::ManagerState;
 use kq::device::stand_in::Event;
 use kq::edge::clock::moment;
 use kq::edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
+use kq::edge::device_plugin::owned::Held;
 use kq::edge::host::ReadError;
-use kq::edge::replace::replace;
 use kq::facts::checkpoint::device::{DeviceCheckpoint, Loaded, PodDevices};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 /// Takes over what the file says, as a kubelet that starts does. One that is damaged is put aside, and one
 /// that no stand-in wrote is kept as well.
@@ -18,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// # Errors
 ///
 /// Fails for a file that cannot be read at all.
-pub fn restore(folder: &Path, is_own: bool) -> Result<(ManagerState, Vec<Event>), Failure> {
-    let path = folder.join(CHECKPOINT);
-    let bytes = match read_checkpoint(folder) {
+pub fn restore(folder: &Held, is_own: bool) -> Result<(ManagerState, Vec<Event>), Failure> {
+    let path = folder.path.join(CHECKPOINT);
+    let bytes = match read_checkpoint(&folder.inside()) {
         Ok(bytes) => bytes,
         Err(ReadError::Absent) => {
             return Ok((ManagerState::default(), Vec::new()));
@@ -36,7 +35,7 @@ pub fn restore(folder: &Path, is_own: bool) -> Result<(ManagerState, Vec<Event>)
         None => Ok(loaded.checkpoint),
     });
     let keep = |mark: &str| {
-        keep_beside(folder, mark)
+        keep_beside(&folder.inside(), mark)
             .with_context(|| format!("cannot keep {} beside", path.display()))
             .map_err(Failure::missing)
     };
@@ -69,7 +68,7 @@ pub fn restore(folder: &Path, is_own: bool) -> Result<(ManagerState, Vec<Event>)
 
 /// Writes the file after each change; whoever looks finds the old one or the new one.
 pub struct Saver {
-    path: PathBuf,
+    folder: Held,
     /// What it wrote last; `None`: nothing yet.
     last: Option<Vec<u8>>,
     /// Why what changed is not in the file yet.
@@ -78,8 +77,8 @@ pub struct Saver {
 
 impl Saver {
     /// Begins with nothing written: what was taken over may have been written otherwise.
-    pub fn new(folder: &Path) -> Self {
-        Self { path: folder.join(CHECKPOINT), last: None, failed: None }
+    pub fn new(folder: &Held) -> Self {
+        Self { folder: folder.clone(), last: None, failed: None }
     }
 
     /// Writes what changed, and tells where that fails for a new reason, or does not fail any more.
@@ -88,7 +87,7 @@ impl Saver {
         if self.last.as_ref() == Some(&bytes) && self.failed.is_none() {
             return None;
         }
-        match replace(&self.path, &bytes) {
+        match self.folder.replace(CHECKPOINT, &bytes) {
             Ok(()) => {
                 self.last = Some(bytes);
                 self.failed.take().map(|_| Event::CheckpointWritten)

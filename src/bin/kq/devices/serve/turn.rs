@@ -61,24 +61,24 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
     let (root, _) = host_root(args.host_root.as_deref());
     let folder = claim(&args.dir, &root).map_err(refuse)?;
     let mut teller = Teller::new(args.output);
-    let _lock = lock(&folder).map_err(refuse)?;
-    let cleared = remove_stale(&folder)
+    let held = lock(&folder).map_err(refuse)?;
+    let cleared = remove_stale(&held)
         .with_context(|| format!("cannot remove stale sockets in {}", folder.display()))
         .map_err(Failure::missing)?;
     teller.tell(cleared.removed.into_iter().map(|name| Event::StaleRemoved { name }))?;
     teller.tell(cleared.listening.into_iter().map(|name| Event::LeftAlone { name }))?;
-    let saver = Saver::new(&folder);
+    let saver = Saver::new(&held);
     let patience = Patience {
         dial: Duration::from_nanos(DIAL_PATIENCE.0.unsigned_abs()),
         call: args.call_timeout,
     };
     let grace = GoDuration(i64::try_from(args.grace_period.as_nanos()).unwrap_or(i64::MAX));
-    let stand_in = StandIn::start(&folder, patience, give_up)
+    let stand_in = StandIn::start(&held, patience, give_up)
         .context("cannot listen")
         .map_err(Failure::missing)?;
     // Only once it can serve is anything put aside.
-    let mut registered = Registered::read(&folder);
-    let (state, events) = restore(&folder, registered.is_there)?;
+    let mut registered = Registered::read(&held);
+    let (state, events) = restore(&held, registered.is_there)?;
     teller.tell(events)?;
     teller.tell(registered.unreadable.take().map(odd_list))?;
     teller.tell(registered.begin().err().map(|it| odd_list(it.to_string())))?;
