@@ -61,7 +61,7 @@ fn write_pages(command: &clap::Command, name: &str, folder: &Path) -> io::Result
     clap_mangen::Man::new(command.clone()).title(name).source(source).render(&mut page)?;
     let page = String::from_utf8_lossy(&page);
     replace_public(&folder.join(format!("{name}.1")), with_literal_examples(&page).as_bytes())
-        .map_err(io::Error::other)?;
+        .map_err(|error| error.error)?;
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write_pages(below, &format!("{name}-{}", below.get_name()), folder)?;
     }

@@ -18,7 +18,7 @@ const NODE: &[&str] = &[
     "cgroup apply --dry-run",
     "doctor",
     "probe lint",
-    "evict rank",
+    "evict rank --signal memory",
 ];
 
 const IMAGES: &[&str] = &[
