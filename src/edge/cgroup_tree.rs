@@ -9,6 +9,7 @@
 //! kernel gives it at once, and the cgroups are put in order at the end: a walk meets them nearly in order, which
 //! costs less than to search the place of each.
 
+use crate::edge::memory;
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::cgroup_tree::{
@@ -119,6 +120,17 @@ struct Found {
     /// A cgroup of v1 is here once per hierarchy.
     cgroups: Vec<(CgroupPath, Texts)>,
     problems: Vec<Tried>,
+}
+
+impl Found {
+    fn add(&mut self, path: &CgroupPath, texts: Texts) {
+        let length = |(name, text): &(String, String)| name.len() + text.len();
+        memory::received(
+            "the cgroup tree",
+            path.as_str().len() + texts.iter().map(length).sum::<usize>(),
+        );
+        self.cgroups.push((path.clone(), texts));
+    }
 }
 
 /// Names of files and what is in them.
@@ -276,7 +288,7 @@ impl Walk<'_> {
             }
         }
         if !(gone && self.is_removed(folder)) {
-            self.found.cgroups.push((path.clone(), texts));
+            self.found.add(path, texts);
         }
     }
 
@@ -335,7 +347,7 @@ impl Walk<'_> {
             self.problem(self.place(path, &name), why);
         }
         children.sort_unstable();
-        self.found.cgroups.push((path.clone(), texts));
+        self.found.add(path, texts);
         Listed { children, hugepages }
     }
 

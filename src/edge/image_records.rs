@@ -10,9 +10,7 @@
 
 use crate::edge::host::{ReadError, kind_name, read_beneath};
 use crate::edge::input::plain;
-use crate::edge::lock_file::{LockError, LockFile};
-use crate::edge::place::folder_to_write;
-use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
+use crate::edge::memory;
 use crate::facts::image_records::{ImageRecords, LARGEST, RecordsError};
 use crate::facts::sought::Sought;
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
@@ -247,6 +245,7 @@ impl Place<'_> {
             .take(LARGEST as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| self.refused("read", &error))?;
+        memory::received(self.path, bytes.len());
         let content = |source| RecordFileError::Content { path: self.path.to_owned(), source };
         ImageRecords::parse(&bytes).map(Some).map_err(content)
     }

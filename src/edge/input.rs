@@ -1,5 +1,6 @@
 //! Reading the files that the command line names, within bounds.
 
+use crate::edge::memory;
 use crate::k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -154,6 +155,7 @@ fn read_bounded(
     }
     let rest = (limit + 1).saturating_sub(content.len() as u64);
     reader.take(rest).read_to_end(&mut content).map_err(refuse)?;
+    memory::received(shown(path), content.len());
     if content.len() as u64 > limit { Err(too_large()) } else { Ok(content) }
 }
 

@@ -1,16 +1,15 @@
 //! Snapshots in files: JSON, compressed with Zstandard when the name ends in `.zst`.
 
-use crate::edge::input::{open_input, plain};
-use crate::edge::replace::{ReplaceError, store};
+use crate::edge::input::{open_input, plain, shown};
+use crate::edge::memory;
+use crate::edge::replace::{ReplaceError, replace};
+use crate::facts::limits::{MAX_SNAPSHOT_BYTES, MAX_ZSTD_WINDOW, unpacked_limit};
 use crate::facts::snapshot::{Snapshot, SnapshotError};
-use ruzstd::decoding::StreamingDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::io::{self, Read};
 use std::path::Path;
-
-/// The largest snapshot that is read, unpacked: that of a node with tens of thousands of containers.
-const MAX_BYTES: u64 = 1 << 30;
 
 /// The first bytes of a Zstandard frame.
 const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -33,6 +32,27 @@ pub enum SnapshotFileError {
         path: String,
         /// How large it may be.
         limit: u64,
+    },
+    /// It unpacks to more than a snapshot of its size does.
+    #[error(
+        "snapshot {path} unpacks to more than {limit} bytes, which no snapshot of its size does"
+    )]
+    Unpacked {
+        /// The file.
+        path: String,
+        /// How large it may become.
+        limit: u64,
+    },
+    /// It was packed with a window that is too large.
+    #[error(
+        "snapshot {path} is packed with a window of {window} bytes, and kq unpacks up to {MAX_ZSTD_WINDOW}: \
+         unpack it with zstd -d, or pack it without --long and --ultra"
+    )]
+    Window {
+        /// The file.
+        path: String,
+        /// The window.
+        window: u64,
     },
     /// It holds something else.
     #[error("{path} is no snapshot: {error}")]
@@ -61,7 +81,7 @@ pub enum SnapshotFileError {
 ///
 /// Fails for what cannot be read, is too large or is no snapshot.
 pub fn read_snapshot(path: &str) -> Result<Snapshot, SnapshotFileError> {
-    read_snapshot_within(path, MAX_BYTES)
+    read_snapshot_within(path, MAX_SNAPSHOT_BYTES)
 }
 
 /// Reads a snapshot of at most so many bytes, packed and unpacked.
@@ -73,6 +93,8 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
     let refuse = |stopped| match stopped {
         Stopped::System(error) => SnapshotFileError::Read { path: path.to_owned(), error },
         Stopped::TooLarge => SnapshotFileError::TooLarge { path: path.to_owned(), limit },
+        Stopped::Unpacked(limit) => SnapshotFileError::Unpacked { path: path.to_owned(), limit },
+        Stopped::Window(window) => SnapshotFileError::Window { path: path.to_owned(), window },
         Stopped::Damaged(reason) => SnapshotFileError::Damaged { path: path.to_owned(), reason },
     };
     let bytes = match path {
@@ -82,8 +104,14 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
             .and_then(|file| bounded(file, limit)),
     };
     let mut bytes = bytes.map_err(refuse)?;
+    memory::received(shown(path), bytes.len());
     if bytes.starts_with(&ZSTANDARD) {
-        bytes = unpack(&bytes, limit).map_err(refuse)?;
+        let in_proportion = unpacked_limit(bytes.len() as u64);
+        let unpacked = unpack(&bytes, limit.min(in_proportion));
+        bytes = unpacked.map_err(|stopped| match stopped {
+            Stopped::TooLarge if in_proportion < limit => refuse(Stopped::Unpacked(in_proportion)),
+            stopped => refuse(stopped),
+        })?;
     }
     Snapshot::parse(&bytes)
         .map_err(|error| SnapshotFileError::Content { path: path.to_owned(), error })
@@ -106,6 +134,8 @@ pub fn write_snapshot(path: &str, json: &[u8]) -> Result<(), SnapshotFileError> 
 enum Stopped {
     System(io::Error),
     TooLarge,
+    Unpacked(u64),
+    Window(u64),
     Damaged(String),
 }
 
@@ -117,12 +147,15 @@ fn bounded(reader: impl Read, limit: u64) -> Result<Vec<u8>, Stopped> {
 }
 
 /// Unpacks frame after frame: some programs make several of one file. What is damaged in a way that
-/// still can be unpacked shows in the sum at the end of a frame.
+/// still can be unpacked shows in the sum at the end of a frame. One decoder does all of them: each would take the
+/// memory of its window.
 fn unpack(mut packed: &[u8], limit: u64) -> Result<Vec<u8>, Stopped> {
     let broken = |error: &dyn std::fmt::Display| Stopped::Damaged(error.to_string());
     let mut bytes = Vec::new();
+    let mut frames = FrameDecoder::new();
+    frames.set_max_window_size(MAX_ZSTD_WINDOW);
     while !packed.is_empty() {
-        let mut decoder = match StreamingDecoder::new(&mut packed) {
+        let mut decoder = match StreamingDecoder::new_with_decoder(&mut packed, &mut frames) {
             Ok(decoder) => decoder,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length,
@@ -132,18 +165,21 @@ fn unpack(mut packed: &[u8], limit: u64) -> Result<Vec<u8>, Stopped> {
                 packed = packed.get(length..).ok_or_else(|| broken(&"it ends too early"))?;
                 continue;
             }
+            Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) => {
+                return Err(Stopped::Window(requested));
+            }
             Err(error) => return Err(broken(&error)),
         };
-        let rest = limit - bytes.len() as u64;
-        let frame = bounded(&mut decoder, rest).map_err(|stopped| match stopped {
-            Stopped::System(error) => broken(&error),
-            other => other,
-        })?;
+        let rest = limit.saturating_sub(bytes.len() as u64);
+        let read = decoder.by_ref().take(rest.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|error| broken(&error))?;
+        if bytes.len() as u64 > limit {
+            return Err(Stopped::TooLarge);
+        }
         let said = decoder.decoder.get_checksum_from_data();
         if said.is_some() && said != decoder.decoder.get_calculated_checksum() {
             return Err(broken(&"the sum at its end is another"));
         }
-        bytes.extend_from_slice(&frame);
     }
     Ok(bytes)
 }

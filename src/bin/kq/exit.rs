@@ -1,10 +1,16 @@
 //! How kq ends: exit codes are an interface, messages name the way out.
 
 use kq::edge::api_server::ApiError;
+use kq::edge::memory;
 use kq::facts::basis::Basis;
-use kq::output::terminal::{brief, plain, show};
+use kq::facts::limits;
+use std::borrow::Cow;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Something may have been changed from here on.
+static CHANGES: AtomicBool = AtomicBool::new(false);
 
 /// The exit codes. `docs/exit-codes.md` is their contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +124,59 @@ impl Failure {
             to_stderr("hint", hint);
         }
         self.code.into()
+    }
+}
+
+/// Ends kq where what it reads takes more memory than it may. Where the kernel does not say how much that is, only
+/// the limits of the readers hold.
+pub fn watch_memory() {
+    let over = |exceeded: &memory::Exceeded| {
+        let memory::Exceeded { source, received, allowed } = exceeded;
+        let allowed = allowed >> 20;
+        let text = match source.as_str() {
+            "" => format!("more than {allowed} MiB of memory are needed for this question"),
+            _ => format!(
+                "more than {allowed} MiB of memory are needed, mostly for {received} bytes from {source}"
+            ),
+        };
+        to_stderr("kq", &brief(&text));
+        let (code, hint) = match CHANGES.load(Ordering::Relaxed) {
+            true => (
+                Code::Stopped,
+                "it stopped part-way: look at the present state before the next step",
+            ),
+            false => (
+                Code::Missing,
+                "look at that source: no node has as much to say; or ask about less",
+            ),
+        };
+        to_stderr("hint", hint);
+        std::process::exit(code as i32);
+    };
+    let _ = memory::watch(limits::memory_for, over);
+}
+
+/// Remembers that something may have been changed from here on.
+pub fn changes_begin() {
+    CHANGES.store(true, Ordering::Relaxed);
+}
+
+/// Returns a text that is safe on a terminal; line ends stay.
+pub fn safe(text: &str) -> String {
+    let lines: Vec<String> =
+        text.lines().map(|line| kq::output::terminal::plain(line.to_owned())).collect();
+    lines.join("\n")
+}
+
+/// Cuts a message that repeats a very long value, which would bury everything else.
+fn brief(text: &str) -> Cow<'_, str> {
+    const SHOWN: usize = 2_000;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => {
+            let more = text[end..].chars().count();
+            format!("{}... ({more} more characters)", &text[..end]).into()
+        }
+        None => text.into(),
     }
 }
 

@@ -27,7 +27,8 @@ mod write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match usage::parse().run() {
+    exit::watch_memory();
+    match cli::Cli::parse().run() {
         Ok(code) => code.into(),
         Err(failure) => failure.report(),
     }

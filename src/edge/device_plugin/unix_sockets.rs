@@ -2,6 +2,7 @@
 
 use crate::device::plugins::Process;
 use crate::edge::input::plain;
+use crate::edge::memory;
 use crate::facts::unix_sockets::{UnixSocket, parse};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -31,6 +32,7 @@ pub fn table(host_root: &Path) -> Result<Vec<UnixSocket>, String> {
     };
     let bytes = read("proc/1/net/unix").or_else(|_| read("proc/net/unix"));
     let bytes = bytes.map_err(|error| format!("/proc/net/unix: {}", plain(&error)))?;
+    memory::received("/proc/net/unix", bytes.len());
     if bytes.len() as u64 > LARGEST {
         return Err(format!("/proc/net/unix: larger than {LARGEST} bytes"));
     }

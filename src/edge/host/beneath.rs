@@ -5,6 +5,7 @@
 //! `openat2` resolves links that way since Linux 5.6. Where it is missing or forbidden, kq walks the
 //! links itself, which a node that renames folders at that moment could mislead; it only reads.
 
+use crate::edge::memory;
 use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -63,6 +64,8 @@ pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
         .take(limit.saturating_add(1))
         .read_to_end(&mut content)
         .map_err(|error| refused(&error))?;
+    // Of processes there are many, and each says little.
+    memory::received(if path.starts_with("/proc/") { "/proc" } else { path }, content.len());
     if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
 }
 
@@ -93,6 +96,7 @@ pub(in crate::edge) fn names_in(folder: &OwnedFd) -> Result<Vec<String>, ReadErr
             names.push(name.to_owned());
         }
     }
+    memory::received(path, names.iter().map(String::len).sum());
     names.sort();
     Ok(names)
 }

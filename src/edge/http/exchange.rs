@@ -5,6 +5,8 @@ use crate::edge::http::error::{HttpError, Phase, Refusal};
 use crate::edge::http::redaction::Redaction;
 use crate::edge::http::target::Target;
 use crate::edge::http::tls::{Tls, words};
+use crate::edge::memory;
+use crate::facts::limits::MAX_JSON_BYTES;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -21,7 +23,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 /// The most that is read of an answer.
-pub(crate) const MAX_BODY: u64 = 1 << 30;
+pub(crate) const MAX_BODY: u64 = MAX_JSON_BYTES as u64;
 
 /// How much of an answer that is no success is read, and how much of that is shown.
 const READ_OF_REFUSAL: usize = 64 * 1024;
@@ -182,6 +184,7 @@ impl Exchange<'_> {
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| self.broken(&error, read.len() as u64, expected))?;
             let Ok(data) = frame.into_data() else { continue };
+            memory::received(self.address(), data.len());
             if (read.len() + data.len()) as u64 > limit {
                 return Err(too_large());
             }

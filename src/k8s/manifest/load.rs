@@ -8,8 +8,8 @@ use super::{carrier, object, unknown};
 use crate::k8s::yaml;
 use serde_json::value::RawValue;
 
-/// The largest JSON file that is read: a hundred thousand pods and more.
-pub const MAX_JSON_BYTES: usize = 1 << 30;
+/// The largest JSON file that is read: 100,000 pods of 5 kB.
+pub const MAX_JSON_BYTES: usize = 512 << 20;
 
 /// The largest YAML file that is read.
 pub const MAX_YAML_BYTES: usize = yaml::MAX_BYTES;

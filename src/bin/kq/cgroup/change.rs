@@ -1,7 +1,7 @@
 //! What `apply` and `rollback` have in common: looking at everything first, asking, and doing it.
 
 use crate::ask::ask;
-use crate::exit::{Code, Failure, note};
+use crate::exit::{self, Code, Failure, note};
 use crate::write;
 use kq::cgroup::live::apply::{Caution, CgroupFiles, Event, Outcome, Tell};
 use kq::cgroup::live::apply_report::event_line;
@@ -44,7 +44,11 @@ impl ChangeArgs {
     ///
     /// Refuses where nobody can be asked, and where the answer is no.
     pub fn ask(self, question: &str) -> Result<(), Failure> {
-        if self.yes { Ok(()) } else { ask(question) }
+        if !self.yes {
+            ask(question)?;
+        }
+        exit::changes_begin();
+        Ok(())
     }
 }
 

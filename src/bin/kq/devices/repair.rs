@@ -2,7 +2,7 @@
 
 use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
 use crate::ask::ask;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{self, Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
 use crate::live::{DevicesWanted, Wants};
@@ -217,6 +217,7 @@ impl Args {
             // A person may take long.
             stopped()?;
         }
+        exit::changes_begin();
         let (copy, backup) = self.keep(target, bytes)?;
         let content = &plan.content;
         let mut trouble = None;

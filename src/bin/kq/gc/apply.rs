@@ -4,7 +4,7 @@ use super::dry_run::show;
 use super::question::{Planned, Question};
 use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
 use crate::ask::ask;
-use crate::exit::{Code, Failure, note};
+use crate::exit::{self, Code, Failure, note};
 use crate::kubelet_node::KubeletNode;
 use crate::write::{self, Output};
 use anyhow::anyhow;
@@ -189,6 +189,7 @@ impl Args {
         if !self.yes {
             ask(&question(list.len(), containers))?;
         }
+        exit::changes_begin();
         let report = self.act.carry_out(&self.question, &node, plan, |line| {
             if self.is_for_people() {
                 // A reader that went away is no reason to leave things half done.

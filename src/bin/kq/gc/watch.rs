@@ -4,7 +4,7 @@ use super::apply::Act;
 use super::apply::refuse_unknown;
 use super::question::{Question, TriggerArg, write_basis};
 use super::runtime::refuse_snapshot;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{self, Code, Failure, note, warn};
 use crate::interval::parse_interval;
 use crate::write::{self, Output};
 use anyhow::anyhow;
@@ -108,6 +108,9 @@ impl Args {
             return Err(
                 Failure::missing(missing).hint("say how full it is with --at-usage PERCENT")
             );
+        }
+        if self.yes {
+            exit::changes_begin();
         }
         let removed = match self.yes && unknown.is_none() {
             true => match self.act.carry_out(&self.question, &node, &plan, |_| {}) {

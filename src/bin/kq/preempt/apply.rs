@@ -4,7 +4,7 @@ use super::explain::{random_order, sort};
 use super::look::{Settled, has_ended, look, settled};
 use crate::admission_node::{AdmissionArgs, Detail, plan};
 use crate::ask::ask;
-use crate::exit::{Code, Failure, note, tell};
+use crate::exit::{self, Code, Failure, note, tell};
 use crate::form::Form;
 use crate::live::api_server;
 use crate::subjects::is_file;
@@ -147,6 +147,7 @@ impl ApplyArgs {
         if !self.yes {
             ask(&self.question(&report))?;
         }
+        exit::changes_begin();
         let targets = planned.victims.into_iter().map(|(target, _)| target).collect();
         self.carry_out(&server, &pod, targets, &mut report)?;
         let code = match report.result {
