@@ -1,7 +1,7 @@
 //! From a probe to what can be sent: the facts that it lacks are named, never made up.
 
 use super::attempt::{Attempt, Cause, Output};
-use super::exec::{ExecRequest, ExpansionNote, expand};
+use super::exec::{ExecRequest, ExpansionNote, MAX_COMMAND_BYTES, expand};
 use super::grpc::{CHECK_PATH, GrpcTarget, grpc_target, request_fields};
 use super::http::{BuildError, HttpProbeRequest, build_request};
 use super::retry::unusable;
@@ -54,6 +54,21 @@ pub enum Unsendable {
     /// The command.
     #[error("the command is not kept in snapshots: read the pod from the node or a manifest")]
     Command,
+    /// The command, with the values of its variables.
+    #[error(
+        "the command becomes longer than {MAX_COMMAND_BYTES} bytes with the values of its variables, \
+         and Linux starts none that is longer"
+    )]
+    CommandTooLong,
+    /// The commands of all probes, with the values of their variables.
+    #[error(
+        "the commands of these probes become {limit} bytes longer with the values of their variables, \
+         and kq expands no more: ask about one container or probe (-c, --type)"
+    )]
+    CommandsTooLong {
+        /// How much longer they may become.
+        limit: usize,
+    },
     /// What follows the path.
     #[error(
         "the query of its path is not kept in snapshots: read the pod from the node or a manifest"
@@ -111,6 +126,9 @@ impl Job {
             },
             Some(Handler::Exec(exec)) => {
                 let expanded = expand(&exec.command, &subject.container.env);
+                if expanded.is_too_long {
+                    return Err(Unsendable::CommandTooLong);
+                }
                 notes.extend(expanded.notes.iter().map(expansion_note));
                 let id = facts.container_id;
                 let id = id.map_err(|reason| Unsendable::Container(reason.to_owned()))?;

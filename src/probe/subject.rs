@@ -13,6 +13,8 @@ pub struct Subject<'p> {
     pub container: &'p Container,
     /// What the container is in its pod.
     pub kind: ContainerKind,
+    /// Its place in the list of regular or of init containers.
+    pub at: usize,
     /// Which of the container's probes it is.
     pub probe_type: ProbeType,
     /// The probe, after the API server's defaults.
@@ -90,15 +92,18 @@ impl SubjectError {
 /// `pkg/kubelet/prober/prober_manager.go`). Those of other init containers, which never run, come last.
 pub fn subjects(pod: &Pod) -> impl Iterator<Item = Subject<'_>> {
     let init = |wanted: ContainerKind| {
-        let all = pod.spec.init_containers.iter();
-        all.map(|container| (container, init_kind(container))).filter(move |(_, k)| *k == wanted)
+        let all = pod.spec.init_containers.iter().enumerate();
+        let all = all.map(|(at, container)| (at, container, init_kind(container)));
+        all.filter(move |(.., kind)| *kind == wanted)
     };
-    let regular = pod.spec.containers.iter().map(|container| (container, ContainerKind::Container));
+    let regular = pod.spec.containers.iter().enumerate();
+    let regular = regular.map(|(at, container)| (at, container, ContainerKind::Container));
     regular.chain(init(ContainerKind::Sidecar)).chain(init(ContainerKind::InitContainer)).flat_map(
-        move |(container, kind)| {
+        move |(at, container, kind)| {
             container.probes().map(move |(probe_type, probe)| Subject {
                 pod,
                 container,
+                at,
                 kind,
                 probe_type,
                 probe,

@@ -11,8 +11,8 @@ use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Handler, Pod, Probe, ProbeType};
-use crate::k8s::validation::validate_probes;
+use crate::k8s::pod::{ContainerStatus, Handler, Pod, Probe, ProbeType};
+use crate::k8s::validation::validate_probe_of;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub struct Target {
     pub container: String,
     /// What the container is in its pod.
     pub container_kind: ContainerKind,
+    /// Its place in the list of its kind.
+    container_at: usize,
     /// Whose probe it is, as an answer shows it; nobody's where it is in no pod.
     pub name: ProbeName,
     /// The kind of probe.
@@ -83,6 +85,7 @@ impl Target {
         let mut target = Self {
             container: subject.container.name.clone(),
             container_kind: subject.kind,
+            container_at: subject.at,
             name,
             probe_type: subject.probe_type,
             handler: subject.handler(),
@@ -116,6 +119,7 @@ impl Target {
         let subject = Subject {
             pod: &self.pod,
             container,
+            at: self.container_at,
             kind: self.container_kind,
             probe_type: self.probe_type,
             probe: &probe,
@@ -253,8 +257,10 @@ impl Target {
     /// Returns the container.
     pub fn container_spec(&self) -> Option<&crate::k8s::pod::Container> {
         let spec = &self.pod.spec;
-        let all = spec.containers.iter().chain(&spec.init_containers);
-        all.into_iter().find(|container| container.name == self.container)
+        match self.container_kind {
+            ContainerKind::Container => spec.containers.get(self.container_at),
+            _ => spec.init_containers.get(self.container_at),
+        }
     }
 
     /// Tells whether the status says that the container waits; without a state nobody said so.
@@ -267,19 +273,13 @@ impl Target {
     /// Notes why the kubelet does not run this probe now, and what the API server says of it.
     fn note_state(&mut self) {
         let field = match self.probe_type {
-            ProbeType::Startup => ".startupProbe",
-            ProbeType::Readiness => ".readinessProbe",
-            ProbeType::Liveness => ".livenessProbe",
+            ProbeType::Startup => "startupProbe",
+            ProbeType::Readiness => "readinessProbe",
+            ProbeType::Liveness => "livenessProbe",
         };
         let spec = &self.pod.spec;
-        let (list, containers) = match self.container_kind {
-            ContainerKind::Container => ("containers", &spec.containers),
-            _ => ("initContainers", &spec.init_containers),
-        };
-        let at = containers.iter().position(|it| it.name == self.container).unwrap_or_default();
-        let path = format!("spec.{list}[{at}]{field}");
-        let refused = validate_probes(&self.pod);
-        for error in refused.iter().filter(|error| error.path.starts_with(&path)) {
+        let is_init = self.container_kind != ContainerKind::Container;
+        for error in validate_probe_of(&self.pod, is_init, self.container_at, field) {
             self.is_refused = true;
             self.notes.push(format!("the API server refuses it: {error}"));
         }
@@ -295,15 +295,17 @@ impl Target {
         if host.is_some_and(is_loopback) && !spec.host_network {
             self.notes.push("its host is the node itself, not the pod: leave host out".to_owned());
         }
-        let facts = PodFacts::from(&self.pod.status);
-        if matches!(facts.phase.as_str(), "Failed" | "Succeeded") {
+        let status = &self.pod.status;
+        if matches!(status.phase.as_str(), "Failed" | "Succeeded") {
             self.state_notes
-                .push(format!("the kubelet does not probe it any more: {}", facts.phase));
+                .push(format!("the kubelet does not probe it any more: {}", status.phase));
             return;
         }
         let has_startup = self.container_spec().is_some_and(|it| it.startup_probe.is_some());
-        let status = facts.container(&self.container);
-        let started = status.and_then(|status| status.started);
+        let status = [&status.container_statuses, &status.init_container_statuses]
+            .into_iter()
+            .find_map(|all| created(all, &self.container).map(ContainerFacts::from));
+        let started = status.as_ref().and_then(|status| status.started);
         match (status.map(|status| status.state), self.probe_type, started) {
             (Some(State::Terminated { .. }), ..) => {
                 self.state_notes.push("the kubelet does not probe it now: it has ended".to_owned());
@@ -331,6 +333,12 @@ impl Target {
             _ => {}
         }
     }
+}
+
+/// Returns the status of a container that was created already.
+fn created<'s>(statuses: &'s [ContainerStatus], name: &str) -> Option<&'s ContainerStatus> {
+    let first = statuses.iter().find(|status| status.name == name);
+    first.filter(|status| !status.container_id.is_empty())
 }
 
 /// Returns the host that a probe names; empty for the pod's.

@@ -7,6 +7,7 @@ use super::read::{null_as_default, objects, optional_object};
 use super::{Container, Details};
 use serde::de::{Deserializer, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What a kubelet does to find out how a container is, and how often. All numbers are as they were
@@ -266,11 +267,15 @@ impl Container {
     /// Forgets every variable that no command of a probe names.
     pub(super) fn forget_environment(&mut self) {
         let mut env = std::mem::take(&mut self.env);
-        env.retain(|variable| {
-            let named = format!("$({})", variable.name);
-            let mut commands = self.probes().filter_map(|(_, probe)| probe.exec.as_ref());
-            commands.any(|exec| exec.command.iter().any(|text| text.contains(&named)))
-        });
+        let commands = self.probes().filter_map(|(_, probe)| probe.exec.as_ref());
+        let texts = commands.flat_map(|exec| &exec.command);
+        // Only names of these lengths are looked up, so that what is long is not compared in vain.
+        let lengths: BTreeSet<usize> = env.iter().map(|variable| variable.name.len()).collect();
+        let named: BTreeSet<&str> = texts
+            .flat_map(|text| references(text))
+            .filter(|name| lengths.contains(&name.len()))
+            .collect();
+        env.retain(|variable| named.contains(variable.name.as_str()));
         self.env = env;
     }
 
@@ -281,6 +286,18 @@ impl Container {
         // They serve the commands, which are gone.
         self.env.clear();
     }
+}
+
+/// Returns all that may be the name of a variable in a text: what stands between `$(` and the next `)`.
+fn references(text: &str) -> impl Iterator<Item = &str> {
+    let mut close = text.find(')');
+    text.match_indices("$(").map_while(move |(at, _)| {
+        let begin = at + 2;
+        while close.is_some_and(|close| close < begin) {
+            close = text[begin..].find(')').map(|more| begin + more);
+        }
+        text.get(begin..close?)
+    })
 }
 
 impl HttpHeader {

@@ -13,7 +13,7 @@ mod resources;
 mod spec;
 
 pub use field::{BadValue, FieldError, FieldErrorKind};
-pub use probes::validate_probes;
+pub use probes::{validate_probe_of, validate_probes};
 
 use crate::k8s::pod::Pod;
 use field::Path;

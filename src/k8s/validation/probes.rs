@@ -9,20 +9,41 @@ use crate::k8s::probe_defaults::with_defaults;
 /// What defaulting fills in need not be there.
 pub fn validate_probes(pod: &Pod) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let spec = Path::Root("spec");
-    let (containers, inits) = (spec.child("containers"), spec.child("initContainers"));
-    for (at, container) in pod.spec.containers.iter().enumerate() {
-        validate_container(container, &containers.index(at), &mut errors);
+    for at in 0..pod.spec.containers.len() {
+        errors.extend(of_container(pod, false, at));
     }
-    for (at, container) in pod.spec.init_containers.iter().enumerate() {
-        let path = inits.index(at);
-        if container.restarts_always() {
-            validate_container(container, &path, &mut errors);
-        } else {
-            const WHY: &str = "may not be set for init containers without restartPolicy=Always";
-            let names = probes(container).map(|(name, ..)| name);
-            errors.extend(names.map(|name| path.child(name).forbidden(WHY)));
-        }
+    for at in 0..pod.spec.init_containers.len() {
+        errors.extend(of_container(pod, true, at));
+    }
+    errors
+}
+
+/// Returns what the API server refuses in one probe: of the regular or the init container of that place, in the
+/// field of that name.
+pub fn validate_probe_of(pod: &Pod, is_init: bool, at: usize, field: &str) -> Vec<FieldError> {
+    let list = if is_init { "initContainers" } else { "containers" };
+    let path = format!("spec.{list}[{at}].{field}");
+    let mut errors = of_container(pod, is_init, at);
+    errors.retain(|error| error.path.starts_with(&path));
+    errors
+}
+
+fn of_container(pod: &Pod, is_init: bool, at: usize) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let (name, containers) = match is_init {
+        true => ("initContainers", &pod.spec.init_containers),
+        false => ("containers", &pod.spec.containers),
+    };
+    let Some(container) = containers.get(at) else { return errors };
+    let spec = Path::Root("spec");
+    let list = spec.child(name);
+    let path = list.index(at);
+    if !is_init || container.restarts_always() {
+        validate_container(container, &path, &mut errors);
+    } else {
+        const WHY: &str = "may not be set for init containers without restartPolicy=Always";
+        let names = probes(container).map(|(name, ..)| name);
+        errors.extend(names.map(|name| path.child(name).forbidden(WHY)));
     }
     errors
 }

@@ -6,7 +6,11 @@
 
 use crate::k8s::pod::EnvVar;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The longest command that Linux starts, with all its arguments: three quarters of the default stack
+/// (`bprm_set_stack_limit`, `fs/exec.c`). A few references to one long variable become gigabytes.
+pub const MAX_COMMAND_BYTES: usize = 6 << 20;
 
 /// A command with the values of its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,10 +19,15 @@ pub struct Expanded {
     pub command: Vec<String>,
     /// What is worth to know about the variables that it names, each once, in order.
     pub notes: Vec<ExpansionNote>,
+    /// The command becomes longer than [`MAX_COMMAND_BYTES`], and is not kept.
+    pub is_too_long: bool,
 }
 
+/// Nothing more is expanded.
+struct TooLong;
+
 /// What is worth to know about a variable that a command names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpansionNote {
     /// Its value comes from elsewhere, and so the probe gets the empty text, unlike the container.
@@ -29,62 +38,85 @@ pub enum ExpansionNote {
 
 /// Returns a command with the values of the container's own variables; of several with a name, the last.
 pub fn expand(command: &[String], env: &[EnvVar]) -> Expanded {
-    let variables: BTreeMap<&str, &EnvVar> =
-        env.iter().map(|variable| (variable.name.as_str(), variable)).collect();
-    let mut expanded = Expanded::default();
-    for text in command {
-        let text = expand_text(text, &variables, &mut expanded.notes);
-        expanded.command.push(text);
-    }
-    expanded
-}
-
-fn expand_text(
-    text: &str,
-    variables: &BTreeMap<&str, &EnvVar>,
-    notes: &mut Vec<ExpansionNote>,
-) -> String {
-    let mut expanded = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        expanded.push_str(before);
-        if let Some(after) = after.strip_prefix('$') {
-            // The second one is the only one left, and begins nothing.
-            expanded.push('$');
-            rest = after;
-        } else if let Some((name, after)) =
-            after.strip_prefix('(').and_then(|inner| inner.split_once(')'))
-        {
-            expand_variable(name, variables, &mut expanded, notes);
-            rest = after;
-        } else {
-            expanded.push('$');
-            rest = after;
-        }
-    }
-    expanded.push_str(rest);
-    expanded
-}
-
-fn expand_variable(
-    name: &str,
-    variables: &BTreeMap<&str, &EnvVar>,
-    expanded: &mut String,
-    notes: &mut Vec<ExpansionNote>,
-) {
-    let as_written = format!("$({name})");
-    let (value, note) = match variables.get(name) {
-        None => (as_written.as_str(), Some(ExpansionNote::Unknown(name.to_owned()))),
-        Some(variable) => {
-            let elsewhere = variable.value_from.is_some();
-            (variable.value.as_str(), elsewhere.then(|| ExpansionNote::ValueFrom(name.to_owned())))
-        }
+    let mut expansion = Expansion {
+        variables: env.iter().map(|variable| (variable.name.as_str(), variable)).collect(),
+        bytes_left: MAX_COMMAND_BYTES,
+        noted: BTreeSet::new(),
+        notes: Vec::new(),
     };
-    expanded.push_str(value);
-    if let Some(note) = note
-        && !notes.contains(&note)
-    {
-        notes.push(note);
+    let command: Result<Vec<String>, TooLong> =
+        command.iter().map(|text| expansion.text(text)).collect();
+    let is_too_long = command.is_err();
+    Expanded { command: command.unwrap_or_default(), notes: expansion.notes, is_too_long }
+}
+
+/// Splits a text at its first `)`; where there is none, there is none in its rest either.
+fn split_at_close<'t>(text: &'t str, closes: &mut bool) -> Option<(&'t str, &'t str)> {
+    let split = text.split_once(')');
+    *closes = split.is_some();
+    split
+}
+
+/// An expansion on its way through the words of a command.
+struct Expansion<'a> {
+    variables: BTreeMap<&'a str, &'a EnvVar>,
+    bytes_left: usize,
+    noted: BTreeSet<ExpansionNote>,
+    notes: Vec<ExpansionNote>,
+}
+
+impl Expansion<'_> {
+    fn text(&mut self, text: &str) -> Result<String, TooLong> {
+        let mut expanded = String::new();
+        let mut rest = text;
+        // Where no `)` comes any more, it is not looked for again.
+        let mut closes = true;
+        while let Some((before, after)) = rest.split_once('$') {
+            self.push(&mut expanded, before)?;
+            if let Some(after) = after.strip_prefix('$') {
+                // The second one is the only one left, and begins nothing.
+                self.push(&mut expanded, "$")?;
+                rest = after;
+            } else if let Some(inner) = after.strip_prefix('(').filter(|_| closes)
+                && let Some((name, after)) = split_at_close(inner, &mut closes)
+            {
+                self.variable(name, &mut expanded)?;
+                rest = after;
+            } else {
+                self.push(&mut expanded, "$")?;
+                rest = after;
+            }
+        }
+        self.push(&mut expanded, rest)?;
+        Ok(expanded)
+    }
+
+    fn variable(&mut self, name: &str, expanded: &mut String) -> Result<(), TooLong> {
+        let note = match self.variables.get(name).copied() {
+            None => {
+                self.push(expanded, "$(")?;
+                self.push(expanded, name)?;
+                self.push(expanded, ")")?;
+                Some(ExpansionNote::Unknown(name.to_owned()))
+            }
+            Some(variable) => {
+                self.push(expanded, &variable.value)?;
+                let elsewhere = variable.value_from.is_some();
+                elsewhere.then(|| ExpansionNote::ValueFrom(name.to_owned()))
+            }
+        };
+        if let Some(note) = note
+            && self.noted.insert(note.clone())
+        {
+            self.notes.push(note);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, expanded: &mut String, part: &str) -> Result<(), TooLong> {
+        self.bytes_left = self.bytes_left.checked_sub(part.len()).ok_or(TooLong)?;
+        expanded.push_str(part);
+        Ok(())
     }
 }
 
@@ -130,7 +162,17 @@ mod tests {
             ("$($$(A)", "$($$(A)", unknown("$$(A")),
         ] {
             let got = expand(&[text.to_owned()], &env);
-            assert_eq!(got, Expanded { command: vec![expected.to_owned()], notes }, "{text:?}");
+            let command = vec![expected.to_owned()];
+            assert_eq!(got, Expanded { command, notes, is_too_long: false }, "{text:?}");
         }
+    }
+
+    #[test]
+    fn no_more_is_expanded_than_can_be_run() {
+        let env = [variable("A", &"x".repeat(100_000))];
+        let of = |references: usize| expand(&["$(A)".repeat(references)], &env);
+        assert_eq!(of(62).command[0].len(), 6_200_000);
+        assert!(of(63).is_too_long && of(63).command.is_empty());
+        assert!(expand(&vec!["$(A)".to_owned(); 63], &env).is_too_long);
     }
 }

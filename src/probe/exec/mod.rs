@@ -4,5 +4,5 @@
 mod expand;
 mod verdict;
 
-pub use expand::{Expanded, ExpansionNote, expand};
+pub use expand::{Expanded, ExpansionNote, MAX_COMMAND_BYTES, expand};
 pub use verdict::{ExecReply, ExecRequest, MAX_RUNTIME_MESSAGE_BYTES, exec_attempt};

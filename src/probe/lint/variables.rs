@@ -2,19 +2,22 @@
 //! (`ExpandContainerCommandOnlyStatic`, `pkg/kubelet/container/helpers.go`).
 
 use super::{Finding, Probed};
-use crate::k8s::pod::ExecAction;
+use crate::k8s::pod::{EnvVar, ExecAction};
+use std::collections::BTreeMap;
 
 pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (_, path, probe) in probed.probes() {
         findings.extend(probe.exec.iter().filter_map(|exec| one_word(&path, exec)));
+        // The last of several of a name counts.
+        let env = || probed.container.env.iter().map(|variable| (variable.name.as_str(), variable));
+        let env: BTreeMap<&str, &EnvVar> = probe.exec.iter().flat_map(|_| env()).collect();
         let command = probe.exec.iter().flat_map(|exec| &exec.command).enumerate();
         let script = probe.exec.as_ref().and_then(script);
         let named = command.flat_map(|(at, text)| names(text).map(move |name| (at, name)));
         for (at, name) in named.filter(|(at, name)| is_meant(name, script == Some(*at))) {
             let field = format!("{path}.exec.command[{at}]");
-            // The last of several of a name counts.
-            let variable = probed.container.env.iter().rfind(|variable| variable.name == name);
+            let variable = env.get(name);
             findings.extend(match variable {
                 None => Some(
                     Finding::warn(
@@ -53,7 +56,8 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
                         rest = after;
                         return Some(name);
                     }
-                    None => rest = inner,
+                    // Nor does one come later.
+                    None => return None,
                 },
                 None => rest = after.strip_prefix('$').unwrap_or(after),
             }

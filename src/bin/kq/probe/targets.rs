@@ -20,7 +20,10 @@ use kq::probe::report::{
 use kq::probe::subject::{ContainerKind, Subject, SubjectError, select, subjects};
 use kq::probe::trace::{At, Changes, Trace, TraceAttempt, TraceStep};
 use kq::probe::worker::{PodFacts, Worker};
-use kq::probe::{Conclusion, JobFacts, ProbeResult, Target, grpc_user_agent, outlook, user_agent};
+use kq::probe::{
+    Conclusion, Job, JobFacts, ProbeResult, Target, Unsendable, grpc_user_agent, outlook,
+    user_agent,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,7 +58,12 @@ pub struct Targets {
     /// How long the runtime may take to answer.
     pub timeout: Duration,
     purpose: Purpose,
+    expansion_left: usize,
 }
+
+/// How much longer all commands together may become with the values of their variables. The command of one probe has
+/// a limit of its own; a manifest of 1 MB has room for thousands of them.
+const MAX_EXPANSION: usize = 16 << 20;
 
 /// What probes are prepared for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,6 +221,7 @@ impl Targets {
             kubelet_start: node.kubelet_start.as_ref().map_or(node.now, |start| start.at),
             timeout: args.kubelet.sources.timeout,
             purpose: Purpose::Send,
+            expansion_left: MAX_EXPANSION,
         }
     }
 
@@ -294,7 +303,8 @@ impl Targets {
             user_agent: &agent,
             grpc_user_agent: &grpc_agent,
         };
-        let target = Target::of(subject, Arc::clone(pod), &facts, is_ad_hoc, self.rules);
+        let mut target = Target::of(subject, Arc::clone(pod), &facts, is_ad_hoc, self.rules);
+        self.spend_expansion(&mut target, subject.probe);
         if let Err(missing) = &target.job {
             self.basis.missing.push(format!("{}: {missing}", target.title()));
         }
@@ -305,6 +315,18 @@ impl Targets {
             user_agent: agent,
             grpc_user_agent: grpc_agent,
         });
+    }
+
+    /// Counts what the values of variables add to a command; more than all commands together may get is not kept.
+    fn spend_expansion(&mut self, target: &mut Target, probe: &Probe) {
+        let Ok(Job::Exec(request)) = &target.job else { return };
+        let length = |command: &[String]| command.iter().map(String::len).sum::<usize>();
+        let written = probe.exec.as_ref().map_or(0, |exec| length(&exec.command));
+        let added = length(&request.command).saturating_sub(written);
+        match self.expansion_left.checked_sub(added) {
+            Some(left) => self.expansion_left = left,
+            None => target.job = Err(Unsendable::CommandsTooLong { limit: MAX_EXPANSION }),
+        }
     }
 
     /// Runs probes at once, in the order of `wanted`, which are places in the list.
