@@ -249,7 +249,7 @@ mod tests {
     use crate::facts::runtime::ContainerState;
     use crate::facts::timestamp::Timestamp;
     use crate::image_gc::knowledge::{Basis, Known, LastUse, Span};
-    use crate::image_gc::plan::{Freed, Outcome, Run, Trigger};
+    use crate::image_gc::plan::{Freed, Outcome, Run, Ties, Trigger};
     use crate::k8s::duration::GoDuration;
     use proptest::prelude::*;
     use std::cell::RefCell;
@@ -362,7 +362,8 @@ mod tests {
             certainty: Certainty::Sure,
             reason: String::new(),
             depends_on: None,
-            tied_with: Vec::new(),
+            tied_with: Ties::default(),
+            tied_places: None,
             used_by: Vec::new(),
             known: None,
         }

@@ -25,7 +25,7 @@ use crate::image_gc::certainty::Certainty;
 use crate::image_gc::containers::{ContainerGcPlan, ContainerGcPolicy};
 use crate::image_gc::cycle::image_key;
 use crate::image_gc::knowledge::{DETECTION_PERIOD, Known, LastUse, Sources, Span};
-use crate::image_gc::plan::{Basis, ImageGcPlan, PlannedImage, Trigger, Verdict};
+use crate::image_gc::plan::{Basis, ImageGcPlan, Places, PlannedImage, Ties, Trigger, Verdict};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Use, Uses};
 use crate::k8s::kubelet_rules::KubeletRules;
@@ -133,8 +133,11 @@ pub struct TriggerVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depends_on: Option<String>,
     /// The ids of those that go in any order with it, as far as is known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tied_with: Vec<String>,
+    #[serde(skip_serializing_if = "Ties::is_empty")]
+    pub tied_with: Ties,
+    /// The places of all that go in any order with it, where `tied_with` does not name them all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tied_places: Option<Places>,
 }
 
 /// Tells the story of an image; `None`: a plan is about other images.
@@ -198,6 +201,7 @@ fn verdict(plan: &ImageGcPlan, image: &Image) -> Option<TriggerVerdict> {
         reason: item.reason.clone(),
         depends_on: item.depends_on.clone(),
         tied_with: item.tied_with.clone(),
+        tied_places: item.tied_places,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::{ExplainedUse, ImageExplanation, Sharing, TriggerVerdict, Way, WayBy};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::knowledge::{Basis, Known, Span};
-use crate::image_gc::plan::{ago, names, short, size};
+use crate::image_gc::plan::{ago, names, short, size, tied};
 use crate::image_gc::uses::state_text;
 use crate::output::table::Table;
 use crate::output::units::bytes;
@@ -170,8 +170,7 @@ fn triggered(verdict: &TriggerVerdict, is_wide: bool) -> Vec<String> {
         lines.push(format!("  depends on {depends_on}"));
     }
     if !verdict.tied_with.is_empty() {
-        let tied: Vec<&str> = verdict.tied_with.iter().map(|id| short(id)).collect();
-        lines.push(format!("  in any order with {}", tied.join(", ")));
+        lines.push(format!("  in any order with {}", tied(&verdict.tied_with, ", ")));
     }
     if is_wide {
         lines.extend(verdict.because.iter().map(|because| format!("  {because}")));

@@ -3,6 +3,7 @@
 use super::item::{PlannedImage, Verdict};
 use super::reasons::{candidate_reason, decision, depends_on, follows, used_reason};
 use super::report::{API_VERSION, Basis, Freed, ImageGcPlan, Outcome, Run, Trigger};
+use super::ties::Ties;
 use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet::KubeletStart;
 use crate::facts::runtime::{Image, ImageStorage};
@@ -268,7 +269,8 @@ fn items(
             certainty: Certainty::Sure,
             reason: String::new(),
             depends_on: None,
-            tied_with: Vec::new(),
+            tied_with: Ties::default(),
+            tied_places: None,
             used_by: inputs.uses.of_key(&key).to_vec(),
             known: None,
         };
@@ -285,6 +287,7 @@ fn items(
                 item.depends_on = Some(depends_on(inputs, known, space));
             }
             item.tied_with = ties.get(&index).cloned().unwrap_or_default();
+            item.tied_places = item.tied_with.places();
         } else {
             (item.verdict, item.reason) = if in_use.contains(key.as_str()) {
                 (Verdict::InUse, used_reason(&item.used_by))
@@ -334,7 +337,7 @@ fn certainty(verdict: Verdict, outlook: Outlook, known: Option<&Known>, space: S
 
 /// Returns the ids of those that are tied with a candidate: equal in the likely order, with nothing that
 /// would tell them apart.
-fn ties(done: &Collection, known: &BTreeMap<String, Known>) -> BTreeMap<usize, Vec<String>> {
+fn ties(done: &Collection, known: &BTreeMap<String, Known>) -> BTreeMap<usize, Ties> {
     let mut ties = BTreeMap::new();
     let order = |considered: &Considered| {
         let Candidate { key, record } = &considered.candidate;
@@ -343,10 +346,9 @@ fn ties(done: &Collection, known: &BTreeMap<String, Known>) -> BTreeMap<usize, V
     };
     let mut first = 0;
     for group in done.considered.chunk_by(|a, b| order(a) == order(b)) {
-        for (offset, _) in group.iter().enumerate().filter(|_| group.len() > 1) {
-            let others = group.iter().enumerate().filter(|(other, _)| *other != offset);
-            let ids = others.map(|(_, other)| other.candidate.record.id.clone());
-            ties.insert(first + offset, ids.collect());
+        if group.len() > 1 {
+            let ids = group.iter().map(|it| it.candidate.record.id.clone()).collect();
+            ties.extend((first..).zip(Ties::of_group(ids, first + 1)));
         }
         first += group.len();
     }

@@ -1,5 +1,6 @@
 //! One image in a plan.
 
+use super::ties::{Places, Ties};
 use crate::image_gc::certainty::Certainty;
 use crate::image_gc::knowledge::Known;
 use crate::image_gc::uses::Use;
@@ -33,8 +34,11 @@ pub struct PlannedImage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depends_on: Option<String>,
     /// The ids of those that go in any order with it, as far as is known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tied_with: Vec<String>,
+    #[serde(skip_serializing_if = "Ties::is_empty")]
+    pub tied_with: Ties,
+    /// The places of all that go in any order with it, where `tied_with` does not name them all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tied_places: Option<Places>,
     /// The containers that use it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub used_by: Vec<Use>,

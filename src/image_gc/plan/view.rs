@@ -3,6 +3,7 @@
 use super::item::PlannedImage;
 use super::reasons::ago;
 use super::report::{ImageGcPlan, Trigger};
+use super::ties::Ties;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::Step;
 use crate::output::table::Table;
@@ -39,7 +40,7 @@ pub fn wide(plan: &ImageGcPlan) -> Table {
     let mut table = Table::new(headings.map(str::to_owned).to_vec());
     for item in &plan.items {
         let (found, used) = times(item, plan.at);
-        let tied = item.tied_with.iter().map(|id| short(id)).collect::<Vec<_>>().join(",");
+        let tied = tied(&item.tied_with, ",");
         let rest = [
             found,
             used,
@@ -50,6 +51,16 @@ pub fn wide(plan: &ImageGcPlan) -> Table {
         table.add(cells(item).into_iter().chain(rest).collect());
     }
     table
+}
+
+/// Returns the ids of those that are tied, the first of many.
+pub(crate) fn tied(ties: &Ties, between: &str) -> String {
+    const SHOWN: usize = 20;
+    let mut shown: Vec<String> = ties.ids().take(SHOWN).map(|id| short(id).to_owned()).collect();
+    if let Some(more) = ties.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        shown.push(format!("and {more} more"));
+    }
+    shown.join(between)
 }
 
 fn cells(item: &PlannedImage) -> [String; 6] {
