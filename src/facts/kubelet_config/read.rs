@@ -7,7 +7,7 @@
 
 use super::schema::{FIELDS, Field, Kind};
 use crate::k8s::duration::GoDuration;
-use crate::k8s::nearest::nearest;
+use crate::k8s::nearest::{MOST_HINTS, nearest};
 use crate::k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -241,10 +241,11 @@ impl Check {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             let Some((_, kind, since)) = known.iter().find(|(field, ..)| field == name) else {
                 let names = known.iter().map(|(name, ..)| *name);
+                let is_hinted = self.errors.len() + self.notes.len() < MOST_HINTS;
                 let error = ConfigError::UnknownField {
                     path,
                     value: shown(value),
-                    nearest: nearest(name, names),
+                    nearest: nearest(name, names.filter(|_| is_hinted)),
                 };
                 match self.source {
                     Source::File | Source::Flags => self.errors.push(error),

@@ -7,7 +7,7 @@
 mod table;
 
 use crate::k8s::go_text::{NumError, parse_bool};
-use crate::k8s::nearest::nearest;
+use crate::k8s::nearest::{MOST_HINTS, nearest};
 use crate::k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -197,7 +197,11 @@ impl FeatureGates {
         let unknown: Vec<_> = set
             .keys()
             .filter(|name| !is_all(name) && gate_state(name, self.version).is_none())
-            .map(|name| unrecognized(name, self.version))
+            .enumerate()
+            .map(|(at, name)| match at < MOST_HINTS {
+                true => unrecognized(name, self.version),
+                false => FeatureGateProblem::Unrecognized { name: name.clone(), hint: None },
+            })
             .collect();
         if !unknown.is_empty() {
             return Err(FeatureGateError { problems: unknown });
