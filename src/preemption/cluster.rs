@@ -13,6 +13,7 @@ use crate::k8s::pod::Pod;
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// `kq preempt explain --all-nodes`
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -136,7 +137,7 @@ pub struct NodeVictim {
     /// The others alone would have been enough.
     pub unneeded: bool,
     /// Others might be killed in its place.
-    pub ties: Vec<String>,
+    pub ties: Vec<Arc<str>>,
 }
 
 /// What victims are worth, in the order in which nodes are compared.

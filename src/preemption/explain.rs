@@ -16,6 +16,7 @@ use crate::k8s::priority::{
 };
 use crate::k8s::qos::recorded_qos_class;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Says whether a pod is critical, and why.
 pub fn why_critical(pod: &Pod) -> Reasoned {
@@ -80,7 +81,8 @@ pub fn explain_preemption(
         }
     };
     let explained = |requirements: &[Requirement]| missing(requirements);
-    let name = |at: usize| pods.get(at).map(|pod| qualified(pod)).unwrap_or_default();
+    let names: Vec<Arc<str>> = pods.iter().map(|pod| qualified(pod).into()).collect();
+    let name = |at: usize| names.get(at).cloned().unwrap_or_default();
     let stages = preemption.map_or(&[] as &[Stage], |found| &found.stages);
     PreemptionExplanation {
         critical,
@@ -93,7 +95,7 @@ pub fn explain_preemption(
             _ => Vec::new(),
         },
         stages: stages.iter().map(|stage| explain_stage(stage, &name)).collect(),
-        victims: preemption.map(|found| victims(found, pods, rules)).unwrap_or_default(),
+        victims: preemption.map(|found| victims(found, pods, &names, rules)).unwrap_or_default(),
         spared: preemption.map(|found| spared(found, pod, pods)).unwrap_or_default(),
     }
 }
@@ -104,7 +106,7 @@ fn missing(requirements: &[Requirement]) -> Vec<Missing> {
     requirements.iter().map(missing).collect()
 }
 
-fn explain_stage(stage: &Stage, name: &impl Fn(usize) -> String) -> StageExplained {
+fn explain_stage(stage: &Stage, name: &impl Fn(usize) -> Arc<str>) -> StageExplained {
     let candidate = |visit: &Visit| CandidateExplained {
         pod: name(visit.pod),
         distance: visit.distance,
@@ -113,7 +115,7 @@ fn explain_stage(stage: &Stage, name: &impl Fn(usize) -> String) -> StageExplain
     let round = |round: &Round| RoundExplained {
         requirements: missing(&round.requirements),
         candidates: round.visits.iter().map(candidate).collect(),
-        chosen: name(round.chosen),
+        chosen: name(round.chosen).to_string(),
         distance: round.distance,
         ties: round.ties.iter().map(|at| name(*at)).collect(),
         remaining: missing(&round.remaining),
@@ -125,7 +127,12 @@ fn explain_stage(stage: &Stage, name: &impl Fn(usize) -> String) -> StageExplain
     }
 }
 
-fn victims(found: &Preemption, pods: &[&Pod], rules: &KubeletRules) -> Vec<Victim> {
+fn victims(
+    found: &Preemption,
+    pods: &[&Pod],
+    names: &[Arc<str>],
+    rules: &KubeletRules,
+) -> Vec<Victim> {
     let Ok(order) = &found.victims else { return Vec::new() };
     let chosen: BTreeSet<usize> = order.iter().copied().collect();
     let gives = |at: usize| -> Vec<i64> {
@@ -143,7 +150,7 @@ fn victims(found: &Preemption, pods: &[&Pod], rules: &KubeletRules) -> Vec<Victi
         let round = rounds.get(at);
         let ties = round.map(|round| {
             let others = round.ties.iter().filter(|tie| !chosen.contains(tie));
-            others.filter_map(|tie| Some(qualified(pods.get(*tie)?))).collect()
+            others.filter_map(|tie| names.get(*tie).cloned()).collect()
         });
         let Hindsight { remaining, unneeded } = hindsight.get(place)?;
         let given = found.requirements.iter().zip(given.get(place)?);

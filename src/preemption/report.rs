@@ -4,6 +4,7 @@ use super::victims::VisitResult;
 use crate::admission::{Explanation, Refusal};
 use crate::facts::basis::Basis;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// `kq preempt explain`
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -118,14 +119,14 @@ pub struct StageExplained {
 pub struct RoundExplained {
     /// What is missing.
     pub requirements: Vec<Missing>,
-    /// The pods in the order in which they are looked at.
+    /// The pods in the order in which they are looked at; empty where those of all rounds are too many.
     pub candidates: Vec<CandidateExplained>,
     /// The victim.
     pub chosen: String,
     /// Its distance.
     pub distance: f64,
     /// Others that are equal in all that is compared; only the order of the pods decides.
-    pub ties: Vec<String>,
+    pub ties: Vec<Arc<str>>,
     /// What is missing then.
     pub remaining: Vec<Missing>,
 }
@@ -135,7 +136,7 @@ pub struct RoundExplained {
 #[serde(rename_all = "camelCase")]
 pub struct CandidateExplained {
     /// The pod.
-    pub pod: String,
+    pub pod: Arc<str>,
     /// The sum of ((missing - given) / missing)^2 over what is missing.
     pub distance: f64,
     /// How it compares to the best before it.
@@ -165,7 +166,7 @@ pub struct Victim {
     /// The others alone would have been enough.
     pub unneeded: bool,
     /// Others might be killed in its place: the kubelet's order among equals is random.
-    pub ties: Vec<String>,
+    pub ties: Vec<Arc<str>>,
     /// How many more were equal at its turn, where they are too many to name; never in JSON, which names
     /// all of them.
     #[serde(skip)]

@@ -100,13 +100,18 @@ pub enum VisitResult {
 /// thousand pods that are all the same. Ties grow with the square of the pods.
 pub const MOST_TIES: usize = 1_000_000;
 
+/// How many visits are kept: those of a class of 500 pods, which is more than a kubelet is configured for, where all
+/// of them go. Visits grow with the square of the pods.
+pub const MOST_VISITS: usize = 250_000;
+
 /// What is to be kept of the rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trace {
     /// Who was chosen. The pods are not all looked at in each round.
     #[default]
     Chosen,
-    /// Every pod that was looked at, too: as many as rounds times pods. The search is the kubelet's own.
+    /// Every pod that was looked at, too: as many as rounds times pods. The search is the kubelet's own. Where that
+    /// could be more than [`MOST_VISITS`], only who was chosen.
     Visits,
 }
 
@@ -156,6 +161,8 @@ pub fn pick_among(
         places.push(at);
         classes[candidates].push(Candidate::of(at, pod, requirements));
     }
+    let visits: usize = classes.iter().map(|pods| pods.len().saturating_mul(pods.len())).sum();
+    let trace = if visits > MOST_VISITS { Trace::Chosen } else { trace };
     let [best_effort, burstable, guaranteed] = classes;
     let search = Search::new(requirements, trace);
     let left = search.without([&best_effort, &burstable, &guaranteed].into_iter().flatten());

@@ -8,6 +8,7 @@ use crate::admission::{Check, CheckResult, shown};
 use crate::output::table::Table;
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// How many pods that could go in a victim's place are named.
 const NAMED: usize = 10;
@@ -99,7 +100,7 @@ fn note(victim: &Victim) -> String {
 }
 
 /// Says which pods could go in a victim's place; of many, the first.
-pub(super) fn named_ties(ties: &[String]) -> Option<String> {
+pub(super) fn named_ties(ties: &[Arc<str>]) -> Option<String> {
     let named = ties.get(..NAMED).unwrap_or(ties).join(", ");
     match ties.len() {
         0 => None,
@@ -165,10 +166,10 @@ fn compared(result: VisitResult) -> &'static str {
 fn of_round(number: usize, round: &RoundExplained) -> String {
     let mut candidates = headings(&["ROUND", "CANDIDATE", "DISTANCE", "COMPARED"]);
     for candidate in &round.candidates {
-        let mark = if candidate.pod == round.chosen { " <- killed" } else { "" };
+        let mark = if *candidate.pod == *round.chosen { " <- killed" } else { "" };
         candidates.add(vec![
             number.to_string(),
-            candidate.pod.clone(),
+            candidate.pod.to_string(),
             candidate.distance.to_string(),
             format!("{}{mark}", compared(candidate.result)),
         ]);

@@ -94,9 +94,10 @@ impl ExplainArgs {
 
 /// Returns what is to be said where the order of pods decided that nobody told.
 pub(super) fn random_order(preemption: &PreemptionExplanation, order: &[String]) -> Option<String> {
-    let is_told = |pod: &String| order.contains(pod);
+    let order: BTreeSet<&str> = order.iter().map(String::as_str).collect();
+    let is_told = |pod: &str| order.contains(pod);
     let mut tied = preemption.victims.iter().filter(|it| !it.ties.is_empty());
-    tied.any(|it| !is_told(&it.pod) || !it.ties.iter().all(is_told)).then(|| {
+    tied.any(|it| !is_told(&it.pod) || !it.ties.iter().all(|tie| is_told(tie))).then(|| {
         "among equals the pods are in the order of their names; the kubelet's is random (--order)".to_owned()
     })
 }
