@@ -5,8 +5,9 @@ use super::config::{KubeletConfig, ask, endpoints};
 use super::runtime::environment;
 use super::wants::Wants;
 use crate::exit::Failure;
-use kq::edge::api_server::{ApiServer, KubeconfigPlace, connect};
-use kq::edge::host::{LIMIT, ReadError, read_static_manifests};
+use kq::edge::api_server::{ApiServer, connect};
+use kq::edge::clock::{steady, within};
+use kq::edge::host::read_static_manifests;
 use kq::edge::input::{read_input, shown};
 use kq::edge::spec::{Given, NodeInQuestion, NodeSource, node_sources, pod_sources};
 use kq::facts::host::HostFacts;
@@ -18,6 +19,7 @@ use kq::facts::sought::{Found, Sought, Tried};
 use kq::k8s::manifest::{Loaded, Note, NoteKind, load};
 use kq::k8s::priority::mark_static;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What is known when pods are asked for.
 pub struct PodsQuestion<'a> {
@@ -248,13 +250,12 @@ impl PodsQuestion<'_> {
     fn of_server(&self, server: &ApiServer) -> Result<Found<RecordedPods>, Tried> {
         let source = format!("the API server {}", server.url());
         let name = self.node_name.unwrap_or_default();
+        let begun = steady();
         let pages = server.pods_of_node(name, self.args.timeout);
         let pages =
             pages.map_err(|error| Tried { source: source.clone(), reason: error.reason() })?;
-        let mut loaded = Loaded::default();
-        for page in pages {
-            loaded.append(load("the API server", &page));
-        }
+        let loaded = self.load("the API server", pages, begun);
+        let loaded = loaded.map_err(|reason| Tried { source: source.clone(), reason })?;
         Ok(Found { source, value: recorded(PodSource::ApiServer, loaded, Vec::new()) })
     }
 
@@ -263,15 +264,16 @@ impl PodsQuestion<'_> {
         let config = self.settings.value();
         for endpoint in endpoints(self.args, self.node, self.root, config, &mut tried) {
             let source = format!("{}/pods", endpoint.url);
-            match server.ask(&endpoint, "/pods").map(|answer| answer.body) {
+            let begun = steady();
+            match ask(self.args, self.root, &endpoint, "/pods") {
                 Ok(answer) if !is_list(&answer) => {
                     // Else a node without pods would be made of any other answer.
                     tried
                         .push(Tried { source, reason: "the answer is no list of pods".to_owned() });
                 }
-                Ok(answer) => {
-                    let loaded = load("the kubelet", &answer);
-                    match (&loaded.pods[..], loaded.problems.first()) {
+                Ok(answer) => match self.load("the kubelet", vec![answer], begun) {
+                    Err(reason) => tried.push(Tried { source, reason }),
+                    Ok(loaded) => match (&loaded.pods[..], loaded.problems.first()) {
                         ([], Some(problem)) => {
                             tried.push(Tried { source, reason: problem.to_string() });
                         }
@@ -279,12 +281,30 @@ impl PodsQuestion<'_> {
                             let value = recorded(PodSource::Kubelet, loaded, Vec::new());
                             return Ok(Found { source, value });
                         }
-                    }
-                }
+                    },
+                },
                 Err(reason) => tried.push(Tried { source, reason }),
             }
         }
         Err(tried)
+    }
+
+    /// Reads the pods of answers, in what is left of the time that the source has since it was asked.
+    fn load(
+        &self,
+        name: &'static str,
+        answers: Vec<Vec<u8>>,
+        asked: Instant,
+    ) -> Result<Loaded, String> {
+        let given = self.args.timeout;
+        let loads = move || {
+            let mut loaded = Loaded::default();
+            answers.into_iter().for_each(|answer| loaded.append(load(name, &answer)));
+            loaded
+        };
+        within(given.saturating_sub(asked.elapsed()), loads).ok_or_else(|| {
+            format!("its pods could not be read within {given:?}: give it longer with --timeout")
+        })
     }
 
     fn static_manifests(&self) -> Result<Found<RecordedPods>, Tried> {
