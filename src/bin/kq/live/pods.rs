@@ -266,11 +266,6 @@ impl PodsQuestion<'_> {
             let source = format!("{}/pods", endpoint.url);
             let begun = steady();
             match ask(self.args, self.root, &endpoint, "/pods") {
-                Ok(answer) if !is_list(&answer) => {
-                    // Else a node without pods would be made of any other answer.
-                    tried
-                        .push(Tried { source, reason: "the answer is no list of pods".to_owned() });
-                }
                 Ok(answer) => match self.load("the kubelet", vec![answer], begun) {
                     Err(reason) => tried.push(Tried { source, reason }),
                     Ok(loaded) => match (&loaded.pods[..], loaded.problems.first()) {
@@ -298,12 +293,18 @@ impl PodsQuestion<'_> {
     ) -> Result<Loaded, String> {
         let given = self.args.timeout;
         let loads = move || {
+            // Else a node without pods would be made of any other answer.
+            if !answers.iter().all(|answer| is_list(answer)) {
+                return Err("the answer is no list of pods".to_owned());
+            }
             let mut loaded = Loaded::default();
             answers.into_iter().for_each(|answer| loaded.append(load(name, &answer)));
-            loaded
+            Ok(loaded)
         };
-        within(given.saturating_sub(asked.elapsed()), loads).ok_or_else(|| {
-            format!("its pods could not be read within {given:?}: give it longer with --timeout")
+        within(given.saturating_sub(asked.elapsed()), loads).unwrap_or_else(|| {
+            Err(format!(
+                "its pods could not be read within {given:?}: give it longer with --timeout"
+            ))
         })
     }
 
