@@ -14,6 +14,8 @@ mod complete;
 mod devices;
 /// kq meets the world: sockets, files and programs, also those that fail.
 mod edges;
+/// The binary stands changed copies of every file, over every command.
+pub mod fuzz_binary;
 /// kq foresees which images a recorded kubelet removed.
 mod images;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.

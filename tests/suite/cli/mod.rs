@@ -17,6 +17,8 @@ mod admit_restart;
 mod apply;
 /// What cannot be understood is refused by name, and nothing breaks kq.
 mod bad_input;
+/// Hostile input ends soon and in little memory.
+mod bounds;
 /// An API server with pods that can be evicted.
 #[cfg(feature = "apiserver")]
 pub mod cluster;

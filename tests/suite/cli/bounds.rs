@@ -1,0 +1,228 @@
+//! Hostile input ends soon, in little memory, with an answer or with an error that names the source and the limit.
+//!
+//! Each run has the time and the memory that [`crate::fuzz_binary::run`] grants input below 1 MB.
+
+use super::{folder_with, repository};
+use crate::fuzz_binary::run::{Ran, run};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Runs kq on a file, and checks what every run must hold. `FILE` in the line is the file.
+#[track_caller]
+fn bounded(name: &str, line: &str, content: &[u8]) -> Ran {
+    let folder = folder_with(&[(name, content)]);
+    std::fs::create_dir(folder.path().join("root")).expect("a folder can be made");
+    let repository = repository().display().to_string();
+    let arguments: Vec<String> = line
+        .split(' ')
+        .map(|word| word.replace("FILE", name).replace("REPOSITORY", &repository))
+        .collect();
+    let ran = run(Path::new(env!("CARGO_BIN_EXE_kq")), &arguments, folder.path(), None);
+    let wrong = ran.wrong(line.contains("-ojson"));
+    assert!(wrong.is_empty(), "kq {line}: {wrong:?}: {}", said(&ran));
+    ran
+}
+
+fn said(ran: &Ran) -> String {
+    String::from_utf8_lossy(&ran.stderr).chars().take(2_000).collect()
+}
+
+#[track_caller]
+fn refuses(ran: &Ran, code: i32, parts: &[&str]) {
+    let said = format!("{}{}", said(ran), String::from_utf8_lossy(&ran.stdout));
+    assert_eq!(ran.status.code(), Some(code), "{}", self::said(ran));
+    for part in parts {
+        assert!(said.contains(part), "{part:?} is not in {}", self::said(ran));
+    }
+}
+
+fn pod(containers: Value) -> Vec<u8> {
+    let metadata = json!({"name": "p", "namespace": "d", "uid": "u"});
+    let spec = json!({ "containers": containers });
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
+    pod.to_string().into_bytes()
+}
+
+fn command(words: &[String]) -> Value {
+    json!({"exec": {"command": words}})
+}
+
+/// Packs a text with the usual program; `None`: it is not there.
+fn packed(text: &str) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let (plain, packed) = (folder.path().join("plain"), folder.path().join("packed"));
+    std::fs::write(&plain, text).expect("a file can be written");
+    let ran =
+        std::process::Command::new("zstd").arg("-q").arg(&plain).arg("-o").arg(&packed).status();
+    ran.is_ok_and(|status| status.success()).then(|| std::fs::read(packed).expect("it is there"))
+}
+
+/// The head of a Zstandard frame with a window of `1 << (10 + exponent)` bytes.
+fn frame(exponent: u8, blocks: &[u8]) -> Vec<u8> {
+    [&[0x28, 0xb5, 0x2f, 0xfd, 0, exponent << 3][..], blocks].concat()
+}
+
+#[test]
+fn a_command_is_expanded_no_further_than_linux_runs_it() {
+    let env = json!([{"name": "A", "value": "x".repeat(290_000)}]);
+    let words = vec!["$(A)".to_owned(); 74_000];
+    let pod_of = |probe: &Value| {
+        pod(json!([{"name": "c", "image": "i", "env": env, "livenessProbe": probe}]))
+    };
+    let ran = bounded("pod.json", "probe plan FILE -ojson", &pod_of(&command(&words)));
+    refuses(&ran, 3, &["the command becomes longer than 6291456 bytes"]);
+    // What can be run is planned as it is.
+    let ran = bounded("pod.json", "probe plan FILE -ojson", &pod_of(&command(&words[..20])));
+    assert_eq!(ran.status.code(), Some(0), "{}", said(&ran));
+    let plan: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let request = plan["probes"][0]["target"].as_str().expect("a command");
+    assert!(request.len() > 20 * 290_000, "{}", request.len());
+}
+
+#[test]
+fn the_commands_of_a_pod_share_a_budget() {
+    let env = json!([{"name": "A", "value": "x".repeat(300)}]);
+    let container = |at: usize| {
+        let probe = command(&["sh".to_owned(), "$(A)".repeat(90)]);
+        json!({"name": format!("c{at}"), "image": "i", "env": env, "livenessProbe": probe})
+    };
+    let containers: Vec<Value> = (0..1_000).map(container).collect();
+    let ran = bounded("pod.json", "probe plan FILE -ojson", &pod(containers.into()));
+    refuses(&ran, 3, &["16777216 bytes longer", "-c, --type"]);
+}
+
+#[test]
+fn many_variables_are_no_square() {
+    let env: Vec<Value> =
+        (0..15_000).map(|at| json!({"name": format!("a{at}"), "value": "x"})).collect();
+    let names: String = (0..40_000).map(|at| format!("$(a{})", at % 100)).collect();
+    let unknown: String = (0..40_000).map(|at| format!("$(b{at})")).collect();
+    let open = "$(".repeat(200_000);
+    for (name, text) in [("known", names), ("unknown", unknown), ("open", open)] {
+        let probe = command(&[text]);
+        let container = json!({"name": "c", "image": "i", "env": env, "livenessProbe": probe});
+        for line in ["probe plan FILE -ojson", "probe lint FILE -ojson"] {
+            let ran = bounded("pod.json", line, &pod(json!([container])));
+            assert!(matches!(ran.status.code(), Some(0 | 1)), "{name}: {}", said(&ran));
+        }
+    }
+}
+
+#[test]
+fn many_containers_are_no_square() {
+    let probe = json!({"tcpSocket": {"port": 80}});
+    let container = |at| json!({"name": format!("c{at}"), "image": "i", "livenessProbe": probe});
+    let containers: Vec<Value> = (0..9_000).map(container).collect();
+    let file = pod(containers.into());
+    for line in ["probe plan FILE -ojson", "probe lint FILE -ojson"] {
+        let ran = bounded("pod.json", line, &file);
+        assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", said(&ran));
+    }
+}
+
+#[test]
+fn many_unknown_names_are_compared_soon() {
+    let gates: serde_json::Map<String, Value> =
+        (0..60_000).map(|at| (format!("Gate{at}"), true.into())).collect();
+    let config = json!({"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1",
+                        "featureGates": gates});
+    let line = "cgroup plan --kubelet-config FILE --capacity cpu=4,memory=8Gi,pid=1000 -ojson";
+    bounded("config.json", line, config.to_string().as_bytes());
+}
+
+#[test]
+fn ties_are_stored_once() {
+    let example = repository().join("examples/images/snapshot.json");
+    let example = std::fs::read(example).expect("it can be read");
+    let mut snapshot: Value = serde_json::from_slice(&example).expect("JSON");
+    let images = &mut snapshot["runtime"]["found"]["value"]["images"]["found"]["value"];
+    let one = images[0].clone();
+    let image = |at: usize| {
+        let mut image = one.clone();
+        image["id"] = format!("sha256:{at:064}").into();
+        image["repoTags"] = json!([format!("example.com/i{at}:1")]);
+        image["repoDigests"] = json!([]);
+        image
+    };
+    *images = (0..3_000).map(image).collect();
+    for line in ["gc dry-run --snapshot FILE -ojson", "gc dry-run --snapshot FILE -owide"] {
+        let ran = bounded("snapshot.json", line, snapshot.to_string().as_bytes());
+        assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", said(&ran));
+        if line.ends_with("json") {
+            let plan: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+            let items = plan["items"].as_array().expect("items");
+            let tied: Vec<&Value> =
+                items.iter().filter(|item| !item["tiedPlaces"].is_null()).collect();
+            assert!(tied.len() > 2_900, "{}", tied.len());
+            let (first, last) = (&tied[0]["tiedPlaces"]["first"], &tied[0]["tiedPlaces"]["last"]);
+            assert!(last.as_u64() >= first.as_u64().map(|first| first + 2_900), "{first} {last}");
+            assert_eq!(tied[0]["tiedWith"].as_array().map(Vec::len), Some(100));
+        }
+    }
+}
+
+#[test]
+fn a_packed_snapshot_stays_in_proportion() {
+    let end = [1, 0, 0];
+    // A block of one byte that is repeated 131,072 times.
+    let repeated = [(131_072_u32 << 3 | 2).to_le_bytes()[..3].to_vec(), vec![b' ']].concat();
+    let whole = [repeated.repeat(8_000), end.to_vec()].concat();
+    for (name, content, parts) in [
+        ("a large window", frame(17, &end), &["window of 134217728 bytes", "zstd -d"][..]),
+        ("many windows", frame(13, &end).repeat(1_400), &["is no snapshot"]),
+        (
+            "a gigabyte",
+            frame(10, &whole),
+            &["unpacks to more than", "which no snapshot of its size does"],
+        ),
+    ] {
+        let ran = bounded("snapshot.zst", "doctor --snapshot FILE -ojson", &content);
+        assert!(matches!(ran.status.code(), Some(2 | 3)), "{name}: {}", said(&ran));
+        parts.iter().for_each(|part| assert!(said(&ran).contains(part), "{name}: {}", said(&ran)));
+    }
+}
+
+#[test]
+fn tiny_values_end_where_the_memory_does() {
+    let example = repository().join("examples/node/snapshot.json");
+    let example = std::fs::read(example).expect("it can be read");
+    let example: Value = serde_json::from_slice(&example).expect("JSON");
+    // The snapshot with so many small values in one place.
+    let with = |place: &str, one: &str, count: usize| {
+        let mut snapshot = example.clone();
+        *snapshot.pointer_mut(place).expect("the example has it") = "HERE".into();
+        let list = format!("[{}{one}]", format!("{one},").repeat(count));
+        snapshot.to_string().replace("\"HERE\"", &list)
+    };
+    let containers = "/pods/found/value/pods/0/pod/spec/containers";
+    let config = "/kubeletConfig/found/value/value/clusterDNS";
+    let line = "cgroup plan --snapshot FILE -ojson";
+    let small = with(containers, "{}", 280_000);
+    assert!(small.len() < 1_000_000);
+    let ran = bounded("snapshot.json", line, small.as_bytes());
+    refuses(&ran, 3, &["MiB of memory are needed", "bytes from snapshot.json", "hint: "]);
+    for (name, place, one, count) in [
+        ("containers", containers, "{}", 5_000_000),
+        ("values", config, "[]", 5_000_000),
+        ("texts", config, "\"\"", 5_000_000),
+    ] {
+        let Some(packed) = packed(&with(place, one, count)) else { return };
+        assert!(packed.len() < 100_000, "{name}");
+        let ran = bounded("snapshot.zst", line, &packed);
+        assert!(matches!(ran.status.code(), Some(2 | 3)), "{name}: {}", said(&ran));
+        assert!(ran.stdout.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_kubeconfig_has_a_limit() {
+    let folder = folder_with(&[("empty/.keep", "")]);
+    let path = folder.path().join("kubeconfig");
+    let file = std::fs::File::create(&path).expect("a file can be made");
+    file.set_len(700 << 20).expect("it can be made large");
+    let line = "preempt explain p --all-nodes --kubeconfig kubeconfig";
+    let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    let ran = run(Path::new(env!("CARGO_BIN_EXE_kq")), &arguments, folder.path(), None);
+    assert!(ran.wrong(false).is_empty(), "{:?}: {}", ran.wrong(false), said(&ran));
+    refuses(&ran, 3, &["kubeconfig", "has more than 16777216 bytes"]);
+}

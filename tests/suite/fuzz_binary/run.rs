@@ -1,0 +1,183 @@
+//! One run of the program, watched: what it wrote, how it ended, how much time and memory it took.
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How much of the processor a run on input below 1 MB may take. Without optimisation all is slower.
+pub const CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 30 } else { 2 });
+
+/// How much memory such a run may take.
+pub const MEMORY: u64 = 256 << 20;
+
+/// After this time a run that does nothing is asked to end: it waits for something.
+const IDLE: Duration = Duration::from_secs(3);
+
+/// After this time a run is stuck.
+const STUCK: Duration = Duration::from_secs(120);
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// It was asked to end while it waited.
+    pub was_stopped: bool,
+    /// What it wrote.
+    pub stdout: Vec<u8>,
+    /// The same, on standard error.
+    pub stderr: Vec<u8>,
+    /// The time on the processor.
+    pub cpu: Duration,
+    /// The most memory that was seen.
+    pub memory: u64,
+}
+
+/// Runs the program in a folder. Nothing that it sends reaches anybody, where the system lets namespaces be made.
+pub fn run(program: &Path, arguments: &[String], folder: &Path, stdin: Option<&Path>) -> Ran {
+    let (out, err) = (folder.join(".stdout"), folder.join(".stderr"));
+    let create = |path: &PathBuf| File::create(path).expect("a file can be made");
+    let mut command = match alone() {
+        Some(unshare) => {
+            let mut command = Command::new("unshare");
+            command.args(*unshare).arg("--").arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
+    command
+        .args(arguments)
+        .env_clear()
+        .env("COLUMNS", "100")
+        .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
+        .env("HOME", folder)
+        .current_dir(folder)
+        .stdin(stdin.map_or_else(Stdio::null, |path| File::open(path).expect("it is there").into()))
+        .stdout(create(&out))
+        .stderr(create(&err));
+    let child = command.spawn().expect("the program can be run");
+    let watched = watch(child);
+    let read = |path: &PathBuf| fs::read(path).expect("it was written");
+    Ran { stdout: read(&out), stderr: read(&err), ..watched }
+}
+
+/// Tells whether runs have a network of their own: what is sent then reaches nobody.
+pub fn is_alone() -> bool {
+    alone().is_some()
+}
+
+/// Returns the flags of `unshare` that give a run a network of its own; `None`: none can be had.
+fn alone() -> Option<&'static &'static [&'static str]> {
+    static ALONE: OnceLock<Option<&'static &'static [&'static str]>> = OnceLock::new();
+    static WAYS: [&[&str]; 2] = [&["-n"], &["-r", "-n"]];
+    *ALONE.get_or_init(|| {
+        WAYS.iter().find(|flags| {
+            let tried = Command::new("unshare").args(**flags).args(["--", "true"]).output();
+            tried.is_ok_and(|output| output.status.success())
+        })
+    })
+}
+
+fn watch(mut child: Child) -> Ran {
+    let pid = i32::try_from(child.id()).expect("a number of a process");
+    let process = Pid::from_raw(pid).expect("it is not 0");
+    // What takes far more than may be is ended by the kernel, however quickly it does.
+    let most = |bytes: u64| Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    let _ = prlimit(Some(process), Resource::Data, most(2 * MEMORY + (256 << 20)));
+    let _ = prlimit(Some(process), Resource::Cpu, most(CPU.as_secs() * 3 + 5));
+    let _ = prlimit(Some(process), Resource::Fsize, most(1 << 30));
+    let begun = Instant::now();
+    let (mut cpu, mut memory, mut was_stopped) = (Duration::ZERO, 0, false);
+    let mut idle_since = (Instant::now(), Duration::ZERO);
+    let status = loop {
+        cpu = cpu.max(cpu_of(pid).unwrap_or_default());
+        memory = memory.max(peak_of(pid).unwrap_or_default());
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            break status;
+        }
+        if cpu > idle_since.1 {
+            idle_since = (Instant::now(), cpu);
+        }
+        if idle_since.0.elapsed() > IDLE && !was_stopped {
+            was_stopped = true;
+            let _ = kill_process(process, Signal::TERM);
+        }
+        if begun.elapsed() > STUCK {
+            let _ = child.kill();
+        }
+        thread::sleep(Duration::from_millis(3));
+    };
+    Ran { status, was_stopped, stdout: Vec::new(), stderr: Vec::new(), cpu, memory }
+}
+
+/// Returns the time that a process was on the processor; one that has ended and was not waited for has it still.
+fn cpu_of(pid: i32) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    Some(Duration::from_millis((ticks()? + ticks()?) * 10))
+}
+
+/// Returns the most memory that a process had at once.
+fn peak_of(pid: i32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+}
+
+impl Ran {
+    /// Returns what is wrong about the run; empty where all is well.
+    pub fn wrong(&self, wants_json: bool) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let stderr = String::from_utf8_lossy(&self.stderr);
+        match (self.status.code(), self.status.signal()) {
+            (Some(code), _) if !(0..=5).contains(&code) => wrong.push(format!("exit code {code}")),
+            (None, Some(signal)) if !(self.was_stopped && signal == Signal::TERM.as_raw()) => {
+                wrong.push(format!("signal {signal}"));
+            }
+            _ => {}
+        }
+        if stderr.contains("panicked at") || stderr.contains("stack overflow") {
+            wrong.push("a panic".to_owned());
+        }
+        if self.cpu > CPU {
+            wrong.push(format!("{:?} on the processor", self.cpu));
+        }
+        if self.memory > MEMORY {
+            wrong.push(format!("{} MiB of memory", self.memory >> 20));
+        }
+        if !matches!(self.status.code(), Some(0 | 1)) {
+            // What failed has said nothing that could be half an answer.
+        } else if wants_json && !self.was_stopped && !self.is_plain_no() {
+            match serde_json::from_slice::<serde::de::IgnoredAny>(&self.stdout) {
+                Ok(_) => {}
+                Err(error) => wrong.push(format!("no JSON: {error}")),
+            }
+        }
+        for (name, bytes) in [("standard output", &self.stdout), ("standard error", &self.stderr)] {
+            match std::str::from_utf8(bytes) {
+                Ok(text) => wrong
+                    .extend(text.chars().find(|c| plays(*c)).map(|c| format!("{c:?} on {name}"))),
+                Err(_) => wrong.push(format!("{name} is not text")),
+            }
+        }
+        wrong
+    }
+}
+
+impl Ran {
+    /// Tells whether the answer is "no" and nothing else: nothing of that name was found.
+    fn is_plain_no(&self) -> bool {
+        self.status.code() == Some(1) && self.stdout.is_empty() && self.stderr.starts_with(b"kq: ")
+    }
+}
+
+/// Tells whether a character does something on a terminal.
+fn plays(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+}
