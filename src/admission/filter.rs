@@ -47,7 +47,7 @@ impl Ledger {
     }
 }
 
-/// Returns what a pod that is to be taken requests: by its spec alone.
+/// Returns what a pod that is to be taken requests: by its spec, and by what claims account to it.
 pub(super) fn requested(pod: &Pod, rules: &KubeletRules) -> Amounts {
     Amounts::of(&pod_requests(pod, &options_of_wanted(rules)).total)
 }
@@ -59,7 +59,6 @@ pub(super) fn taken(pod: &Pod, rules: &KubeletRules) -> Amounts {
 }
 
 /// Returns how a pod that is there is added up (`PodInfo.CalculateResource`, `pkg/scheduler/framework/types.go`).
-/// What claims account to it counts only here: for a pod that comes, `AdmissionCheck` does not ask for it.
 pub(super) fn options_of_taken(rules: &KubeletRules) -> ResourceOptions {
     let gate = |gate| rules.gates.enabled(gate);
     ResourceOptions {
@@ -68,16 +67,18 @@ pub(super) fn options_of_taken(rules: &KubeletRules) -> ResourceOptions {
         in_place_pod_level_resources_vertical_scaling: gate(
             Gate::InPlacePodLevelResourcesVerticalScaling,
         ),
-        use_dra_node_allocatable_resource_claim_status: gate(Gate::DraNodeAllocatableResources),
         ..options_of_wanted(rules)
     }
 }
 
-/// Returns how a pod that is to be taken is added up.
+/// Returns how a pod that is to be taken is added up (`AdmissionCheck` of `pkg/scheduler/eventhandlers.go`,
+/// `computePodResourceRequest` of `pkg/scheduler/framework/plugins/noderesources/fit.go`).
 pub(super) fn options_of_wanted(rules: &KubeletRules) -> ResourceOptions {
+    let gate = |gate| rules.gates.enabled(gate);
     ResourceOptions {
-        skip_pod_level_resources: !rules.gates.enabled(Gate::PodLevelResources),
+        skip_pod_level_resources: !gate(Gate::PodLevelResources),
         skip_pod_level_hugepages: !rules.pod_level_hugepages(),
+        use_dra_node_allocatable_resource_claim_status: gate(Gate::DraNodeAllocatableResources),
         ..ResourceOptions::default()
     }
 }

@@ -93,12 +93,14 @@ pub fn pod_limits<'p>(pod: &'p Pod, options: &ResourceOptions) -> PodTotal<'p> {
 /// Returns one side of a pod's total.
 pub fn pod_total<'p>(pod: &'p Pod, side: Side, options: &ResourceOptions) -> PodTotal<'p> {
     let requests = side == Side::Requests;
-    let mut sum = if requests && options.skip_container_level_resources {
-        PodTotal::default()
-    } else {
-        container_total(pod, side, options)
+    let skips_containers = requests && options.skip_container_level_resources;
+    let mut sum = match skips_containers {
+        true => PodTotal::default(),
+        false => container_total(pod, side, options),
     };
-    if requests && options.use_dra_node_allocatable_resource_claim_status {
+    // Claims count with the containers (`AggregateContainerRequests`), so that requests of the pod as a whole
+    // replace them too.
+    if requests && !skips_containers && options.use_dra_node_allocatable_resource_claim_status {
         for claim in &pod.status.node_allocatable_resource_claim_statuses {
             add(&mut sum.total, &claim.resources);
         }

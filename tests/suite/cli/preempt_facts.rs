@@ -214,6 +214,32 @@ fn what_claims_account_to_a_pod_counts_where_the_gate_is_on() {
 }
 
 #[test]
+fn what_claims_account_to_the_pod_in_question_counts_too() {
+    const GATE: &str = "--feature-gates DRANodeAllocatableResources=true";
+    let mut claiming = pod("new", json!({"cpu": "500m", "memory": "1Mi"}));
+    claiming["status"]["nodeAllocatableResourceClaimStatuses"] =
+        json!([{"resourceClaimName": "c", "resources": {"cpu": "1"}}]);
+    let mut whole = claiming.clone();
+    whole["spec"]["resources"] = json!({"requests": {"memory": "2Mi"}});
+    let mut replaced = claiming.clone();
+    replaced["spec"]["resources"] = json!({"requests": {"cpu": "750m"}});
+    for (name, new, flags, requested) in [
+        ("the gate is off", &claiming, "", 500),
+        ("containers and claims", &claiming, GATE, 1500),
+        ("the pod as a whole has memory alone", &whole, GATE, 1500),
+        ("the pod as a whole has CPUs", &replaced, GATE, 750),
+    ] {
+        let answer = ask(&format!("admit explain new.json {flags}"), &snapshot(&[]), new);
+        assert_eq!(answer["resources"][1]["requested"], requested, "{name}: {answer}");
+    }
+    // The snapshot's node has 2 CPUs: with claims the pod needs more than is left.
+    let there = pod("there", json!({"cpu": "1"}));
+    let answer =
+        ask(&format!("admit explain new.json {GATE}"), &snapshot(&[there]), &claiming);
+    assert_eq!(answer["refusals"][0]["reason"], "OutOfcpu", "{answer}");
+}
+
+#[test]
 fn kubelets_of_1_32_resize_by_another_rule() {
     let resized = |resize: &str, kind: &str| {
         let mut pod = pod("resized", json!({"cpu": "1500m"}));
