@@ -2,7 +2,7 @@
 
 use super::derivation::shown;
 use super::examine::{Examined, Facts, refused_after_all, with_os_label};
-use super::explain::{Before, qualified};
+use super::explain::{Before, qualified, refused_before};
 use super::failure::Failure;
 use super::filter::Ledger;
 use super::placement::{first_unmet, untolerated_taint};
@@ -27,15 +27,16 @@ const EARLY: [(&str, &str); 5] = [
 const LATE: [&str; 6] =
     ["devicePlugins", "resources", "NodeAffinity", "NodeName", "NodePorts", "TaintToleration"];
 
-/// Returns every check with its reason; `before` is what was asked before all of them.
+/// Returns every check with its reason; `before` are those that come before the predicates, in their order.
 pub(super) fn checks(
     pod: &Pod,
     examined: &Examined,
-    before: &Before,
+    before: &[Before],
     facts: &Facts<'_>,
     rules: &KubeletRules,
 ) -> Vec<Check> {
-    let refused_by = before.refusals.first().or(examined.refusal.as_ref());
+    let refused_before = refused_before(before).and_then(<[_]>::first);
+    let refused_by = refused_before.or(examined.refusal.as_ref());
     let refused_by = refused_by.map(|refusal| refusal.reason.as_str());
     let mut over = false;
     let mut checks = Vec::new();
@@ -49,7 +50,9 @@ pub(super) fn checks(
         checks.push(Check { check, result, because });
         over |= fails && refused_by.is_some();
     };
-    add(before.check, !before.refusals.is_empty(), before.because.clone());
+    for it in before {
+        add(it.check, !it.refusals.is_empty(), it.because.clone());
+    }
     for (check, reason) in EARLY {
         let has_rule = match check {
             "supplementalGroups" => rules.refuses_strict_groups(),

@@ -23,8 +23,9 @@ pub struct Facts<'f> {
     /// The node as the API server has it now, or why it cannot be had. Asked for only where the labels of
     /// the cached one alone refuse the pod.
     pub fresh: Result<&'f NodeObject, &'f str>,
-    /// How many devices of each resource are given away, where the pod has devices already; the node
-    /// counts with at least so many (`sanitizeNodeAllocatable`). Or why the device manager failed.
+    /// How many devices of each resource are allocated, where the pod has devices
+    /// ([`DeviceDecision::allocated`](super::DeviceDecision)); the node counts with at least so many. Or why the
+    /// device manager failed.
     pub given_devices: Result<&'f BTreeMap<ResourceName, i64>, &'f str>,
 }
 

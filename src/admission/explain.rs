@@ -22,7 +22,7 @@ pub struct NodePod<'p> {
     pub why: String,
 }
 
-/// What the kubelet asked before the predicates.
+/// A check that the kubelet makes before the predicates.
 #[derive(Clone, Debug, Default)]
 pub struct Before {
     /// What is checked.
@@ -37,14 +37,14 @@ pub struct Before {
 pub fn explain(
     pod: &Pod,
     pods: &[NodePod<'_>],
-    before: &Before,
+    before: &[Before],
     facts: &Facts<'_>,
     rules: &KubeletRules,
 ) -> (Explanation, Examined) {
     let examined = examine(pod, facts, rules);
-    let refusals = match before.refusals.is_empty() {
-        false => before.refusals.clone(),
-        true => examined.verdict().refusals(),
+    let refusals = match refused_before(before) {
+        Some(refusals) => refusals.to_vec(),
+        None => examined.verdict().refusals(),
     };
     let refusals = finally(pod, refusals, rules);
     let compared = compared(pod, &examined, facts, rules);
@@ -71,6 +71,11 @@ pub fn explain(
             .collect(),
     };
     (explanation, examined)
+}
+
+/// Returns what is said of a pod that a check before the predicates refuses: the first that does.
+pub fn refused_before(before: &[Before]) -> Option<&[Refusal]> {
+    before.iter().map(|it| it.refusals.as_slice()).find(|refusals| !refusals.is_empty())
 }
 
 /// Returns what is said of a pod in the end, of whom nothing was said before others were killed for it, or

@@ -6,7 +6,7 @@
 //! * `examine`: the checks in their order; what the answer rests on.
 //! * `filter`: the general filter, and the ledger behind its sums.
 //! * `occupancy`: the pods that are there, added up.
-//! * `devices`: those that are given away already.
+//! * `devices`: what the device manager decides before the predicates.
 //! * `amounts`, `extended`: what a pod takes and a node has; which resources count.
 //! * `placement`, `ports`: labels, names, taints; ports of the node.
 //! * `failure`: why not.
@@ -29,9 +29,9 @@ pub mod view;
 
 pub use amounts::Amounts;
 pub use derivation::shown;
-pub use devices::GivenDevices;
+pub use devices::DeviceDecision;
 pub use examine::{Examined, Facts, Refusal, Verdict, examine, refused_after_all};
-pub use explain::{Before, NodePod, explain, finally, qualified};
+pub use explain::{Before, NodePod, explain, finally, qualified, refused_before};
 pub use extended::{
     RemovedRequest, is_extended_resource, is_scalar_resource, remove_missing_extended_resources,
 };

@@ -5,7 +5,7 @@ use super::handle::{Outcome, make_room_with};
 use super::preemptee::Preemptee;
 use super::victims::{Trace, pick_among};
 use crate::admission::{
-    Amounts, Examined, Facts, Failure, GivenDevices, Occupancy, Refusal, drop_places, examine,
+    Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
     finally, qualified,
 };
 use crate::facts::basis::Basis;
@@ -104,12 +104,12 @@ pub struct Taker {
 /// How many pods are named of those that have what another one lacks.
 pub const MOST_TAKERS: usize = 10;
 
-/// Takes pods in again; they have the devices that they had. Those of one moment, and all static ones, are in
-/// the order of their names.
+/// Takes pods in again. The device manager is asked for each in its turn, and refuses before the predicates.
+/// Pods of one moment, and all static ones, are in the order of their names.
 pub fn readmit(
     pods: &[&Pod],
     node: &NodeObject,
-    devices: &GivenDevices,
+    mut devices: impl FnMut(&Pod) -> DeviceDecision,
     rules: &KubeletRules,
 ) -> Vec<Readmitted> {
     let mut order = pods.to_vec();
@@ -121,15 +121,24 @@ pub fn readmit(
     let mut others = Occupancy::default();
     let mut candidates: Vec<Preemptee<'_>> = Vec::new();
     for (place, pod) in order.iter().enumerate() {
-        let given = devices.around(pod, pods, rules);
-        let facts =
-            Facts { others: &others, cached: Ok(node), fresh: Ok(node), given_devices: Ok(&given) };
-        let examined = examine(pod, &facts, rules);
-        let (verdict, handled) = make_room_with(pod, &examined, |requirements| {
-            pick_among(pod, &candidates, requirements, Trace::Chosen)
-        });
-        let refusals = finally(pod, verdict.refusals(), rules);
-        let compared = compared(&examined, &others);
+        let decided = devices(pod);
+        let facts = Facts {
+            others: &others,
+            cached: Ok(node),
+            fresh: Ok(node),
+            given_devices: Ok(&decided.allocated),
+        };
+        let (refusals, compared, handled) = match decided.refusal {
+            Some(refusal) => (vec![refusal], Vec::new(), None),
+            None => {
+                let examined = examine(pod, &facts, rules);
+                let (verdict, handled) = make_room_with(pod, &examined, |requirements| {
+                    pick_among(pod, &candidates, requirements, Trace::Chosen)
+                });
+                let refusals = finally(pod, verdict.refusals(), rules);
+                (refusals, compared(&examined, &others), handled)
+            }
+        };
         let victims = match handled.map(|handled| handled.outcome) {
             Some(Outcome::Kills(victims)) => victims,
             _ => Vec::new(),
@@ -257,8 +266,7 @@ impl PodReadmission {
             ));
         }
         assume(
-            "pressure refuses nobody: a kubelet that just started has not looked at the node yet; what \
-             the device plugins offer is as it was (kq devices plan --kubelet-restart)"
+            "pressure refuses nobody: a kubelet that just started has not looked at the node yet"
                 .to_owned(),
         );
         Self {

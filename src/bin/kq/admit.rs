@@ -5,7 +5,8 @@ use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use clap::Subcommand;
 use kq::admission::view::{table, wide};
-use kq::admission::{NodePod, PodAdmission, qualified};
+use kq::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
+use kq::k8s::pod::Pod;
 use kq::preemption::restart_view;
 use kq::preemption::{PodReadmission, Trace, readmit};
 
@@ -90,11 +91,20 @@ impl ExplainArgs {
     fn restart(&self) -> Result<Code, Failure> {
         let about = self.admission.gather_node()?;
         let mut basis = about.basis.clone();
-        let object = about.object()?;
         let pods = about.others(None, &mut basis)?.pods;
         let counted: Vec<_> = pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
         about.assume(counted.iter().copied(), &mut basis);
-        let items = readmit(&counted, object, &about.devices, &about.node.kubelet.rules);
+        let mut devices = about.device_question(&pods)?.restarted(&counted, &mut basis)?;
+        let reported = devices.as_mut().and_then(|devices| devices.restarted.take());
+        let object = match &reported {
+            Some(object) => object,
+            None => about.object()?,
+        };
+        let decide = |pod: &Pod| match &mut devices {
+            Some(devices) => devices.decide_next(pod, &mut basis),
+            None => DeviceDecision::default(),
+        };
+        let items = readmit(&counted, object, decide, &about.node.kubelet.rules);
         let answer = PodReadmission::new(object, items, basis);
         self.output.write(&answer, restart_view::table, restart_view::wide)?;
         if self.output.is_for_people() {

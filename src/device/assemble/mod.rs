@@ -1,14 +1,19 @@
 //! The device manager of a node, put together from what is known of it from outside.
 
+mod of_node;
 mod told;
+
+pub use of_node::{asked_devices, of_node};
 
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use crate::device::pods::{NodePods, Standing};
 use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
+use crate::facts::node_object::NodeObject;
 use crate::facts::pod_resources::AllocatableResources;
 use crate::facts::sought::Sought;
+use crate::k8s::pod::ResourceName;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use told::{add_told, told_alone, without_checkpoint};
@@ -44,8 +49,7 @@ pub struct Assembled {
     pub restored: PodDevices,
     /// Where the devices of each resource are from.
     pub sources: BTreeMap<String, DeviceSource>,
-    /// Why nobody can say which devices there are, beside those that are given, and the flags that do;
-    /// `None`: somebody can.
+    /// Why nobody can say which devices there are, beside those that are given; `None`: somebody can.
     pub unknown_devices: Option<String>,
     /// Nobody can say which devices are in use.
     pub unknown_use: bool,
@@ -126,8 +130,7 @@ pub fn assemble(
                 None if facts.checkpoint.is_unsought() && !given.is_empty() => None,
                 None => Some(facts.checkpoint.reason()),
             };
-            assembled.unknown_devices =
-                why.map(|why| neither(&why, &reason) + " (--pod-resources, --devices)");
+            assembled.unknown_devices = why.map(|why| neither(&why, &reason));
             remembered(sound, given, &reason, &mut assembled, basis);
         }
     }
@@ -136,6 +139,29 @@ pub fn assemble(
         assembled.state.endpoints.entry(resource.clone()).or_insert_with(Endpoint::default);
     }
     Ok(assembled)
+}
+
+impl Assembled {
+    /// Takes the plugins for gone of which the Node object counts no healthy device. The checkpoint still names
+    /// their devices: it is not written when a plugin stops (`PluginDisconnected`, `markResourceUnhealthy`), nor
+    /// when the kubelet starts. Where the kubelet lists its devices there is nothing to heed.
+    pub fn heed_node(&mut self, node: &NodeObject, basis: &mut Basis) {
+        let allocatable = &node.status.allocatable;
+        for (resource, healthy) in &mut self.state.healthy {
+            let is_remembered = self.sources.get(resource) == Some(&DeviceSource::Checkpoint);
+            let counted = allocatable.get(&ResourceName::from(resource.as_str()));
+            let is_gone = counted.is_some_and(|counted| counted.value() == 0);
+            if is_remembered && is_gone && !healthy.is_empty() {
+                basis.warnings.push(format!(
+                    "the checkpoint names {} devices of {resource} as healthy, and the Node object counts \
+                     none: their plugin is taken for gone",
+                    healthy.len()
+                ));
+                let unhealthy = self.state.unhealthy.entry(resource.clone()).or_default();
+                unhealthy.extend(std::mem::take(healthy));
+            }
+        }
+    }
 }
 
 /// Says why neither source is one.

@@ -295,7 +295,11 @@ impl Offered {
             });
         if self.capacity.is_some_and(|count| count.at_least) && self.state != State::AsRecorded {
             self.reason += "; whether there are more that are not healthy is not known: the kubelet \
-                            does not list those, and no Node object tells the capacity (--node-file)";
+                            does not list those, and ";
+            self.reason += match says {
+                None => "no Node object tells the capacity (--node-file)",
+                Some(_) => "the Node object tells of fewer devices than it lists",
+            };
         }
         self
     }

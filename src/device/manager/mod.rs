@@ -21,7 +21,7 @@ pub mod topology;
 pub use admit::{Affinities, PodAdmission, Step};
 pub use capacity::{Capacity, CapacityReason, ResourceCapacity, STOP_GRACE, why_none_healthy};
 pub use numa::NumaNodes;
-pub use plugins::{Allocated, PluginOptions, Plugins};
+pub use plugins::{Allocated, PluginOptions, Plugins, SilentPlugins};
 pub use registration::{
     API_VERSION, DIAL_PATIENCE, RegistrationError, check_plugin, check_registration,
     is_extended_resource,

@@ -76,3 +76,30 @@ pub trait Plugins {
         Ok(())
     }
 }
+
+/// Plugins that prefer nothing and agree to everything: where it matters how many devices there are, and not
+/// which.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SilentPlugins;
+
+impl Plugins for SilentPlugins {
+    fn preferred_allocation(
+        &mut self,
+        _state: &mut ManagerState,
+        _resource: &str,
+        _available: &DeviceSet,
+        _must_include: &DeviceSet,
+        _size: usize,
+    ) -> Result<Option<Vec<String>>, String> {
+        Ok(None)
+    }
+
+    fn allocate(
+        &mut self,
+        _state: &mut ManagerState,
+        _resource: &str,
+        _devices: &DeviceSet,
+    ) -> Result<Allocated, String> {
+        Ok(Allocated::Answer(Vec::new()))
+    }
+}

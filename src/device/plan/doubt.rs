@@ -5,8 +5,7 @@ use crate::device::assemble::{NOT_LISTED, some};
 use crate::device::manager::allocate::Circumstances;
 use crate::device::manager::hints::{HintError, HintNodes};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
-use crate::device::manager::{Affinities, Allocated, ManagerState, Plugins};
-use crate::facts::checkpoint::device::DeviceSet;
+use crate::device::manager::{Affinities, ManagerState, SilentPlugins};
 use crate::k8s::pod::Pod;
 use std::collections::BTreeSet;
 
@@ -93,7 +92,7 @@ fn perhaps_vanished(
             device.numa_nodes = known;
         }
     }
-    match without.admit(pod, &Affinities::Decided(manager), circumstances, &mut NotAsked) {
+    match without.admit(pod, &Affinities::Decided(manager), circumstances, &mut SilentPlugins) {
         Err(HintError::VanishedDevice { resource, id }) => Some((resource, id)),
         _ => None,
     }
@@ -128,29 +127,4 @@ pub(super) fn assume_listed<'a>(
         })
     };
     asked.into_iter().filter_map(assumed).collect()
-}
-
-/// Plugins that are not asked: only hints matter.
-struct NotAsked;
-
-impl Plugins for NotAsked {
-    fn preferred_allocation(
-        &mut self,
-        _state: &mut ManagerState,
-        _resource: &str,
-        _available: &DeviceSet,
-        _must_include: &DeviceSet,
-        _size: usize,
-    ) -> Result<Option<Vec<String>>, String> {
-        Ok(None)
-    }
-
-    fn allocate(
-        &mut self,
-        _state: &mut ManagerState,
-        _resource: &str,
-        _devices: &DeviceSet,
-    ) -> Result<Allocated, String> {
-        Ok(Allocated::Answer(Vec::new()))
-    }
 }

@@ -274,35 +274,15 @@ pub fn plan(
     };
     let asking = pods.iter().map(|to_plan| &to_plan.pod);
     basis.assumptions.extend(doubt::assume_listed(state, manager, asking));
-    let mut before_it: Option<Failure> = None;
-    let mut earlier = EarlierChoices::none(state, turn.circumstances);
+    let mut in_turn = InTurn::new(state, turn.circumstances);
     let planned = pods
         .iter()
         .map(|PodToPlan { pod, source }| {
             let metadata = &pod.metadata;
-            let known = match &before_it {
-                Some(crashed) if crashed.not_reached => Some(crashed.clone()),
-                _ => turn.doubts.before(state, pod, turn).or_else(|| before_it.clone()),
-            };
-            let admitted = match known {
-                Some(failure) => Err(failure),
-                None => state
-                    .admit(pod, &Affinities::Decided(manager), turn.circumstances, plugins)
-                    .map_err(|error| turn.doubts.judge(&error)),
-            };
-            let widened = admitted.and_then(|mut admission| {
-                let done = earlier.widen(state, pod, &mut admission, manager);
-                done.map(|()| admission).map_err(|resource| depends(&resource, manager.policy))
-            });
-            let (admission, failure) = match widened {
+            let (admission, failure) = match in_turn.admit(state, pod, turn, plugins) {
                 Ok(admission) => (admission, None),
                 Err(failure) => (PodAdmission::default(), Some(failure)),
             };
-            if let Some(failure) = &failure
-                && before_it.is_none()
-            {
-                before_it = Some(failure.for_later(&metadata.namespace, &metadata.name));
-            }
             PlannedPod {
                 namespace: metadata.namespace.clone(),
                 name: metadata.name.clone(),
@@ -330,6 +310,55 @@ pub fn plan(
         not_offered: BTreeMap::new(),
         pods: planned,
         basis,
+    }
+}
+
+/// Pods that are admitted one after the other: each finds what those before it left.
+#[derive(Clone, Debug)]
+pub struct InTurn {
+    before_it: Option<Failure>,
+    earlier: EarlierChoices,
+}
+
+impl InTurn {
+    /// Returns that no pod was admitted yet.
+    pub fn new(state: &ManagerState, circumstances: &Circumstances) -> Self {
+        Self { before_it: None, earlier: EarlierChoices::none(state, circumstances) }
+    }
+
+    /// Asks the device manager for the devices of the next pod.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the kubelet crashes, or the answer is not known.
+    pub fn admit(
+        &mut self,
+        state: &mut ManagerState,
+        pod: &Pod,
+        turn: &Turn<'_>,
+        plugins: &mut dyn Plugins,
+    ) -> Result<PodAdmission, Failure> {
+        let known = match &self.before_it {
+            Some(crashed) if crashed.not_reached => Some(crashed.clone()),
+            _ => turn.doubts.before(state, pod, turn).or_else(|| self.before_it.clone()),
+        };
+        let admitted = match known {
+            Some(failure) => Err(failure),
+            None => state
+                .admit(pod, &Affinities::Decided(turn.manager), turn.circumstances, plugins)
+                .map_err(|error| turn.doubts.judge(&error)),
+        };
+        let widened = admitted.and_then(|mut admission| {
+            let done = self.earlier.widen(state, pod, &mut admission, turn.manager);
+            done.map(|()| admission).map_err(|resource| depends(&resource, turn.manager.policy))
+        });
+        if let Err(failure) = &widened
+            && self.before_it.is_none()
+        {
+            let metadata = &pod.metadata;
+            self.before_it = Some(failure.for_later(&metadata.namespace, &metadata.name));
+        }
+        widened
     }
 }
 

@@ -2,7 +2,7 @@
 //! is killed twice, or for a pod that may not take its place; and what is enough is enough.
 #![no_main]
 
-use kq::admission::{Before, Facts, GivenDevices, NodePod, Occupancy, explain};
+use kq::admission::{DeviceDecision, Facts, NodePod, Occupancy, explain};
 use kq::facts::node_object::NodeObject;
 use kq::facts::stats_summary::StatsSummary;
 use kq::k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
@@ -39,7 +39,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
 fn ask(pods: &[Pod], node: &NodeObject, rules: &KubeletRules) {
     let all: Vec<&Pod> = pods.iter().collect();
-    assert_eq!(readmit(&all, node, &GivenDevices::default(), rules).len(), all.len());
+    assert_eq!(readmit(&all, node, |_| DeviceDecision::default(), rules).len(), all.len());
     let Some((new, others)) = all.split_first() else { return };
     let counted = others.iter().map(|pod| NodePod { pod, counts: true, why: String::new() });
     let node_pods: Vec<NodePod<'_>> = counted.collect();
@@ -50,7 +50,7 @@ fn ask(pods: &[Pod], node: &NodeObject, rules: &KubeletRules) {
         fresh: Ok(node),
         given_devices: Ok(&nothing),
     };
-    let (explanation, examined) = explain(new, &node_pods, &Before::default(), &facts, rules);
+    let (explanation, examined) = explain(new, &node_pods, &[], &facts, rules);
     assert_eq!(explanation.admitted, explanation.refusals.is_empty());
     let (verdict, handled) = make_room(new, &examined, others, Trace::Visits, rules);
     if let Some(Outcome::Kills(victims)) = handled.as_ref().map(|handled| &handled.outcome) {

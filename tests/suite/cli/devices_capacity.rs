@@ -28,6 +28,7 @@ fn resources_are_held_against_the_node() {
     let ran = ask("--snapshot node.json --node-file behind.json");
     assert_eq!(ran.code, 1, "{}", ran.text());
     assert!(ran.stdout.contains("but the Node object says 3 of 3"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("no Node object"), "a cell contradicts itself: {}", ran.stdout);
 }
 
 /// Returns the status of a node that has another number of widgets.

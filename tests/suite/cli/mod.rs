@@ -11,6 +11,8 @@ use snapbox::cmd::Command;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// A pod that gets no devices: the same refusal from every command
+mod admit_devices;
 /// `kq admit explain --kubelet-restart`, and what wide says of sums
 mod admit_restart;
 /// `kq cgroup apply` and `rollback`.

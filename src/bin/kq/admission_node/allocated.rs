@@ -1,7 +1,7 @@
-//! What the kubelet has given away already: resources to pods that are resized, and devices.
+//! What the kubelet has given away already to pods that are resized.
 
 use crate::kubelet_node::KubeletNode;
-use kq::admission::{GivenDevices, qualified};
+use kq::admission::qualified;
 use kq::facts::basis::Basis;
 use kq::facts::resize::{Allocation, RecordedResources, put_allocated};
 use kq::facts::snapshot::PodSource;
@@ -39,14 +39,4 @@ pub fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
             )),
         }
     }
-}
-
-/// Returns the devices that are given away, or why they are not known.
-pub(super) fn given_devices(node: &KubeletNode) -> Result<GivenDevices, String> {
-    let Some(devices) = &node.snapshot.devices else { return Err(String::new()) };
-    let Some(found) = &devices.checkpoint.found else {
-        return Err(format!(" ({})", devices.checkpoint.reason()));
-    };
-    let path = &found.source;
-    GivenDevices::of(&found.value).map_err(|reason| format!(" ({path}: {reason})"))
 }

@@ -10,15 +10,16 @@ pub use allocated::put_allocations;
 pub use plan::{Detail, Planned, plan};
 pub use wanted::as_of_kubelet;
 
-use self::allocated::given_devices;
 use self::wanted::{bind_static, pod_of_node};
-use self::whose::NodeFile;
+use crate::device_admission::DeviceQuestion;
+use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{DevicesWanted, SourceArgs, Wants};
+use crate::live::{SourceArgs, Wants};
+use crate::node_args::of_file;
 use crate::subjects::is_file;
 use anyhow::anyhow;
-use kq::admission::{Before, GivenDevices, Refusal, is_extended_resource};
+use kq::admission::{Before, NodePod, Refusal};
 use kq::edge::cri::RuntimeWants;
 use kq::eviction::{Admission, admit_under_pressure};
 use kq::facts::basis::Basis;
@@ -50,6 +51,9 @@ pub struct AdmissionArgs {
     pub node_file: Option<String>,
 
     #[command(flatten)]
+    devices: DeviceFileArgs,
+
+    #[command(flatten)]
     pub kubelet: KubeletNodeArgs,
 }
 
@@ -59,10 +63,10 @@ pub struct AdmissionNode {
     pub node: KubeletNode,
     /// The pods that are taken for gone.
     without: Vec<String>,
-    /// The devices that are given away, as far as the kubelet's checkpoint tells.
-    pub devices: GivenDevices,
-    /// Why it does not tell; `None`: it does.
-    unknown_devices: Option<String>,
+    /// Devices come from files, and all else from the machine that kq runs on.
+    mixes_machines: bool,
+    /// The flags that say which devices there are; `None`: there are none for this question.
+    device_flags: Option<&'static str>,
     /// What the answer rests on.
     pub basis: Basis,
 }
@@ -130,7 +134,13 @@ impl AdmissionArgs {
             (self.node_file.is_some(), "--node-file"),
             (!self.without.is_empty(), "--without"),
         ];
-        given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+        let stored = given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
+        stored.or_else(|| self.devices.first_given())
+    }
+
+    /// Returns the flag that names a file about devices.
+    pub fn device_file(&self) -> Option<&'static str> {
+        self.devices.first_given()
     }
 
     /// Returns where the facts come from.
@@ -151,28 +161,45 @@ impl AdmissionArgs {
         }
         basis.assumptions.extend(node.assumed());
         put_allocations(&mut node, &mut basis);
-        let (devices, unknown_devices) = match given_devices(&node) {
-            Ok(devices) => (devices, None),
-            Err(reason) => (GivenDevices::default(), Some(reason)),
-        };
         basis.warnings.extend(node.notes.iter().cloned());
         let without = self.without.clone();
-        Ok(AdmissionNode { node, without, devices, unknown_devices, basis })
+        let sources = &self.kubelet.sources;
+        let mixes_machines = self.devices.first_given().is_some()
+            && sources.snapshot.is_none()
+            && sources.host_root.is_none();
+        let device_flags = Some("--checkpoint, --pod-resources");
+        Ok(AdmissionNode { node, without, mixes_machines, device_flags, basis })
     }
 
     /// Gathers the node.
     fn node(&self, basis: &mut Basis) -> Result<KubeletNode, Failure> {
         let sources = &self.kubelet.sources;
-        let node_file = NodeFile::read(self.node_file.as_deref(), &mut basis.warnings)?;
+        let given = match &self.node_file {
+            None => None,
+            Some(file) => {
+                let object = read_node_object(file, &mut basis.warnings).map_err(of_file)?;
+                whose::check_name(file, &object, sources)?;
+                Some((file, object))
+            }
+        };
+        let sought =
+            given.as_ref().map(|(file, object)| Sought::found(shown(file), object.clone()));
+        let devices = self.devices.read()?;
+        if let Some(object) = sought.clone().filter(|_| sources.files_alone()) {
+            return self.kubelet.of_pods_with(|snapshot| {
+                snapshot.node = object;
+                devices.put(snapshot);
+            });
+        }
         let mut wants = Wants {
             node: true,
             runtime: RuntimeWants { sandboxes: true, containers: true, ..RuntimeWants::default() },
-            devices: DevicesWanted { checkpoint: true, pod_resources: false },
             ..Wants::DEVICES
         };
-        let object = node_file.put_into(&mut wants, sources)?;
+        devices.leave_out(&mut wants);
         let node = self.kubelet.gather_with(wants, |snapshot| {
-            if let Some(object) = object {
+            devices.put(snapshot);
+            if let Some(object) = sought {
                 snapshot.node = object;
             }
         })?;
@@ -185,13 +212,21 @@ impl AdmissionNode {
     /// Takes a node that was gathered elsewhere, with all of its pods; its own files are not there.
     pub fn of(mut node: KubeletNode, mut basis: Basis) -> Self {
         put_allocations(&mut node, &mut basis);
-        Self {
-            node,
-            without: Vec::new(),
-            devices: GivenDevices::default(),
-            unknown_devices: Some(String::new()),
-            basis,
-        }
+        Self { node, without: Vec::new(), mixes_machines: false, device_flags: None, basis }
+    }
+
+    /// Returns what is asked of the device manager, among these pods.
+    pub fn device_question<'q>(
+        &'q self,
+        others: &'q [NodePod<'q>],
+    ) -> Result<DeviceQuestion<'q>, Failure> {
+        Ok(DeviceQuestion {
+            node: &self.node,
+            object: self.object()?,
+            others,
+            mixes_machines: self.mixes_machines,
+            flags: self.device_flags,
+        })
     }
 
     /// Returns the Node object, which must say what it has.
@@ -276,8 +311,8 @@ impl AdmissionNode {
     /// Says what is taken for granted in every answer about these pods.
     pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
         basis.assumptions.push(
-            "what is not looked at does not refuse the pod: sysctls, CPUs, memory, devices and their \
-             topology before the predicates, AppArmor, declared features and node shutdown after them"
+            "what is not looked at does not refuse the pod: sysctls, CPUs, memory and their topology \
+             before the predicates, AppArmor, declared features and node shutdown after them"
                 .to_owned(),
         );
         basis
@@ -296,14 +331,6 @@ impl AdmissionNode {
                     "status.allocatable.{name} of the Node object, which counts as 0 (--node-file)"
                 ));
             }
-        }
-        if let Some(reason) = &self.unknown_devices
-            && names.iter().any(|name| is_extended_resource(name.as_str()))
-        {
-            basis.assumptions.push(format!(
-                "no more devices are given away than the Node object says are allocatable: else the \
-                 kubelet counts with those (kq devices capacity){reason}"
-            ));
         }
     }
 }

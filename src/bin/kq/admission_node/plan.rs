@@ -2,8 +2,12 @@
 
 use super::AdmissionNode;
 use super::others::{Doubtful, Others};
+use crate::device_admission::NONE_ASKED;
 use crate::exit::Failure;
-use kq::admission::{Explanation, Facts, NodePod, Occupancy, explain, finally, qualified};
+use kq::admission::{
+    DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
+    refused_before,
+};
 use kq::facts::basis::Basis;
 use kq::k8s::pod::Pod;
 use kq::preemption::apply::Target;
@@ -23,6 +27,8 @@ pub struct Planned<'n> {
     pub counted: Vec<&'n Pod>,
     /// Of these, who might not, as nobody could say.
     pub doubtful: Vec<Doubtful>,
+    /// Why it is not known which devices there are, where the pod asks for some.
+    pub unknown_devices: Option<String>,
     /// What it rests on.
     pub basis: Basis,
 }
@@ -43,7 +49,8 @@ impl Planned<'_> {
             return Vec::new();
         }
         let of_others = |it: &&Doubtful| targets.iter().all(|target| target.uid != it.uid);
-        self.doubtful.iter().filter(of_others).map(|it| it.missing.clone()).collect()
+        let doubtful = self.doubtful.iter().filter(of_others).map(|it| it.missing.clone());
+        doubtful.chain(self.unknown_devices.clone()).collect()
     }
 }
 
@@ -63,22 +70,30 @@ pub fn plan<'n>(
     let object = about.object()?;
     let Others { pods: mut others, doubtful } = about.others(Some(pod), &mut basis)?;
     arrange(&mut others)?;
-    let before = about.pressure(pod, &mut basis)?;
+    let pressure = about.pressure(pod, &mut basis)?;
     about.assume([pod].into_iter(), &mut basis);
+    let asked = match pressure.refusals.is_empty() {
+        true => about.device_question(&others)?.running(pod, &mut basis)?,
+        false => None,
+    };
+    let (decided, unknown_devices) = match asked {
+        Some(mut devices) => (devices.decide_new(pod, &mut basis), devices.unknown),
+        None => (DeviceDecision { because: NONE_ASKED.to_owned(), ..Default::default() }, None),
+    };
+    let before = [pressure, decided.check()];
     let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
     let rules = &about.node.kubelet.rules;
-    let given = about.devices.around(pod, &counted, rules);
     let facts = Facts {
         others: &Occupancy::of(counted.iter().copied(), rules),
         cached: Ok(object),
         fresh: Ok(object),
-        given_devices: Ok(&given),
+        given_devices: Ok(&decided.allocated),
     };
     let listed = if detail.ledger { others.as_slice() } else { &[] };
     let (admission, examined) = explain(pod, listed, &before, &facts, rules);
-    let (refusals, handled) = match before.refusals.is_empty() {
-        false => (before.refusals, None),
-        true => {
+    let (refusals, handled) = match refused_before(&before) {
+        Some(refusals) => (refusals.to_vec(), None),
+        None => {
             let (verdict, handled) = make_room(pod, &examined, &counted, detail.trace, rules);
             (finally(pod, verdict.refusals(), rules), handled)
         }
@@ -104,5 +119,5 @@ pub fn plan<'n>(
         basis.warnings.push(format!("{} asks for {}: {}", it.container, it.resource, it.because));
     }
     let admission = admission.with_room(refusals, kills);
-    Ok(Planned { admission, preemption, victims, counted, doubtful, basis })
+    Ok(Planned { admission, preemption, victims, counted, doubtful, unknown_devices, basis })
 }

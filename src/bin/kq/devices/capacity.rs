@@ -75,7 +75,8 @@ impl Args {
         };
         basis.warnings.splice(0..0, node.notes.iter().cloned());
         if let Some(reason) = &assembled.unknown_devices {
-            basis.missing.push(format!("which devices there are: {reason}"));
+            let flags = "(--pod-resources, --devices)";
+            basis.missing.push(format!("which devices there are: {reason} {flags}"));
         }
         let report = capacity(&assembled, around, basis);
         self.output.write(&report, table, wide)?;

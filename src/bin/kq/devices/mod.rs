@@ -12,7 +12,7 @@ mod preference;
 mod repair;
 mod serve;
 mod stopped;
-mod topology;
+pub mod topology;
 mod unknown_pod;
 mod verify;
 

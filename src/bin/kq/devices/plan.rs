@@ -6,6 +6,9 @@ use super::node::DeviceNodeArgs;
 use super::preference::{AskPlugin, AskedPlugins, find};
 use super::topology::TopologyArgs;
 use super::unknown_pod::unknown_pod;
+use crate::device_admission::{
+    BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, running, unknown_containers,
+};
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
@@ -22,9 +25,8 @@ use kq::device::plan::{
 use kq::device::pods::{NodePods, Standing};
 use kq::facts::basis::Basis;
 use kq::facts::devices::DeviceFacts;
+use kq::facts::live::incomplete;
 use kq::facts::pod_selector::PodSelector;
-use kq::facts::runtime::ContainerState;
-use kq::k8s::feature_gates::Gate;
 use kq::k8s::pod::Pod;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -125,6 +127,9 @@ impl Args {
                      give devices with --devices FILE",
                 )
             })?;
+        if let Some(object) = node.snapshot.node.value().filter(|_| !self.kubelet_restart) {
+            assembled.heed_node(object, &mut basis);
+        }
         if self.kubelet_restart {
             know_checkpoint(&node, &given, &mut assembled, &mut basis)?;
         }
@@ -135,10 +140,11 @@ impl Args {
             now: node.now,
         };
         if assembled.unknown_use {
-            basis.assumptions.push("no other device is in use than is known (--checkpoint)".into());
+            basis.assumptions.push(NO_OTHER_USE.to_owned());
         }
         // A kubelet that starts knows what its checkpoint says, and that may be nothing.
         let unknown = assembled.unknown_devices.clone().filter(|_| !self.kubelet_restart);
+        let unknown = unknown.map(|reason| reason + " (--pod-resources, --devices)");
         if let Some(reason) = &unknown {
             basis.missing.push(format!("which devices there are: {reason}"));
         }
@@ -148,6 +154,7 @@ impl Args {
             None => Failure::usage(error),
         })?;
         let unhealthy = unhealthy(&before, &question);
+        let is_of_node = from_file.is_none();
         let to_plan = match from_file {
             Some(to_plan) => {
                 warn_of_namesakes(&to_plan, &pods, &mut basis);
@@ -155,6 +162,13 @@ impl Args {
             }
             None => self.pods_of_node(&node, &pods, (&before, &state), &unhealthy)?,
         };
+        if self.pod.is_none() {
+            know_pods(&node, &to_plan, &unhealthy, &mut basis)?;
+        }
+        if self.kubelet_restart && is_of_node {
+            let unknown = to_plan.iter().filter_map(|it| unknown_containers(&it.pod, &pods));
+            basis.missing.extend(unknown);
+        }
         let running = to_plan.iter().flat_map(|planned| running(&planned.pod, &pods)).collect();
         let now = Now { records: before.pod_devices.clone(), running };
         let changes = if self.kubelet_restart { Vec::new() } else { changes(&before, &state) };
@@ -333,18 +347,31 @@ impl Args {
     ) -> Circumstances {
         let mut active_pods = keeping(pods, state, basis);
         active_pods.extend(to_plan.iter().map(|planned| planned.pod.metadata.uid.clone()));
-        let running_at_start = match self.kubelet_restart {
-            true => to_plan.iter().flat_map(|planned| running(&planned.pod, pods)).collect(),
-            false => BTreeSet::new(),
-        };
-        Circumstances {
-            sources_ready: !self.kubelet_restart,
-            active_pods,
-            running_at_start,
-            dra_extended_resource: node.kubelet.rules.gates.enabled(Gate::DraExtendedResource),
-            unknown_options,
-        }
+        let running_at_start = self
+            .kubelet_restart
+            .then(|| to_plan.iter().flat_map(|planned| running(&planned.pod, pods)).collect());
+        circumstances(node, active_pods, running_at_start, unknown_options)
     }
+}
+
+/// Makes sure that the pods of the node are known: that none has devices is an answer only where all are.
+fn know_pods(
+    node: &KubeletNode,
+    to_plan: &[PodToPlan],
+    unhealthy: &[UnhealthyDevice],
+    basis: &mut Basis,
+) -> Result<(), Failure> {
+    let snapshot = &node.snapshot;
+    let known = node.pods();
+    let Some(reason) = incomplete(&snapshot.pods, &known, snapshot.runtime.value()) else {
+        return Ok(());
+    };
+    let missing = format!("which pods have devices: {reason} (--pods, --kubeconfig)");
+    if to_plan.is_empty() && unhealthy.is_empty() {
+        return Err(Failure::missing(anyhow!("it is not known {missing}")));
+    }
+    basis.missing.push(missing);
+    Ok(())
 }
 
 /// Makes sure that it is known what a kubelet that starts finds in its checkpoint.
@@ -372,31 +399,10 @@ fn know_checkpoint(
     Ok(())
 }
 
-/// Returns the containers of a pod that run: as the runtime says, else as its status does.
-fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
-    let uid = &pod.metadata.uid;
-    let status = &pod.status;
-    let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
-    let reported: BTreeSet<&str> = statuses
-        .filter(|status| status.state.running.is_some())
-        .map(|status| status.name.as_str())
-        .collect();
-    let runs = |name: &str| match pods.container(uid, name) {
-        Some(state) => state == ContainerState::Running,
-        None => reported.contains(name),
-    };
-    let all = in_order(pod).map(|(_, container)| container.name.clone());
-    all.filter(|name| runs(name)).map(|name| (uid.clone(), name)).collect()
-}
-
 /// Says what is taken for granted whatever the answer.
 fn assume(pods: &[PodToPlan], state: &ManagerState, restart: bool, basis: &mut Basis) {
     if restart {
-        basis.assumptions.push(
-            "the kubelet admits the pods before it has heard from all its sources of pods, and finds \
-             the containers running that run now"
-                .to_owned(),
-        );
+        basis.assumptions.push(BEFORE_ALL_SOURCES.to_owned());
     } else if pods.len() > 1 {
         basis
             .assumptions

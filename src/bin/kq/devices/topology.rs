@@ -15,7 +15,7 @@ use kq::k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The flags that speak of the topology manager and its machine.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct TopologyArgs {
     /// The NUMA nodes of the machine, such as 0,1 or 0-1; else those that its kernel lists
     #[arg(

@@ -111,7 +111,8 @@ fn refuse_flags_of_one_node(args: &AdmissionArgs) -> Result<(), Failure> {
         (sources.kubelet_insecure_skip_tls_verify, "--kubelet-insecure-skip-tls-verify"),
         (sources.runtime_endpoint.is_some(), "--runtime-endpoint"),
     ];
-    match of_one.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag)) {
+    let given = of_one.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
+    match given.or_else(|| args.device_file()) {
         None => Ok(()),
         Some(flag) => {
             Err(Failure::usage(anyhow!("{flag} is about one node, and --all-nodes about all"))

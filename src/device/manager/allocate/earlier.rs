@@ -248,33 +248,8 @@ impl EarlierChoices {
 mod tests {
     use super::*;
     use crate::device::manager::hints::HintNodes;
-    use crate::device::manager::{Affinities, Allocated, Device, HEALTHY, Plugins};
+    use crate::device::manager::{Affinities, Device, HEALTHY, SilentPlugins};
     use crate::k8s::manifest::load;
-
-    /// Plugins that take what they are told.
-    struct Silent;
-
-    impl Plugins for Silent {
-        fn preferred_allocation(
-            &mut self,
-            _: &mut ManagerState,
-            _: &str,
-            _: &DeviceSet,
-            _: &DeviceSet,
-            _: usize,
-        ) -> Result<Option<Vec<String>>, String> {
-            Ok(None)
-        }
-
-        fn allocate(
-            &mut self,
-            _: &mut ManagerState,
-            _: &str,
-            _: &DeviceSet,
-        ) -> Result<Allocated, String> {
-            Ok(Allocated::Answer(Vec::new()))
-        }
-    }
 
     /// Returns a pod with init containers and others that need so many.
     fn pod(init: &[usize], app: &[usize]) -> Pod {
@@ -355,7 +330,7 @@ mod tests {
                 );
                 let earlier = EarlierChoices::none(&state, &circumstances);
                 let affinities = Affinities::Decided(&manager);
-                let admission = state.admit(&pod, &affinities, &circumstances, &mut Silent);
+                let admission = state.admit(&pod, &affinities, &circumstances, &mut SilentPlugins);
                 (state, earlier, admission.expect("nothing vanishes"))
             };
             let same: Vec<usize> = (0..nodes.len()).collect();

@@ -1,0 +1,431 @@
+//! What the device manager of a node decides about pods: joined here for every command that admits pods, from
+//! what is known of devices, of the pods that hold them, and of the kubelet.
+
+use crate::devices::topology::TopologyArgs;
+use crate::exit::Failure;
+use crate::kubelet_node::KubeletNode;
+use kq::admission::{DeviceDecision, NodePod, Refusal, qualified};
+use kq::device::assemble::{Assembled, asked_devices, assemble, keeping, of_node, some};
+use kq::device::manager::allocate::{Circumstances, Outcome, ResourceAllocation, in_order};
+use kq::device::manager::topology::TopologyManager;
+use kq::device::manager::{ManagerState, PodAdmission, SilentPlugins};
+use kq::device::plan::{Doubts, InTurn, Turn};
+use kq::device::pods::NodePods;
+use kq::facts::basis::Basis;
+use kq::facts::checkpoint::device::PodDevices;
+use kq::facts::devices::CheckpointFact;
+use kq::facts::node_object::NodeObject;
+use kq::facts::runtime::ContainerState;
+use kq::facts::workloads::effective_uid;
+use kq::k8s::feature_gates::Gate;
+use kq::k8s::pod::{Pod, ResourceName};
+use kq::k8s::quantity::Quantity;
+use std::collections::BTreeSet;
+
+/// What is taken for granted of a kubelet that starts.
+pub const BEFORE_ALL_SOURCES: &str = "the kubelet admits the pods before it has heard from all its sources of \
+                                      pods, and finds the containers running that run now";
+
+/// What is taken for granted where not all devices in use are known.
+pub const NO_OTHER_USE: &str = "no other device is in use than is known (--checkpoint)";
+
+/// The UID of a pod that has none, as it is to come.
+const NEW: &str = "kq-1";
+
+/// What is asked of the device manager.
+pub struct DeviceQuestion<'q> {
+    /// The node, which is described.
+    pub node: &'q KubeletNode,
+    /// The Node object.
+    pub object: &'q NodeObject,
+    /// The other pods of the node.
+    pub others: &'q [NodePod<'q>],
+    /// Devices come from files, and all else from the machine that kq runs on.
+    pub mixes_machines: bool,
+    /// The flags that say which devices there are; `None`: there are none for this question.
+    pub flags: Option<&'static str>,
+}
+
+/// The device manager of a node, which admits one pod after the other.
+pub struct DeviceAdmission {
+    state: ManagerState,
+    manager: TopologyManager,
+    circumstances: Circumstances,
+    doubts: Doubts,
+    in_turn: InTurn,
+    /// The Node object as the kubelet that starts reports it; `None`: the kubelet runs.
+    pub restarted: Option<NodeObject>,
+    /// Why it is not known which devices there are.
+    pub unknown: Option<String>,
+}
+
+/// The devices as far as they are known.
+struct Known {
+    state: ManagerState,
+    /// What a kubelet that starts takes from its checkpoint, and the resources that it knows.
+    restored: PodDevices,
+    registered: BTreeSet<String>,
+    /// There is no checkpoint: a kubelet that starts takes its node for a new one.
+    no_checkpoint: bool,
+    unknown: Option<String>,
+}
+
+impl Known {
+    fn of(assembled: Assembled, checkpoint: Option<&CheckpointFact>) -> Self {
+        let Assembled { state, restored, registered, .. } = assembled;
+        let (restored, registered) = match checkpoint {
+            Some(_) => (restored, registered),
+            // What the kubelet tells is what it wrote down.
+            None => (state.pod_devices.clone(), state.healthy.keys().cloned().collect()),
+        };
+        let no_checkpoint = checkpoint.is_some_and(|fact| fact.absent);
+        Self { state, restored, registered, no_checkpoint, unknown: None }
+    }
+}
+
+impl DeviceQuestion<'_> {
+    /// Returns the device manager of the kubelet that runs; `None`: the pod asks for no devices.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a topology policy that no kubelet has.
+    pub fn running(
+        &self,
+        pod: &Pod,
+        basis: &mut Basis,
+    ) -> Result<Option<DeviceAdmission>, Failure> {
+        if asked_devices([pod]).is_empty() {
+            return Ok(None);
+        }
+        let pods = NodePods::of(&self.node.snapshot);
+        let mut own = Basis::default();
+        let counted = self.others.iter().filter(|it| it.counts).map(|it| it.pod);
+        let known = self.known(&[pod], counted, (&pods, false), &mut own);
+        let state = known.state;
+        if !concerns(&state, pod) && known.unknown.is_none() {
+            return Ok(None);
+        }
+        basis.warnings.extend(own.warnings);
+        basis.assumptions.extend(own.assumptions);
+        let mut active = match known.unknown {
+            None => keeping(&pods, &state, basis),
+            Some(_) => BTreeSet::new(),
+        };
+        for other in self.others {
+            let uid = uid_of(other.pod, &qualified(other.pod));
+            match other.counts {
+                true => active.insert(uid),
+                false => active.remove(&uid),
+            };
+        }
+        active.insert(uid_of(pod, NEW));
+        self.admission(state, (active, None), known.unknown, basis).map(Some)
+    }
+
+    /// Returns the device manager of a kubelet that starts, which takes these pods in again; `None`: no pod asks
+    /// for devices.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a topology policy that no kubelet has.
+    pub fn restarted(
+        &self,
+        all: &[&Pod],
+        basis: &mut Basis,
+    ) -> Result<Option<DeviceAdmission>, Failure> {
+        if all.iter().all(|pod| asked_devices([*pod]).is_empty()) {
+            return Ok(None);
+        }
+        let pods = NodePods::of(&self.node.snapshot);
+        let mut own = Basis::default();
+        let known = self.known(all, all.iter().copied(), (&pods, true), &mut own);
+        let registered = known.registered.iter().map(String::as_str);
+        let state = ManagerState::restore(known.restored, registered, self.node.now);
+        basis.warnings.extend(own.warnings);
+        basis.assumptions.extend(own.assumptions);
+        basis.assumptions.push(BEFORE_ALL_SOURCES.to_owned());
+        let asking = all.iter().copied().filter(|pod| !asked_devices([*pod]).is_empty());
+        basis.missing.extend(asking.filter_map(|pod| unknown_containers(pod, &pods)));
+        let running_of = |pod: &&Pod| {
+            let mut pod = (*pod).clone();
+            pod.metadata.uid = uid_of(&pod, &qualified(&pod));
+            running(&pod, &pods)
+        };
+        let running = all.iter().flat_map(running_of).collect();
+        let restarted = without_plugins(self.object, &known.registered, known.no_checkpoint);
+        let zeroed: Vec<&str> = zeroed(self.object, &restarted);
+        if !zeroed.is_empty() {
+            basis.assumptions.push(format!(
+                "before it admits the pods the kubelet reports 0 of {}: plugins register later",
+                some(&zeroed)
+            ));
+        }
+        let circumstances = (BTreeSet::new(), Some(running));
+        let mut admission = self.admission(state, circumstances, known.unknown, basis)?;
+        admission.restarted = Some(restarted);
+        Ok(Some(admission))
+    }
+
+    /// Returns what is known of the devices: what the kubelet remembers or tells, else what the Node object
+    /// counts.
+    fn known<'p>(
+        &self,
+        asking: &[&Pod],
+        holders: impl Iterator<Item = &'p Pod>,
+        (pods, restart): (&NodePods<'_>, bool),
+        basis: &mut Basis,
+    ) -> Known {
+        let devices = self.node.snapshot.devices.as_ref();
+        let checkpoint = devices.and_then(|devices| devices.checkpoint.value());
+        let mut told = Basis::default();
+        let reason = match assemble(devices, &[], pods, &mut told) {
+            // A kubelet that starts knows what its checkpoint says, and that may be nothing.
+            Ok(mut assembled) => {
+                match assembled.unknown_devices.take().filter(|_| !restart || checkpoint.is_none())
+                {
+                    None => {
+                        if !restart {
+                            assembled.heed_node(self.object, &mut told);
+                        }
+                        basis.warnings.append(&mut told.warnings);
+                        basis.assumptions.append(&mut told.assumptions);
+                        if assembled.unknown_use {
+                            basis.assumptions.push(NO_OTHER_USE.to_owned());
+                        }
+                        return Known::of(assembled, checkpoint);
+                    }
+                    Some(reason) => reason,
+                }
+            }
+            Err(error) => error.0,
+        };
+        let asked = asked_devices(asking.iter().copied());
+        let allocatable = &self.object.status.allocatable;
+        let is_named = |name: &&str| allocatable.contains(&ResourceName::from(*name));
+        let named: Vec<&str> = asked.keys().map(String::as_str).filter(is_named).collect();
+        let holders: Vec<(String, &Pod)> =
+            holders.map(|pod| (uid_of(pod, &qualified(pod)), pod)).collect();
+        let claims = self.node.kubelet.rules.gates.enabled(Gate::DraExtendedResource);
+        let counted = of_node(self.object, &holders, &asked, claims);
+        let unknown = (!named.is_empty()).then(|| {
+            let reason = match self.flags {
+                Some(flags) => format!(": {reason} ({flags})"),
+                None => String::new(),
+            };
+            format!("which devices of {} there are is not known{reason}", some(&named))
+        });
+        if let Some(unknown) = &unknown {
+            basis.assumptions.push(match counted {
+                Some(_) => format!(
+                    "plugins offer as many devices as the Node object counts, and pods hold those that they ask \
+                     for; neither the answer nor a victim is certain: {unknown}"
+                ),
+                None => format!(
+                    "the device manager refuses no pod; neither the answer nor a victim is certain: {unknown}"
+                ),
+            });
+        }
+        let state = counted.unwrap_or_default();
+        Known {
+            restored: state.pod_devices.clone(),
+            registered: state.healthy.keys().cloned().collect(),
+            no_checkpoint: false,
+            state,
+            unknown,
+        }
+    }
+
+    fn admission(
+        &self,
+        state: ManagerState,
+        (active, running): (BTreeSet<String>, Option<BTreeSet<(String, String)>>),
+        unknown: Option<String>,
+        basis: &mut Basis,
+    ) -> Result<DeviceAdmission, Failure> {
+        let topology = TopologyArgs::default();
+        let (manager, doubts) = topology.manager(self.node, &state, self.mixes_machines, basis)?;
+        let unknown_options = state.healthy.keys().cloned().collect();
+        let circumstances = circumstances(self.node, active, running, unknown_options);
+        let in_turn = InTurn::new(&state, &circumstances);
+        let restarted = None;
+        Ok(DeviceAdmission { state, manager, circumstances, doubts, in_turn, restarted, unknown })
+    }
+}
+
+impl DeviceAdmission {
+    /// Decides about a pod that is new to the node. What is not known is told as missing.
+    pub fn decide_new(&mut self, pod: &Pod, basis: &mut Basis) -> DeviceDecision {
+        self.decide(pod, uid_of(pod, NEW), basis)
+    }
+
+    /// Decides about the next pod of the node. What is not known is told as missing.
+    pub fn decide_next(&mut self, pod: &Pod, basis: &mut Basis) -> DeviceDecision {
+        if asked_devices([pod]).is_empty() {
+            return DeviceDecision::default();
+        }
+        self.decide(pod, uid_of(pod, &qualified(pod)), basis)
+    }
+
+    fn decide(&mut self, pod: &Pod, uid: String, basis: &mut Basis) -> DeviceDecision {
+        let mut pod = pod.clone();
+        pod.metadata.uid.clone_from(&uid);
+        let turn = Turn {
+            manager: &self.manager,
+            circumstances: &self.circumstances,
+            doubts: &self.doubts,
+        };
+        let admitted = self.in_turn.admit(&mut self.state, &pod, &turn, &mut SilentPlugins);
+        let admission = match admitted {
+            Ok(admission) => admission,
+            Err(failure) => {
+                let pod = qualified(&pod);
+                basis.missing.push(format!(
+                    "what the device manager decides about {pod}: {}",
+                    failure.message
+                ));
+                return DeviceDecision { because: failure.message, ..DeviceDecision::default() };
+            }
+        };
+        let has_devices = self.state.pod_devices.of_pod(&uid).next().is_some();
+        let count = |ids: &BTreeSet<String>| i64::try_from(ids.len()).unwrap_or(i64::MAX);
+        let allocated = self.state.allocated.iter().filter(|_| has_devices);
+        let allocated = allocated.map(|(name, ids)| (name.as_str().into(), count(ids)));
+        let because = because(&admission);
+        DeviceDecision {
+            because,
+            allocated: allocated.collect(),
+            refusal: admission
+                .reason
+                .zip(admission.message)
+                .map(|(reason, message)| Refusal { reason: reason.to_owned(), message }),
+        }
+    }
+}
+
+/// Says what the device manager found for a pod.
+fn because(admission: &PodAdmission) -> String {
+    if admission.reason.is_some() {
+        return "the device manager comes before the predicates: nobody is killed for devices"
+            .to_owned();
+    }
+    let resources = admission.containers.iter().flat_map(|step| &step.allocation.resources);
+    let said = |it: &ResourceAllocation| {
+        let text = match &it.outcome {
+            Outcome::Allocated(choice) => {
+                let reused = choice.reused.len();
+                match reused {
+                    0 => format!("{} of {} free", it.requested, choice.available),
+                    _ => format!("{} with those of an init container", it.requested),
+                }
+            }
+            Outcome::Recorded { devices } => format!("it has its {}", devices.len()),
+            Outcome::RunningAtStart { .. } => "its container runs, and is left alone".to_owned(),
+            Outcome::NotOfPlugin => "of no plugin".to_owned(),
+            Outcome::ResourceClaim => "a claim provides it".to_owned(),
+            Outcome::Nothing | Outcome::Refused { .. } => return None,
+        };
+        Some(format!("{}: {text}", it.resource))
+    };
+    let said: Vec<String> = resources.filter_map(said).collect();
+    match said.is_empty() {
+        true => NONE_ASKED.to_owned(),
+        false => said.join("; "),
+    }
+}
+
+/// Why the device manager has nothing to decide.
+pub const NONE_ASKED: &str = "it asks for no devices of a plugin";
+
+/// Returns the UID under which the kubelet runs a pod.
+fn uid_of(pod: &Pod, fallback: &str) -> String {
+    match effective_uid(pod) {
+        "" => fallback.to_owned(),
+        uid => uid.to_owned(),
+    }
+}
+
+/// Tells whether the device manager looks after something that a pod asks for.
+fn concerns(state: &ManagerState, pod: &Pod) -> bool {
+    asked_devices([pod]).keys().any(|name| state.is_device_resource(name))
+}
+
+/// Returns the Node object that a kubelet that starts reports: nothing of a resource whose plugin has not
+/// registered (`GetCapacity` of `pkg/kubelet/cm/devicemanager/manager.go`), and of no extended resource where there
+/// is no checkpoint (`reconcileExtendedResource` of `pkg/kubelet/kubelet_node_status.go`, read in 1.36.2).
+fn without_plugins(
+    object: &NodeObject,
+    registered: &BTreeSet<String>,
+    no_checkpoint: bool,
+) -> NodeObject {
+    let mut object = object.clone();
+    let status = &mut object.status;
+    for list in [&mut status.capacity, &mut status.allocatable] {
+        let names: Vec<ResourceName> = list.iter().map(|(name, _)| name.clone()).collect();
+        for name in names {
+            let is_extended = kq::admission::is_extended_resource(name.as_str());
+            if registered.contains(name.as_str()) || no_checkpoint && is_extended {
+                list.insert(name, Quantity::default());
+            }
+        }
+    }
+    object
+}
+
+/// Returns the resources of which a kubelet that starts reports less.
+fn zeroed<'o>(before: &'o NodeObject, after: &NodeObject) -> Vec<&'o str> {
+    let before = &before.status.allocatable;
+    let is_less = |(name, amount): &(&ResourceName, &Quantity)| {
+        after.status.allocatable.get(name).is_some_and(|after| after.compare(amount).is_lt())
+    };
+    before.iter().filter(is_less).map(|(name, _)| name.as_str()).collect()
+}
+
+/// Returns under which circumstances pods are admitted; `running`: a kubelet starts, and these containers run,
+/// each with the UID of its pod.
+pub fn circumstances(
+    node: &KubeletNode,
+    active_pods: BTreeSet<String>,
+    running: Option<BTreeSet<(String, String)>>,
+    unknown_options: BTreeSet<String>,
+) -> Circumstances {
+    Circumstances {
+        sources_ready: running.is_none(),
+        active_pods,
+        running_at_start: running.unwrap_or_default(),
+        dra_extended_resource: node.kubelet.rules.gates.enabled(Gate::DraExtendedResource),
+        unknown_options,
+    }
+}
+
+/// Returns the containers of a pod that run: as the runtime says, else as its status does.
+pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
+    let uid = &pod.metadata.uid;
+    let status = &pod.status;
+    let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let reported: BTreeSet<&str> = statuses
+        .filter(|status| status.state.running.is_some())
+        .map(|status| status.name.as_str())
+        .collect();
+    let runs = |name: &str| match pods.container(uid, name) {
+        Some(state) => state == ContainerState::Running,
+        None => reported.contains(name),
+    };
+    let all = in_order(pod).map(|(_, container)| container.name.clone());
+    all.filter(|name| runs(name)).map(|name| (uid.clone(), name)).collect()
+}
+
+/// Says that it is not known which containers of a pod of the node run; then they are taken not to.
+pub fn unknown_containers(pod: &Pod, pods: &NodePods<'_>) -> Option<String> {
+    let status = &pod.status;
+    let is_told = pods.knows_what_runs()
+        || !status.container_statuses.is_empty()
+        || !status.init_container_statuses.is_empty()
+        || !matches!(status.phase.as_str(), "" | "Running");
+    (!is_told).then(|| {
+        format!(
+            "which containers of {} run: its status names none, and no container runtime was asked \
+             (--runtime-endpoint)",
+            qualified(pod)
+        )
+    })
+}
