@@ -8,7 +8,7 @@ use super::occupancy::Occupancy;
 use crate::facts::node_object::NodeObject;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{OS_LABEL, Pod, ResourceName};
+use crate::k8s::pod::{OS_LABEL, OsRefusal, Pod, ResourceName};
 use crate::k8s::resources::is_pod_level_set;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -174,18 +174,8 @@ pub fn refused_after_all(pod: &Pod, rules: &KubeletRules) -> Option<Refusal> {
 
 /// Returns why a pod is not for such a node at all.
 fn unfit(pod: &Pod, node: &NodeObject, rules: &KubeletRules) -> Option<Refusal> {
-    let not_linux = |os: Option<&str>| os.is_some_and(|os| os != "linux");
-    if not_linux(pod.metadata.labels.os.as_deref()) {
-        return Some(Refusal::new(
-            "PodOSSelectorNodeLabelDoesNotMatch",
-            "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
-        ));
-    }
-    if not_linux(pod.spec.os.as_ref().map(|os| os.name.as_str())) {
-        return Some(Refusal::new(
-            "PodOSNotSupported",
-            "Failed to admit pod as the OS field doesn't match node OS",
-        ));
+    if let Some(OsRefusal { reason, message, .. }) = OsRefusal::of(pod) {
+        return Some(Refusal::new(reason, message));
     }
     let groups = pod.spec.security_context.as_ref();
     let groups = groups.and_then(|context| context.supplemental_groups_policy.as_deref());

@@ -7,7 +7,7 @@ use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::settings::CgroupSettings;
 use crate::facts::node::Node;
 use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Pod, ResourceList, ResourceName};
+use crate::k8s::pod::{OsRefusal, Pod, ResourceList, ResourceName};
 use crate::k8s::qos::{QosClass, computed_qos_class};
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::{Side, pod_total};
@@ -20,7 +20,7 @@ pub fn pod_warnings(
     node: &Node,
     settings: &CgroupSettings,
 ) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = OsRefusal::of(pod).iter().map(OsRefusal::warning).collect();
     let unsupported = config.unsupported_hugepage_sizes(settings);
     if !unsupported.is_empty() {
         let sizes = unsupported.join(", ");

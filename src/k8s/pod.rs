@@ -15,8 +15,8 @@ mod toleration;
 mod volume;
 
 pub use placement::{
-    Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodOs,
-    PodSecurityContext,
+    Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, OsRefusal,
+    PodOs, PodSecurityContext,
 };
 pub use probe::{
     ContainerPort, ContainerRestartRule, EnvVar, ExecAction, ExitCodes, GrpcAction, Handler,

@@ -15,6 +15,7 @@ use crate::kubelet_node::KubeletNode;
 use crate::live::Wants;
 use crate::subjects::is_file;
 use anyhow::anyhow;
+use kq::admission::qualified;
 use kq::device::assemble::{Assembled, GivenDevice, assemble, keeping, some};
 use kq::device::manager::ManagerState;
 use kq::device::manager::allocate::{Choice, Circumstances, Outcome, Pool, Preference, in_order};
@@ -27,7 +28,7 @@ use kq::facts::basis::Basis;
 use kq::facts::devices::DeviceFacts;
 use kq::facts::live::incomplete;
 use kq::facts::pod_selector::PodSelector;
-use kq::k8s::pod::Pod;
+use kq::k8s::pod::{OsRefusal, Pod};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -162,6 +163,10 @@ impl Args {
             }
             None => self.pods_of_node(&node, &pods, (&before, &state), &unhealthy)?,
         };
+        for PodToPlan { pod, .. } in &to_plan {
+            let refusal = OsRefusal::of(pod).map(|refusal| refusal.warning());
+            basis.warnings.extend(refusal.map(|text| format!("{}: {text}", qualified(pod))));
+        }
         if self.pod.is_none() {
             know_pods(&node, &to_plan, &unhealthy, &mut basis)?;
         }

@@ -7,7 +7,7 @@ use super::targets::{Purpose, Targets};
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure};
 use crate::form::Form;
-use kq::k8s::pod::ProbeType;
+use kq::k8s::pod::{OsRefusal, ProbeType};
 use kq::probe::plan;
 
 /// Show what the kubelet will send, and when something can follow from it
@@ -61,8 +61,10 @@ impl Args {
         let kind = self.probe_type.map(ProbeType::from);
         let container = self.container.as_deref();
         let patience = probed.node.runtime_request_timeout;
-        let targets =
+        let mut targets =
             Targets::of_pods(&self.node, probed, container, kind, Purpose::Plan, &self.what_if)?;
+        let refused = targets.targets.first().and_then(|target| OsRefusal::of(&target.pod));
+        targets.basis.warnings.extend(refused.map(|refusal| refusal.warning()));
         let plan = plan::plan(&targets.targets, patience, targets.basis);
         self.output.write(&plan, plan::table, plan::wide)?;
         if self.output.is_for_people() {
