@@ -4,6 +4,8 @@ use crate::cgroup::live::compare::{Kept, Rounding, compare};
 use crate::cgroup::live::repair::{Step, is_cut_below, usage_beside};
 use crate::cgroup::report::API_VERSION;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// The kernel's files, for those who change them.
 pub trait CgroupFiles {
@@ -110,6 +112,55 @@ pub fn look(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<()
     Ok(())
 }
 
+/// Looks at all steps as if each had been done before the next: a file can be written more than once.
+///
+/// # Errors
+///
+/// Fails with the first step that must not be done, and the reason.
+pub fn look_at_all<'s>(
+    steps: &'s [Step],
+    files: &dyn CgroupFiles,
+    caution: Caution,
+) -> Result<(), (&'s Step, String)> {
+    let rehearsal = Rehearsal::of(files);
+    for step in steps {
+        look(step, &rehearsal, caution).map_err(|reason| (step, reason))?;
+        rehearsal.put(&step.cgroup, &step.file, &step.to);
+    }
+    Ok(())
+}
+
+/// Files of which some are taken to hold what will be written to them.
+struct Rehearsal<'f> {
+    files: &'f dyn CgroupFiles,
+    written: RefCell<BTreeMap<(String, String), String>>,
+}
+
+impl<'f> Rehearsal<'f> {
+    fn of(files: &'f dyn CgroupFiles) -> Self {
+        Self { files, written: RefCell::default() }
+    }
+
+    fn put(&self, cgroup: &str, file: &str, text: &str) {
+        let place = (cgroup.to_owned(), file.to_owned());
+        self.written.borrow_mut().insert(place, text.to_owned());
+    }
+}
+
+impl CgroupFiles for Rehearsal<'_> {
+    fn read(&self, cgroup: &str, file: &str) -> Result<Option<String>, String> {
+        match self.written.borrow().get(&(cgroup.to_owned(), file.to_owned())) {
+            Some(text) => Ok(Some(text.clone())),
+            None => self.files.read(cgroup, file),
+        }
+    }
+
+    fn write(&self, cgroup: &str, file: &str, text: &str) -> Result<(), String> {
+        self.put(cgroup, file, text);
+        Ok(())
+    }
+}
+
 fn read_there(files: &dyn CgroupFiles, cgroup: &str, file: &str) -> Result<String, String> {
     files.read(cgroup, file)?.ok_or_else(|| format!("{cgroup}/{file} is not there"))
 }
@@ -206,17 +257,18 @@ pub fn roll_back(
     tell: Tell<'_>,
 ) -> Outcome {
     let steps = &rollback.steps;
-    until_one_fails(steps, tell, |index, step, tell| one_back(index, step, files, caution, tell))
+    until_one_fails(steps, tell, |index, _, tell| one_back(index, steps, files, caution, tell))
 }
 
 fn one_back(
     index: usize,
-    step: &Step,
+    steps: &[Step],
     files: &dyn CgroupFiles,
     caution: Caution,
     tell: Tell<'_>,
 ) -> Result<(), String> {
-    match look_back(step, files, caution)? {
+    let step = &steps[index];
+    match look_back(&steps[index..], files, caution)? {
         Back::Gone => tell(index, step, Event::Gone),
         Back::Already => tell(index, step, Event::Already(&step.to)),
         Back::Write(now) => one(index, &now, files, caution, tell),
@@ -234,14 +286,30 @@ pub enum Back {
     Write(Step),
 }
 
-/// Looks at what there is to take back of a step.
-///
-/// # Errors
-///
-/// Fails with the reason why it must not be touched.
-pub fn look_back(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<Back, String> {
+/// Looks at what there is to take back of each step, as if the one before had been taken back.
+pub fn look_back_at_all(
+    steps: &[Step],
+    files: &dyn CgroupFiles,
+    caution: Caution,
+) -> Vec<Result<Back, String>> {
+    let rehearsal = Rehearsal::of(files);
+    let looked = (0..steps.len()).map(|index| {
+        let looked = look_back(&steps[index..], &rehearsal, caution);
+        if let Ok(Back::Write(step)) = &looked {
+            rehearsal.put(&step.cgroup, &step.file, &step.to);
+        }
+        looked
+    });
+    looked.collect()
+}
+
+/// Looks at what there is to take back of the first of the steps that are left.
+fn look_back(steps: &[Step], files: &dyn CgroupFiles, caution: Caution) -> Result<Back, String> {
+    let Some(step) = steps.first() else { return Ok(Back::Already) };
     let Some(found) = files.read(&step.cgroup, &step.file)? else { return Ok(Back::Gone) };
-    if found == step.to {
+    // What a later step leads to was there before this one: this one was never done.
+    let mut of_file = steps.iter().filter(|it| it.cgroup == step.cgroup && it.file == step.file);
+    if of_file.any(|later| found == later.to) {
         return Ok(Back::Already);
     }
     // What the kernel made of the text that was written is what has to be there.
@@ -260,8 +328,6 @@ pub fn look_back(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Resu
 mod tests {
     use super::*;
     use crate::cgroup::files::{CgroupDriver, CgroupVersion};
-    use std::cell::RefCell;
-    use std::collections::BTreeMap;
 
     /// A kernel that keeps whole pages, and can refuse.
     #[derive(Default)]
@@ -376,6 +442,33 @@ mod tests {
             assert_eq!(outcome.stopped, None, "after {killed_after}");
             assert_eq!(*kernel.0.borrow(), before, "after {killed_after}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_written_twice_can_be_taken_back() {
+        let (quota, period) = ("cpu.cfs_quota_us", "cpu.cfs_period_us");
+        let steps = [
+            step("/k", quota, "2500", "-1"),
+            step("/k", period, "10000", "250000"),
+            step("/k", quota, "-1", "62500"),
+        ];
+        let fresh =
+            || Kernel::with(&[("/k/cpu.cfs_quota_us", "2500"), ("/k/cpu.cfs_period_us", "10000")]);
+        assert_eq!(look_at_all(&steps, &fresh(), CAUTION), Ok(()));
+        let rollback = Rollback::of(&steps, String::new());
+        for killed_after in 0..=steps.len() {
+            let kernel = fresh();
+            apply(&steps[..killed_after], &kernel, CAUTION, &mut |_, _, _| Ok(()));
+            let looked = look_back_at_all(&rollback.steps, &kernel, CAUTION);
+            let to_do = looked.iter().filter(|it| matches!(it, Ok(Back::Write(_)))).count();
+            assert_eq!(to_do, killed_after, "after {killed_after}: {looked:?}");
+            let outcome = roll_back(&rollback, &kernel, CAUTION, &mut |_, _, _| Ok(()));
+            assert_eq!(outcome.stopped, None, "after {killed_after}");
+            assert_eq!(*kernel.0.borrow(), *fresh().0.borrow(), "after {killed_after}");
+        }
+        let kernel =
+            Kernel::with(&[("/k/cpu.cfs_quota_us", "7000"), ("/k/cpu.cfs_period_us", "10000")]);
+        assert!(look_back_at_all(&rollback.steps, &kernel, CAUTION)[0].is_err(), "somebody else's");
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! * [`place`]: from a path back to the pod and the container.
 //! * [`show`]: the tree with names; [`which`]: one cgroup by process, path or container.
 //! * [`diff`]: plan against kernel, value by value, with [`compare`] for what the kernel rounds.
-//! * [`repair`]: the steps that bring the kernel to the plan, and those that lead back.
+//! * [`repair`]: the steps that bring the kernel to the plan, with [`bandwidth`] for quotas of cgroup v1;
+//!   [`apply`]: doing them, and the way back.
 //! * [`checks`]: what is wrong with a node's cgroups.
 
 pub mod apply;
 pub mod apply_report;
+pub mod bandwidth;
 pub mod checks;
 pub mod checks_view;
 pub mod compare;

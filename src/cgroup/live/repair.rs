@@ -1,9 +1,11 @@
 //! The steps that bring the kernel to the plan.
 //!
 //! A limit is raised from the top down and lowered from the bottom up, so that at no moment a cgroup
-//! has more than the one that it is in. Everything is judged here, before anything is written.
+//! has more than the one that it is in. Everything is judged here, before anything is written. Quota and
+//! period of cgroup v1 are one limit in two files: see [`bandwidth`](super::bandwidth).
 
 use crate::cgroup::files::CgroupVersion;
+use crate::cgroup::live::bandwidth::{Bandwidth, PERIOD, QUOTA};
 use crate::cgroup::live::compare::{is_unlimited, untouched};
 use crate::cgroup::live::diff::{Difference, Verdict};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
@@ -132,8 +134,33 @@ pub fn repair(differences: &[Difference<'_>], tree: &CgroupTree, ground: Ground<
             Err(left) => repair.left.push(left),
         }
     }
-    repair.steps.sort_by_cached_key(order);
+    repair.steps = in_order(repair.steps, tree);
     repair
+}
+
+/// Puts steps in the order in which the kernel takes them.
+fn in_order(steps: Vec<Step>, tree: &CgroupTree) -> Vec<Step> {
+    let mut groups: Vec<(Place, Vec<Step>)> = Vec::new();
+    let bandwidths = Bandwidth::of(&steps, tree);
+    for step in &steps {
+        match bandwidths
+            .get(step.cgroup.as_str())
+            .filter(|_| [QUOTA, PERIOD].contains(&&*step.file))
+        {
+            // Its steps are taken together, in the place of the first.
+            Some(own) if !own.is_first(step) => {}
+            Some(own) => {
+                let below = bandwidths.values().filter(|other| own.is_above(other));
+                groups.push((place(step, own.lowers()), own.steps(tree, below)));
+            }
+            None => {
+                let lowers = lowers(&step.file, &step.from, &step.to);
+                groups.push((place(step, lowers), vec![step.clone()]));
+            }
+        }
+    }
+    groups.sort_by(|(one, _), (other, _)| one.cmp(other));
+    groups.into_iter().flat_map(|(_, steps)| steps).collect()
 }
 
 /// Returns what has to be written, if anything; or why it is left.
@@ -245,15 +272,17 @@ pub fn is_cut_below(file: &str, from: &str, to: &str, usage: u64) -> bool {
     is_below(file, to, usage) && lowers(file, from, to)
 }
 
+/// Where a step is in the order of all.
+type Place = (bool, Reverse<usize>, usize, String, (bool, u8), String);
+
 /// Returns the place of a step: first what is raised, top down; then what is lowered, bottom up.
-fn order(step: &Step) -> (bool, Reverse<usize>, usize, String, (bool, u8), String) {
-    let lowers = lowers(&step.file, &step.from, &step.to);
+fn place(step: &Step, lowers: bool) -> Place {
     let depth = CgroupPath::new(&step.cgroup).depth();
     let (down, up) = if lowers { (Reverse(depth), 0) } else { (Reverse(0), depth) };
-    // Memory and swap together are never less than memory alone; a quota is of its period.
+    // Memory and swap together are never less than memory alone.
     let inside = match step.file.as_str() {
         "memory.memsw.limit_in_bytes" if lowers => 2,
-        "memory.memsw.limit_in_bytes" | "cpu.cfs_period_us" => 0,
+        "memory.memsw.limit_in_bytes" => 0,
         _ => 1,
     };
     (lowers, down, up, step.cgroup.clone(), (lowers, inside), step.file.clone())
@@ -266,8 +295,6 @@ fn lowers(file: &str, from: &str, to: &str) -> bool {
             (Ok(from), Ok(to)) => to.is_subset(&from),
             _ => false,
         },
-        // A longer period for the same quota is less.
-        "cpu.cfs_period_us" => amount(file, to) > amount(file, from),
         _ => amount(file, to) < amount(file, from),
     }
 }
@@ -304,7 +331,7 @@ mod tests {
 
     #[test]
     fn raises_go_down_and_lowerings_go_up() {
-        let mut steps = [
+        let steps = [
             step("/k/p/c", "memory.max", "100", "50"),
             step("/k/p", "memory.max", "100", "50"),
             step("/k", "memory.max", "50", "max"),
@@ -313,7 +340,7 @@ mod tests {
             step("/k/p/c", "memory.memsw.limit_in_bytes", "100", "50"),
             step("/k/p/c", "memory.limit_in_bytes", "100", "50"),
         ];
-        steps.sort_by_cached_key(order);
+        let steps = in_order(steps.to_vec(), &CgroupTree::default());
         let order: Vec<String> =
             steps.iter().map(|step| format!("{} {}", step.cgroup, step.file)).collect();
         assert_eq!(

@@ -37,6 +37,8 @@ mod pods;
 mod preempt;
 /// Probes of containers that run.
 mod probes;
+/// CPU limits of cgroup v1 change without a moment that the kernel refuses.
+mod quota;
 /// The runtime over its socket, one call after the other.
 mod runtime;
 /// The same tests on the unified hierarchy.

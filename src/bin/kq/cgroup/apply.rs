@@ -6,7 +6,7 @@ use super::question::write_basis;
 use crate::exit::{Code, Failure, note};
 use crate::write::{self, Output};
 use anyhow::anyhow;
-use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look};
+use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look_at_all};
 use kq::cgroup::live::apply_report::{CgroupChange, steps_table};
 use kq::cgroup::live::diff::is_incomplete;
 use kq::cgroup::live::repair::{Ground, Repair, Step, repair};
@@ -182,11 +182,8 @@ impl Args {
 ///
 /// Refuses everything where one is not what the plan was made from, or cannot be reached safely.
 fn check_all(plan: &Repair, files: &dyn CgroupFiles, caution: Caution) -> Result<(), Failure> {
-    for step in &plan.steps {
-        look(step, files, caution).map_err(|reason| {
-            let place = format!("{}/{}", step.cgroup, step.file);
-            Failure::refused(anyhow!("{place}: {reason}")).hint("nothing was written; look again")
-        })?;
-    }
-    Ok(())
+    look_at_all(&plan.steps, files, caution).map_err(|(step, reason)| {
+        let place = format!("{}/{}", step.cgroup, step.file);
+        Failure::refused(anyhow!("{place}: {reason}")).hint("nothing was written; look again")
+    })
 }

@@ -8,7 +8,7 @@ use crate::node_args::RootArgs;
 use crate::write;
 use anyhow::{Context, anyhow};
 use kq::cgroup::files::{CgroupDriver, CgroupVersion};
-use kq::cgroup::live::apply::{Back, Caution, Rollback, look_back, roll_back};
+use kq::cgroup::live::apply::{Back, Caution, Rollback, look_back_at_all, roll_back};
 use kq::cgroup::live::apply_report::way_back_table;
 use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::repair::{Ground, check};
@@ -81,7 +81,7 @@ impl Args {
         };
         let caution = Caution { allow_oom: self.change.allow_oom, rounding };
         let steps = &rollback.steps;
-        let looked: Vec<_> = steps.iter().map(|step| look_back(step, &files, caution)).collect();
+        let looked = look_back_at_all(steps, &files, caution);
         write::text(way_back_table(steps, &looked))?;
         if let Some((step, Err(reason))) =
             steps.iter().zip(&looked).find(|(_, looked)| looked.is_err())
