@@ -103,6 +103,10 @@ impl CgroupName {
         }
         let escaped: Vec<String> = self.0.iter().map(|part| part.replace('-', "_")).collect();
         let joined = escaped.join("-");
+        // `-.slice` is the root.
+        if joined == "-" {
+            return Ok("/".to_owned());
+        }
         // A part may have been empty, or, read from a root, may hold what no slice can.
         if joined.split('-').any(str::is_empty) || joined.contains('/') {
             let slice = format!("{joined}{SLICE}");

@@ -162,7 +162,11 @@ fn cgroup_config(
                 wanted.memory_limit = Some(Explained::new(value, [because, units("bytes")]));
             }
             ResourceName::Other(other) if **other == *"pid" => {
-                wanted.pids_limit = Some(Explained::new(value, [because, units("processes")]));
+                let mut steps = vec![because, units("processes")];
+                if value == 0 {
+                    steps.push(Rule::OneProcessAtLeast.into());
+                }
+                wanted.pids_limit = Some(Explained::new(value, steps));
             }
             ResourceName::Other(_) => {
                 if let Some(size) = name.hugepage_size() {

@@ -143,7 +143,13 @@ impl ResourceConfig {
                 .insert("CPUQuotaPerSecUSec", Property::Number(per_second.unwrap_or(u64::MAX)));
         }
         if let Some(limit) = &self.pids_limit {
-            properties.insert("TasksMax", Property::Number(limit.value.cast_unsigned()));
+            // systemd does not take 0. The library asks it for 1, and writes 1 itself (`setPids`,
+            // `fs2/pids.go` of `opencontainers/cgroups`).
+            let most = match limit.value {
+                0 => 1,
+                limit => u64::try_from(limit).unwrap_or(u64::MAX),
+            };
+            properties.insert("TasksMax", Property::Number(most));
         }
         if let Some(cpus) = &self.cpuset_cpus {
             properties.insert("AllowedCPUs", Property::Bits(cpu_bits(&cpus.value)));

@@ -64,6 +64,8 @@ pub enum Rule {
     OomBelowBestEffort,
     /// All CPUs, because no CPU manager assigns any.
     AllCpus,
+    /// No process at all is asked for: the least that systemd takes is 1.
+    OneProcessAtLeast,
     /// A limit that the kernel refused: it is set to the usage.
     LimitRaisedToUsage,
 }
@@ -106,6 +108,7 @@ impl Rule {
             Self::OomAboveGuaranteed => "at least 3, above Guaranteed",
             Self::OomBelowBestEffort => "at most 999, below BestEffort",
             Self::AllCpus => "all CPUs of the node: the CPU manager policy is not static",
+            Self::OneProcessAtLeast => "systemd does not take 0: 1 is written",
             Self::LimitRaisedToUsage => {
                 "the kernel refuses a limit below the usage: the usage counts"
             }

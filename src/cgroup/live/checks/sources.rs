@@ -1,9 +1,12 @@
 //! The sources that everything else rests on: what was found, and from where.
 
 use super::{Check, Examined, GIVE_CONFIG, GIVE_PODS, count, first_of};
+use crate::cgroup::cpu::WeightFormula;
+use crate::cgroup::plan::{RuntimeFormula, plan};
 use crate::facts::kubelet_process::Program;
 use crate::facts::sought::Found;
 use crate::facts::start_warnings::{start_warnings, status_warnings};
+use std::error::Error;
 
 /// The CRI that kubelets since 1.26 speak.
 const CRI_VERSION: &str = "v1";
@@ -97,7 +100,13 @@ pub fn configuration(examined: Examined<'_>) -> Check {
     let node = examined.node;
     let fields = examined.config.value.as_object().map_or(0, serde_json::Map::len);
     // Swap has a check of its own.
-    let stops = start_warnings(&node.config, &node.reservations, None);
+    let mut stops = start_warnings(&node.config, &node.reservations, None);
+    // A name that no cgroup can have ends the kubelet too, a moment later.
+    let formula = RuntimeFormula::new(WeightFormula::Linear, true);
+    if let Err(error) = plan(&[], node, formula) {
+        let reason = error.source().map_or_else(String::new, |source| format!(": {source}"));
+        stops.push(format!("{error}{reason}"));
+    }
     match stops.is_empty() {
         true => Check::ok(NAME, format!("{} set", count(fields, "field"))),
         false => Check::fail(
