@@ -13,6 +13,7 @@ use fake::{Class, FakeTree, cgroup_tree};
 use kq::cgroup::cpu::WeightFormula;
 use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::diff::{Context, diff};
+use kq::cgroup::live::motion::Motion;
 use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
@@ -250,6 +251,7 @@ fn answers(criterion: &mut Criterion) {
             incomplete: None,
             runtime_known: false,
             restricts_oom_score: Some(false),
+            motion: &Motion::default(),
             selection: &selection,
             resizing: &[],
         };

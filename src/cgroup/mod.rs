@@ -7,7 +7,7 @@
 //!   paths and texts.
 //! * [`cpu_share`], [`shares`]: who gets how much CPU when everybody wants some.
 //! * [`explain`]: from a text back to what it can mean.
-//! * [`because`], [`rule`], [`total`]: the steps to a value.
+//! * [`because`], [`rule`], [`total`]: the steps to a value; [`knowledge`]: the facts that it rests on.
 
 pub mod because;
 pub mod container;
@@ -17,6 +17,7 @@ pub mod cpu_share;
 pub mod exclusive_cpus;
 pub mod explain;
 pub mod files;
+pub mod knowledge;
 pub mod live;
 pub mod memory_qos;
 pub mod name;

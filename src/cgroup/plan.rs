@@ -3,14 +3,18 @@
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::cpu::{WeightFormula, limits_reservations};
 use crate::cgroup::exclusive_cpus::pinned_containers;
-use crate::cgroup::files::CgroupDriver;
+use crate::cgroup::files::{CgroupDriver, FileValue};
+use crate::cgroup::knowledge::{Knowledge, Unknown};
 use crate::cgroup::name::CgroupNameError;
 use crate::cgroup::node::EnforceError;
 use crate::cgroup::planner::Planner;
 use crate::cgroup::resource_config::{ExplainedFile, Property};
+use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
+use crate::facts::checkpoint::cpu_manager::CpuState;
 use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
+use crate::facts::workloads::effective_uid;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::pod::Pod;
 use crate::k8s::qos::QosClass;
@@ -51,6 +55,8 @@ pub struct Plan<'p> {
     pub roots: Vec<PlannedCgroup<'p>>,
     /// Pods that have ended and have no cgroup any more.
     pub ended: Vec<&'p Pod>,
+    /// What is known of what the values rest on; at first everything is taken for known.
+    pub knowledge: Knowledge,
     /// What an operator should know about single pods.
     pub warnings: Vec<String>,
 }
@@ -67,7 +73,9 @@ pub struct PlannedCgroup<'p> {
     /// What systemd is asked for, where the kubelet goes by it.
     pub unit: Option<SystemdUnit>,
     /// Files whose text depends on a fact that is not known.
-    pub missing: Vec<(&'static str, MissingFact)>,
+    pub missing: Vec<(Cow<'static, str>, MissingFact)>,
+    /// What would be written to these files if the facts were what stands in for them.
+    pub withheld: Vec<ExplainedFile>,
     /// The cgroups in it.
     pub children: Vec<Self>,
 }
@@ -147,10 +155,54 @@ pub fn plan<'p>(
     let mut warnings = Vec::new();
     let mut roots = planner.kubepods(&active, &mut warnings)?;
     roots.extend(planner.reserved(&mut warnings)?);
-    Ok(Plan { settings: planner.settings, roots, ended, warnings })
+    let knowledge = Knowledge::default();
+    Ok(Plan { settings: planner.settings, roots, ended, knowledge, warnings })
 }
 
 impl Plan<'_> {
+    /// Takes out of the plan every value that rests on a fact that is not known.
+    pub fn withhold(&mut self, knowledge: Knowledge) {
+        let mut pods = Vec::new();
+        for root in &self.roots {
+            root.walk(0, &mut |cgroup, _| {
+                if let Owner::Pod(pod, _) = cgroup.owner {
+                    pods.push(pod);
+                }
+            });
+        }
+        self.knowledge = knowledge.with_pods(pods);
+        if !self.knowledge.is_complete() {
+            for root in &mut self.roots {
+                root.withhold(&self.knowledge, &self.settings);
+            }
+        }
+    }
+
+    /// Adds the CPUs of containers as the CPU manager keeps them in its file: their own, else those that
+    /// all others share (`reconcileState`, `pkg/kubelet/cm/cpumanager/cpu_manager.go`, read in 1.36.2).
+    pub fn assign_cpus(&mut self, state: &CpuState) {
+        if self.settings.static_cpu_manager && state.policy_name == "static" {
+            for root in &mut self.roots {
+                root.assign_cpus(state);
+            }
+        }
+    }
+
+    /// Returns why the text of a file is not known, be it planned or not.
+    pub fn unknown(&self, cgroup: &PlannedCgroup<'_>, file: &str) -> Option<Unknown> {
+        self.knowledge.unknown(cgroup, file, &self.settings)
+    }
+
+    /// Tells whether the text of a file is added up over all pods.
+    pub fn is_sum(&self, cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
+        self.knowledge.is_sum(cgroup, file, &self.settings)
+    }
+
+    /// Returns why it is not known where the kubelet's cgroups are.
+    pub fn unknown_place(&self) -> Option<Unknown> {
+        self.knowledge.unknown_place(&self.settings)
+    }
+
     /// Returns the containers of a pod that the CPU manager gives CPUs of their own.
     pub fn pinned_containers<'p>(&self, pod: &'p Pod) -> impl Iterator<Item = &'p str> {
         pinned_containers(pod, &self.settings)
@@ -181,6 +233,49 @@ impl<'p> PlannedCgroup<'p> {
         self.files.iter().find(|written| written.file == file).map(|written| written.value.as_str())
     }
 
+    fn assign_cpus(&mut self, state: &CpuState) {
+        for child in &mut self.children {
+            child.assign_cpus(state);
+        }
+        let Owner::Container { pod, kind, name, .. } = self.owner else { return };
+        let uid = effective_uid(pod);
+        let of_pod = state.pods.as_ref().is_some_and(|pods| pods.contains_key(uid));
+        // The CPUs of an ephemeral container are not looked after, and those of a whole pod are divided.
+        if kind == ContainerKind::EphemeralContainer || of_pod {
+            return;
+        }
+        let own = state.containers.get(uid).and_then(|containers| containers.get(name));
+        let (cpus, rule) = match own {
+            Some(own) => (own, Rule::CpuManagerGivesCpus),
+            None => (&state.default_cpu_set, Rule::CpuManagerSharesCpus),
+        };
+        if !cpus.is_empty() {
+            let file = FileValue { file: "cpuset.cpus".into(), value: cpus.to_string() };
+            self.files.push(ExplainedFile::new(file, vec![rule.into()]));
+        }
+    }
+
+    /// Takes out what is not known, here and below.
+    fn withhold(&mut self, knowledge: &Knowledge, settings: &CgroupSettings) {
+        let unknown = self.files.iter().filter_map(|file| {
+            let unknown = knowledge.unknown(self, &file.file, settings)?;
+            Some((file.file.clone(), unknown.fact))
+        });
+        let unknown: Vec<_> = unknown.collect();
+        let is_unknown = |file: &ExplainedFile| unknown.iter().any(|(name, _)| *name == file.file);
+        let (withheld, files) = std::mem::take(&mut self.files).into_iter().partition(is_unknown);
+        (self.withheld, self.files) = (withheld, files);
+        if let Some(unit) = &mut self.unit {
+            let is_unknown = |file: &str| unknown.iter().any(|(name, _)| name == file);
+            unit.properties
+                .retain(|property, _| !files_of_property(property).iter().any(|f| is_unknown(f)));
+        }
+        self.missing.extend(unknown);
+        for child in &mut self.children {
+            child.withhold(knowledge, settings);
+        }
+    }
+
     /// Walks over this cgroup and all below it, top down, with their depths.
     pub fn walk<'a>(&'a self, depth: usize, visit: &mut dyn FnMut(&'a Self, usize)) {
         visit(self, depth);
@@ -197,6 +292,24 @@ impl Owner<'_> {
             Self::Container { .. } => "runtime",
             Self::Node { .. } | Self::Qos(_) | Self::Pod(..) => "kubelet",
         }
+    }
+}
+
+/// Returns the files that systemd writes for a property.
+fn files_of_property(property: &str) -> &'static [&'static str] {
+    match property {
+        "MemoryMax" => &["memory.max"],
+        "MemoryLimit" => &["memory.limit_in_bytes"],
+        "MemoryMin" => &["memory.min"],
+        "MemoryLow" => &["memory.low"],
+        "CPUWeight" => &["cpu.weight"],
+        "CPUShares" => &["cpu.shares"],
+        "CPUQuotaPeriodUSec" | "CPUQuotaPerSecUSec" => {
+            &["cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"]
+        }
+        "TasksMax" => &["pids.max"],
+        "AllowedCPUs" => &["cpuset.cpus"],
+        _ => &[],
     }
 }
 

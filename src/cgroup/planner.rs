@@ -19,6 +19,7 @@ use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
+use std::borrow::Cow;
 
 /// What a plan is made with.
 pub(super) struct Planner<'n> {
@@ -42,7 +43,7 @@ impl Planner<'_> {
         }
         let percent = self.node.reservations.qos_memory_percent;
         let qos = qos_cgroups(&sums, percent, &self.settings);
-        warnings.extend(overcommitment(&sums, &self.settings));
+        warnings.extend(overcommitment(active, &self.settings));
         if per_qos {
             warn_of_limits(&qos, warnings);
         } else {
@@ -69,7 +70,7 @@ impl Planner<'_> {
                 continue;
             }
             let mut missing = Vec::new();
-            missing.extend(qos.missing.map(|fact| (self.memory_file(), fact)));
+            missing.extend(qos.missing.map(|fact| (self.memory_file().into(), fact)));
             let path = self.path(&CgroupName::qos(&name, class))?;
             children.push(self.own(Owner::Qos(class), path, config, missing, pods));
         }
@@ -108,6 +109,7 @@ impl Planner<'_> {
                 files: vec![],
                 unit: None,
                 missing: vec![],
+                withheld: vec![],
                 children,
             };
         }
@@ -137,7 +139,8 @@ impl Planner<'_> {
             path: container_path(pod_path, pod, &container.name, self.settings.driver),
             files,
             unit: None,
-            missing,
+            missing: missing.into_iter().map(|(file, fact)| (file.into(), fact)).collect(),
+            withheld: Vec::new(),
             children: Vec::new(),
         }
     }
@@ -168,7 +171,7 @@ impl Planner<'_> {
         owner: Owner<'p>,
         path: String,
         config: &ResourceConfig,
-        missing: Vec<(&'static str, MissingFact)>,
+        missing: Vec<(Cow<'static, str>, MissingFact)>,
         children: Vec<PlannedCgroup<'p>>,
     ) -> PlannedCgroup<'p> {
         let unit = (self.settings.driver == CgroupDriver::Systemd).then(|| {
@@ -179,7 +182,15 @@ impl Planner<'_> {
                 properties: config.systemd_properties(self.settings.version),
             }
         });
-        PlannedCgroup { owner, path, files: config.files(&self.settings), unit, missing, children }
+        PlannedCgroup {
+            owner,
+            path,
+            files: config.files(&self.settings),
+            unit,
+            missing,
+            withheld: Vec::new(),
+            children,
+        }
     }
 
     fn resources(&self) -> NodeResources<'_> {
@@ -192,7 +203,7 @@ impl Planner<'_> {
     }
 
     /// Returns the files of kubepods that wait for a fact about the machine.
-    fn missing_capacity(&self) -> Vec<(&'static str, MissingFact)> {
+    fn missing_capacity(&self) -> Vec<(Cow<'static, str>, MissingFact)> {
         let shares = match self.settings.version {
             CgroupVersion::V1 => "cpu.shares",
             CgroupVersion::V2 => "cpu.weight",
@@ -204,11 +215,11 @@ impl Planner<'_> {
             ("pid".into(), "pids.max", MissingFact::PidCapacity),
         ] {
             if !self.node.capacity.contains(&name) {
-                missing.push((file, fact));
+                missing.push((file.into(), fact));
             }
         }
         if self.node.cpus.is_none() && !self.settings.static_cpu_manager {
-            missing.push(("cpuset.cpus", MissingFact::CpuCapacity));
+            missing.push(("cpuset.cpus".into(), MissingFact::CpuCapacity));
         }
         missing
     }

@@ -6,8 +6,9 @@ use crate::cgroup::qos::QosSums;
 use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::settings::CgroupSettings;
 use crate::facts::node::Node;
+use crate::facts::resize::{Allocation, RecordedResources, is_resizing, put_allocated};
 use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{OsRefusal, Pod, ResourceList, ResourceName};
+use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::qos::{QosClass, computed_qos_class};
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::{Side, pod_total};
@@ -98,8 +99,24 @@ fn all_amounts(pod: &Pod) -> impl Iterator<Item = &Quantity> {
     lists.chain(&spec.overhead).flat_map(|list| list.iter().map(|(_, amount)| amount))
 }
 
-/// Says when pods request more than the node has for them: the kubelet would refuse some.
-pub fn overcommitment(sums: &QosSums, settings: &CgroupSettings) -> Vec<String> {
+/// Says when pods request more than the node has for them: the kubelet would refuse some. It counts with
+/// what it allocated, so a resize that waits refuses nobody.
+pub fn overcommitment(pods: &[&Pod], settings: &CgroupSettings) -> Vec<String> {
+    let mut sums = QosSums::default();
+    for pod in pods {
+        if !is_resizing(pod) {
+            sums.add(pod, settings);
+            continue;
+        }
+        let mut allocated = (*pod).clone();
+        match put_allocated(&mut allocated, &RecordedResources::default(), &settings.rules) {
+            // What the pod has until then is not known, and so is the sum.
+            Allocation::Unknown => return Vec::new(),
+            Allocation::AsAsked | Allocation::Recorded | Allocation::Reported => {
+                sums.add(&allocated, settings);
+            }
+        }
+    }
     let milli_cpu = sums.guaranteed_milli_cpu.wrapping_add(sums.burstable_milli_cpu);
     let memory = sums.guaranteed_memory.wrapping_add(sums.burstable_memory);
     let asked = [
@@ -116,34 +133,4 @@ pub fn overcommitment(sums: &QosSums, settings: &CgroupSettings) -> Vec<String> 
         })
     });
     over.collect()
-}
-
-/// Tells whether the kubelet has allocated something else than the pod asks for, as far as the status
-/// says it: a condition, or amounts that differ from the spec.
-fn is_resizing(pod: &Pod) -> bool {
-    let status = &pod.status;
-    let statuses = || status.container_statuses.iter().chain(&status.init_container_statuses);
-    let differs = |asked: &ResourceList, have: Option<&ResourceList>| {
-        let have = have.into_iter().flat_map(ResourceList::iter);
-        have.filter(|(name, _)| matches!(name, ResourceName::Cpu | ResourceName::Memory))
-            .any(|(name, have)| asked.get(name).is_some_and(|asked| asked.compare(have).is_ne()))
-    };
-    let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-    let in_containers = containers.into_iter().any(|container| {
-        let asked = &container.resources;
-        statuses().find(|status| status.name == container.name).is_some_and(|status| {
-            let actual = status.resources.as_ref();
-            differs(&asked.requests, status.allocated_resources.as_ref())
-                || differs(&asked.requests, actual.map(|actual| &actual.requests))
-                || differs(&asked.limits, actual.map(|actual| &actual.limits))
-        })
-    });
-    let in_pod = pod.spec.resources.as_ref().is_some_and(|asked| {
-        let actual = status.resources.as_ref();
-        differs(&asked.requests, status.allocated_resources.as_ref())
-            || differs(&asked.limits, actual.map(|actual| &actual.limits))
-    });
-    let announced =
-        status.conditions.iter().any(|condition| condition.kind.starts_with("PodResize"));
-    announced || in_containers || in_pod
 }

@@ -109,7 +109,7 @@ pub struct Missing<'p> {
     #[serde(flatten)]
     pub place: Place<'p>,
     /// The file.
-    pub file: &'static str,
+    pub file: Cow<'static, str>,
     /// Why it is not known.
     pub reason: String,
     /// The flag that supplies what is missing.
@@ -194,7 +194,7 @@ impl<'a, 'p> CgroupPlan<'a, 'p> {
         for root in &plan.roots {
             root.walk(0, &mut |cgroup, _| {
                 for (file, fact) in &cgroup.missing {
-                    missing.push(Missing::new(Place::of(cgroup), file, *fact));
+                    missing.push(Missing::new(Place::of(cgroup), file.clone(), *fact));
                 }
                 units.extend(cgroup.unit.as_ref().map(|unit| Unit { cgroup: &cgroup.path, unit }));
                 if let Owner::Pod(pod, _) = cgroup.owner {
@@ -266,7 +266,7 @@ impl Basis {
 }
 
 impl<'p> Missing<'p> {
-    fn new(place: Place<'p>, file: &'static str, fact: MissingFact) -> Self {
+    fn new(place: Place<'p>, file: Cow<'static, str>, fact: MissingFact) -> Self {
         Self { place, file, reason: fact.to_string(), flag: fact.flag() }
     }
 }

@@ -66,6 +66,10 @@ pub enum Rule {
     AllCpus,
     /// No process at all is asked for: the least that systemd takes is 1.
     OneProcessAtLeast,
+    /// The CPU manager's file has CPUs for the container alone.
+    CpuManagerGivesCpus,
+    /// The CPU manager's file has none for the container: it runs on those that are shared.
+    CpuManagerSharesCpus,
     /// A limit that the kernel refused: it is set to the usage.
     LimitRaisedToUsage,
 }
@@ -109,6 +113,8 @@ impl Rule {
             Self::OomBelowBestEffort => "at most 999, below BestEffort",
             Self::AllCpus => "all CPUs of the node: the CPU manager policy is not static",
             Self::OneProcessAtLeast => "systemd does not take 0: 1 is written",
+            Self::CpuManagerGivesCpus => "exclusive CPUs, by cpu_manager_state",
+            Self::CpuManagerSharesCpus => "the shared CPUs, by cpu_manager_state",
             Self::LimitRaisedToUsage => {
                 "the kernel refuses a limit below the usage: the usage counts"
             }

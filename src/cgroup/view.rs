@@ -71,9 +71,10 @@ fn values(cgroup: &PlannedCgroup<'_>) -> Vec<[String; 3]> {
         .files
         .iter()
         .map(|file| [file.file.to_string(), file.value.clone(), join(&file.because)]);
-    let missing = cgroup.missing.iter().map(|(file, fact)| {
-        [(*file).to_owned(), "?".to_owned(), format!("{fact}: {}", fact.flag())]
-    });
+    let missing = cgroup
+        .missing
+        .iter()
+        .map(|(file, fact)| [file.to_string(), "?".to_owned(), format!("{fact}: {}", fact.flag())]);
     let unit = cgroup.unit.iter().map(|unit| {
         let asked = format!("{}: {}", unit.unit, properties(unit));
         ["(systemd)".to_owned(), "-".to_owned(), asked]
@@ -117,7 +118,7 @@ pub fn unknown_facts(plan: &Plan<'_>) -> Vec<String> {
     for root in &plan.roots {
         root.walk(0, &mut |cgroup, _| facts.extend(cgroup.missing.iter().map(|(_, fact)| *fact)));
     }
-    facts.iter().map(|fact| format!("{fact} ({})", fact.flag())).collect()
+    plan.knowledge.summary(&facts)
 }
 
 /// A cgroup and the lines that connect it with its parent.

@@ -2,7 +2,6 @@
 
 use crate::facts::timestamp::Timestamp as Moment;
 use jiff::Timestamp;
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,4 +38,9 @@ pub fn within<T: Send + 'static>(
 /// Returns a moment of a clock that nobody sets: to measure how long something takes.
 pub fn steady() -> Instant {
     Instant::now()
+}
+
+/// Waits.
+pub fn pause(duration: Duration) {
+    thread::sleep(duration);
 }

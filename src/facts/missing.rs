@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A fact about the node that an answer would have needed.
+/// A fact about the node that an answer rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MissingFact {
@@ -14,6 +14,24 @@ pub enum MissingFact {
     SwapCapacity,
     /// How many processes the machine can have.
     PidCapacity,
+    /// Which sizes of huge pages the machine has.
+    HugepageCapacity,
+    /// Whether the kernel limits swap per cgroup.
+    SwapController,
+    /// The size of a page of memory.
+    PageSize,
+    /// The kernel's cgroup interface.
+    CgroupVersion,
+    /// The kubelet's version, where the rules of the known versions differ.
+    KubeletVersion,
+    /// Who creates cgroups.
+    CgroupDriver,
+    /// A field of the kubelet's configuration.
+    Configuration(&'static str),
+    /// How the runtime turns shares into a weight.
+    RuntimeFormula,
+    /// Every pod of the node, for what is added up over all of them.
+    Pods,
 }
 
 impl MissingFact {
@@ -24,6 +42,15 @@ impl MissingFact {
             Self::MemoryCapacity => "--capacity memory=AMOUNT",
             Self::SwapCapacity => "--swap-capacity AMOUNT",
             Self::PidCapacity => "--capacity pid=N",
+            Self::HugepageCapacity => "--capacity hugepages-2Mi=AMOUNT",
+            Self::SwapController => "--swap-controller BOOL",
+            Self::PageSize => "--page-size AMOUNT",
+            Self::CgroupVersion => "--cgroup-version VERSION",
+            Self::KubeletVersion => "--kubelet-version VERSION",
+            Self::CgroupDriver => "--cgroup-driver DRIVER",
+            Self::Configuration(_) => "--kubelet-config FILE",
+            Self::RuntimeFormula => "--runtime NAME=VERSION",
+            Self::Pods => "--pods FILE",
         }
     }
 }
@@ -35,6 +62,17 @@ impl fmt::Display for MissingFact {
             Self::MemoryCapacity => "the node's memory is not known",
             Self::SwapCapacity => "the node's swap is not known",
             Self::PidCapacity => "the node's largest number of processes (pid_max) is not known",
+            Self::HugepageCapacity => "the node's huge page sizes are not known",
+            Self::SwapController => "whether the kernel limits swap per cgroup is not known",
+            Self::PageSize => "the node's page size is not known",
+            Self::CgroupVersion => "the node's cgroup version is not known",
+            Self::KubeletVersion => "the kubelet's version is not known",
+            Self::CgroupDriver => "the cgroup driver is not known",
+            Self::Configuration(field) => {
+                return write!(f, "the kubelet's configuration is not known: {field}");
+            }
+            Self::RuntimeFormula => "how the runtime computes weights is not known",
+            Self::Pods => "not all pods of the node are known",
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::facts::host::Text;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{Pod, ResourceList, ResourceRequirements};
+use crate::k8s::pod::{Pod, ResourceList, ResourceName, ResourceRequirements};
 use std::collections::BTreeMap;
 
 /// The resources of pods by UID, as one of the kubelet's files has them.
@@ -96,6 +96,97 @@ pub fn put_allocated(
 fn waits_for_resize(pod: &Pod) -> bool {
     let mut conditions = pod.status.conditions.iter();
     conditions.any(|it| it.kind == "PodResizePending" && it.status != "False")
+}
+
+/// Tells whether a resize of a pod is not finished, as far as its status says it: a condition, the field of
+/// kubelets before 1.33, or an allocation that is not what the spec asks for.
+///
+/// `resources` in the status is no sign of it where conditions are: the kubelet reads amounts back from the
+/// runtime and the kernel, which round them (30m as 40m) and hold overhead
+/// (`convertToAPIContainerStatuses`, `pkg/kubelet/kubelet_pods.go`). API servers that count the generations
+/// of pods have kubelets that set conditions.
+pub fn is_resizing(pod: &Pod) -> bool {
+    let status = &pod.status;
+    let mut conditions = status.conditions.iter();
+    let announced = conditions.any(|it| it.kind.starts_with("PodResize") && it.status != "False");
+    let differs = |own: &ResourceRequirements, reported: Reported<'_>| {
+        let (allocated, effective) = reported;
+        let effective = effective.filter(|_| pod.metadata.generation.is_none());
+        is_other(&own.requests, allocated)
+            || is_other(&own.requests, effective.map(|it| &it.requests))
+            || is_other(&own.limits, effective.map(|it| &it.limits))
+    };
+    let of_container = |name: &str| -> Reported<'_> {
+        let mut statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let status = statuses.find(|status| status.name == name);
+        let allocated = status.and_then(|status| status.allocated_resources.as_ref());
+        (allocated, status.and_then(|status| status.resources.as_ref()))
+    };
+    let of_pod = (status.allocated_resources.as_ref(), status.resources.as_ref());
+    let mut containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    announced
+        || !status.resize.is_empty()
+        || containers.any(|it| differs(&it.resources, of_container(&it.name)))
+        || pod.spec.resources.as_ref().is_some_and(|it| differs(it, of_pod))
+}
+
+/// What a status says was allocated, and what is in effect.
+type Reported<'p> = (Option<&'p ResourceList>, Option<&'p ResourceRequirements>);
+
+/// Tells whether other amounts of CPU or memory are reported than asked for.
+fn is_other(asked: &ResourceList, reported: Option<&ResourceList>) -> bool {
+    let reported = reported.into_iter().flat_map(ResourceList::iter);
+    reported
+        .filter(|(name, _)| matches!(name, ResourceName::Cpu | ResourceName::Memory))
+        .any(|(name, amount)| asked.get(name).is_some_and(|asked| asked.compare(amount).is_ne()))
+}
+
+/// What the kubelet's files say of resizes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedResizes {
+    /// `allocated_pods_state`
+    pub allocated: RecordedResources,
+    /// `actuated_pods_state`
+    pub actuated: RecordedResources,
+}
+
+impl RecordedResizes {
+    /// Tells whether a resize of a pod is not finished, by its status or by the files.
+    pub fn is_resizing(&self, pod: &Pod, rules: &KubeletRules) -> bool {
+        if is_resizing(pod) {
+            return true;
+        }
+        let mut allocated = pod.clone();
+        self.allocated.put_into(&mut allocated, rules);
+        let mut actuated = allocated.clone();
+        self.actuated.put_into(&mut actuated, rules);
+        differ(pod, &allocated) || differ(&allocated, &actuated)
+    }
+}
+
+/// Tells whether two states of a pod differ in amounts that can be resized.
+fn differ(one: &Pod, other: &Pod) -> bool {
+    let differs = |one: &ResourceList, other: &ResourceList| {
+        [ResourceName::Cpu, ResourceName::Memory].iter().any(|name| {
+            match (one.get(name), other.get(name)) {
+                (Some(one), Some(other)) => one.compare(other).is_ne(),
+                // What a container takes from its pod is recorded as its own.
+                _ => false,
+            }
+        })
+    };
+    let differ = |one: &ResourceRequirements, other: &ResourceRequirements| {
+        differs(&one.requests, &other.requests) || differs(&one.limits, &other.limits)
+    };
+    let containers = |pod: &Pod| {
+        let spec = pod.spec.clone();
+        spec.containers.into_iter().chain(spec.init_containers).collect::<Vec<_>>()
+    };
+    let (own, others) = (containers(one), containers(other));
+    let in_containers =
+        own.iter().zip(&others).any(|(one, other)| differ(&one.resources, &other.resources));
+    let in_pod = one.spec.resources.as_ref().zip(other.spec.resources.as_ref());
+    in_containers || in_pod.is_some_and(|(one, other)| differ(one, other))
 }
 
 /// Puts the requests that the status says were allocated into a pod, and tells whether that changes
@@ -193,6 +284,41 @@ mod tests {
         let mut effective = pod();
         assert!(put_effective(&mut effective));
         assert_eq!(cpu(&effective), "1");
+    }
+
+    #[test]
+    fn a_pod_is_being_resized_where_the_kubelet_says_so() {
+        let condition = |status: &str| {
+            format!(r#","conditions":[{{"type":"PodResizeInProgress","status":"{status}"}}]"#)
+        };
+        let (read_back, nothing) = (r#","resources":{"requests":{"cpu":"40m"}}"#, String::new());
+        let granted = r#","allocatedResources":{"cpu":"20m"}"#;
+        let same = r#","allocatedResources":{"cpu":"0.03"}"#;
+        for (name, generation, of_container, of_pod, file, expected) in [
+            ("at rest", "1", "", &nothing, "30m", false),
+            ("read back otherwise", "1", read_back, &nothing, "30m", false),
+            ("read back otherwise, some generation", "2", read_back, &nothing, "30m", false),
+            ("before conditions", "null", read_back, &nothing, "30m", true),
+            ("announced", "2", read_back, &condition("True"), "30m", true),
+            ("not any more", "2", read_back, &condition("False"), "30m", false),
+            ("not granted", "2", granted, &nothing, "30m", true),
+            ("granted, written otherwise", "2", same, &nothing, "30m", false),
+            ("not granted by the file", "2", "", &nothing, "20m", true),
+        ] {
+            let pod: Pod = serde_json::from_str(&format!(
+                r#"{{"metadata":{{"uid":"u1","generation":{generation}}},
+                    "spec":{{"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"30m"}}}}}}]}},
+                    "status":{{"containerStatuses":[{{"name":"c"{of_container}}}]{of_pod}}}}}"#
+            ))
+            .expect("a pod");
+            let data = format!(
+                r#"{{"entries":{{"u1":{{"ContainerResources":{{"c":{{"requests":{{"cpu":"{file}"}}}}}}}}}}}}"#
+            );
+            let file = serde_json::json!({ "data": data, "checksum": 1 }).to_string();
+            let allocated = RecordedResources::parse(Some(&Text::Read(file))).expect("a file");
+            let recorded = RecordedResizes { allocated, ..RecordedResizes::default() };
+            assert_eq!(recorded.is_resizing(&pod, &KubeletRules::default()), expected, "{name}");
+        }
     }
 
     #[test]

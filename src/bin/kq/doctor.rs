@@ -9,9 +9,9 @@ use crate::write::{self, Output};
 use clap::ValueEnum;
 use kq::cgroup::live::checks::{Examined, NodeChecks, checks};
 use kq::cgroup::live::checks_view;
-use kq::cgroup::live::diff::summary;
+use kq::cgroup::live::diff::{Verdict, summary};
 use kq::facts::pod_selector::Selection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Check this node: what is known of it from where, and what is wrong with its cgroups
 ///
@@ -61,9 +61,16 @@ impl Args {
         let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
         let devices = DevicesWanted { checkpoint: true, pod_resources: false };
         let wants = Wants { tree, state_files: true, devices, ..Wants::PLAN };
-        let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
-        let compared = Compared::of(live, Selection::default());
-        let counted = count(&compared);
+        let look = || {
+            let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+            Ok(Compared::of(live, Selection::default()))
+        };
+        let mut named = self.node.files().chain(&self.sources.pods);
+        let compared = Compared::settled(&self.sources, &mut named, look)?;
+        let (counted, changing) = match count(&compared) {
+            Ok((summary, changing)) => (Ok(summary), changing),
+            Err(reason) => (Err(reason), BTreeSet::new()),
+        };
         let live = &compared.live;
         let found = checks(Examined {
             snapshot: &live.snapshot,
@@ -75,6 +82,7 @@ impl Args {
             workloads: &live.workloads,
             incomplete: live.incomplete.as_deref(),
             compared: &counted,
+            changing: &changing,
         });
         let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
         let report = NodeChecks::new(&live.node.facts, found, warnings);
@@ -98,11 +106,17 @@ impl Args {
     }
 }
 
+/// How many values compare how, and the UIDs of the pods that come or go.
+type Counted = (BTreeMap<String, usize>, BTreeSet<String>);
+
 /// Compares with the plan and counts; fails with the reason.
-fn count(compared: &Compared) -> Result<BTreeMap<String, usize>, String> {
-    let counted = compared
-        .live
-        .tree()
-        .and_then(|_| compared.with(|differences, _| Ok(summary(&differences))));
+fn count(compared: &Compared) -> Result<Counted, String> {
+    let counted = compared.live.tree().and_then(|_| {
+        compared.with(|differences, _| {
+            let changing = differences.iter().filter(|it| it.verdict == Verdict::Changing);
+            let changing = changing.filter_map(|it| it.pod_uid.clone()).collect();
+            Ok((summary(&differences), changing))
+        })
+    });
     counted.map_err(|failure| failure.reason())
 }

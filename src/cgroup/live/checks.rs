@@ -72,6 +72,8 @@ pub struct Examined<'a> {
     pub incomplete: Option<&'a str>,
     /// How many values compare how with the plan; or why they could not be compared.
     pub compared: &'a Result<BTreeMap<String, usize>, String>,
+    /// The UIDs of the pods that come or go.
+    pub changing: &'a BTreeSet<String>,
 }
 
 /// How a check came out.

@@ -2,6 +2,7 @@
 
 use crate::cgroup::because::{self, Step};
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
+use crate::cgroup::live::motion::Motion;
 use crate::cgroup::live::place::{LiveCgroup, LivePlace};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup};
 use crate::cgroup::report::Place;
@@ -9,7 +10,7 @@ use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
 use crate::facts::pod_selector::Selection;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::{Workloads, effective_uid};
-use crate::k8s::pod::Pod;
+use crate::k8s::pod::{Pod, ResourceName};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,19 +31,22 @@ pub enum Verdict {
     Extra,
     /// A resize of the pod is not finished, and the kernel has what was allocated or in effect before.
     ResizePending,
+    /// A pod or a container is being created or removed, or it changed while somebody looked.
+    Changing,
     /// One side is not known.
     Unknown,
 }
 
 impl Verdict {
     /// All verdicts, in the order in which they are counted.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Match,
         Self::Rounded,
         Self::Drift,
         Self::Missing,
         Self::Extra,
         Self::ResizePending,
+        Self::Changing,
         Self::Unknown,
     ];
 
@@ -61,6 +65,7 @@ impl fmt::Display for Verdict {
             Self::Missing => "MISSING",
             Self::Extra => "EXTRA",
             Self::ResizePending => "RESIZE-PENDING",
+            Self::Changing => "CHANGING",
             Self::Unknown => "UNKNOWN",
         })
     }
@@ -95,6 +100,12 @@ pub struct Difference<'a> {
     /// A resize of the pod is not finished, and changes this value.
     #[serde(skip)]
     pub is_resizing: bool,
+    /// The pod's UID.
+    #[serde(skip)]
+    pub pod_uid: Option<String>,
+    /// It is added up over all pods.
+    #[serde(skip)]
+    pub is_sum: bool,
     /// The steps to what is planned.
     #[serde(serialize_with = "because_of")]
     pub because: &'a [Step],
@@ -111,7 +122,8 @@ pub struct Context<'a> {
     pub workloads: &'a Workloads,
     /// How the kernel and systemd round.
     pub rounding: Rounding,
-    /// Every pod of the node is in the plan; else the reason why that is not known.
+    /// Every pod of the node is in the plan; else the reason why that is not known. What is added up
+    /// over all pods is withheld from the plan then.
     pub incomplete: Option<&'a str>,
     /// The runtime said which containers there are.
     pub runtime_known: bool,
@@ -119,6 +131,8 @@ pub struct Context<'a> {
     pub restricts_oom_score: Option<bool>,
     /// The pods that another runtime runs than the default one, with its name, by UID.
     pub handlers: &'a BTreeMap<String, String>,
+    /// What comes and goes.
+    pub motion: &'a Motion,
     /// The pods that are asked about.
     pub selection: &'a Selection,
     /// Plans for what was allocated and what is in effect, with their names, where they differ.
@@ -135,7 +149,7 @@ pub fn diff<'a>(
     let resizing =
         context.resizing.iter().map(|(name, plan)| (*name, by_path(plan))).collect::<Vec<_>>();
     let mut comparison = Comparison {
-        static_cpus: plan.settings.static_cpu_manager,
+        plan,
         tree,
         context,
         resizing,
@@ -146,7 +160,11 @@ pub fn diff<'a>(
     for root in &plan.roots {
         root.walk(0, &mut |cgroup, _| comparison.planned(cgroup));
     }
-    comparison.unplanned(live, &plan.ended);
+    // Without cgroups per class, pods are wherever the runtime puts them, among everything else.
+    if plan.settings.cgroups_per_qos {
+        comparison.unplanned(live, &plan.ended);
+    }
+    context.motion.excuse(&mut comparison.found);
     comparison.found
 }
 
@@ -155,7 +173,9 @@ pub fn absent_controllers(plan: &Plan<'_>, tree: &CgroupTree) -> BTreeSet<String
     let mut planned = BTreeSet::new();
     for root in &plan.roots {
         root.walk(0, &mut |cgroup, _| {
-            planned.extend(cgroup.files.iter().map(|file| controller(&file.file).to_owned()));
+            let missing = cgroup.missing.iter().map(|(file, _)| file);
+            let files = cgroup.files.iter().map(|file| &file.file).chain(missing);
+            planned.extend(files.map(|file| controller(file).to_owned()));
         });
     }
     planned.remove("oom_score_adj");
@@ -191,7 +211,7 @@ fn by_path<'a>(plan: &'a Plan<'a>) -> BTreeMap<&'a str, &'a PlannedCgroup<'a>> {
 }
 
 pub(super) struct Comparison<'a> {
-    pub(super) static_cpus: bool,
+    pub(super) plan: &'a Plan<'a>,
     pub(super) tree: &'a CgroupTree,
     pub(super) context: Context<'a>,
     pub(super) resizing: Vec<(&'static str, BTreeMap<&'a str, &'a PlannedCgroup<'a>>)>,
@@ -203,6 +223,11 @@ pub(super) struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     /// Compares one planned cgroup.
     fn planned(&mut self, cgroup: &'a PlannedCgroup<'a>) {
+        if let Owner::Container { pod, name, .. } = cgroup.owner
+            && !self.plan.settings.cgroups_per_qos
+        {
+            return self.unplaced_container(cgroup, pod, name);
+        }
         let path = CgroupPath::new(&cgroup.path);
         self.planned_paths.insert(path.clone());
         if !self.is_selected(cgroup) || cgroup.path.is_empty() {
@@ -223,14 +248,20 @@ impl<'a> Comparison<'a> {
             self.found.push(found);
         }
         for (file, fact) in &cgroup.missing {
-            let actual = match *file {
+            if self.absent_controllers.contains(controller(file)) {
+                continue;
+            }
+            let actual = match file.as_ref() {
                 "oom_score_adj" => self.score(&path, None),
                 name => texts.text(name).map(str::to_owned),
             };
-            let reason = format!("{fact} ({})", fact.flag());
+            let reason = self.plan.knowledge.reason(*fact);
+            let guess = cgroup.withheld.iter().find(|withheld| withheld.file == *file);
             let found = Difference {
+                planned: guess.map(|guess| guess.value.clone()),
                 actual,
                 reason: Some(reason),
+                because: guess.map_or(&[], |guess| &guess.because),
                 ..Difference::of(cgroup, Some(file), Verdict::Unknown)
             };
             self.found.push(found);
@@ -274,6 +305,7 @@ impl<'a> Comparison<'a> {
             }
             Kept::Other => {
                 found.is_resizing = self.is_resizing(cgroup, file, planned);
+                found.is_sum = self.plan.is_sum(cgroup, file);
                 (found.verdict, found.reason) = self.other_text(cgroup, file, planned, &actual);
             }
         }
@@ -283,9 +315,20 @@ impl<'a> Comparison<'a> {
 
     /// Tells whether an unfinished resize changes a value.
     fn is_resizing(&self, cgroup: &PlannedCgroup<'_>, file: &str, planned: &str) -> bool {
-        let mut earlier =
-            self.resizing.iter().filter_map(|(_, plan)| plan.get(cgroup.path.as_str()));
-        earlier.any(|earlier| earlier.text(file).is_some_and(|text| text != planned))
+        self.earlier(cgroup, file).any(|(_, text)| text != planned)
+    }
+
+    /// Returns what a file had before an unfinished resize. What is added up over all pods is of what they
+    /// ask for (`setCPUCgroupConfig`, `pkg/kubelet/cm/qos_container_manager_linux.go`): no resize delays it.
+    fn earlier<'s>(
+        &'s self,
+        cgroup: &PlannedCgroup<'_>,
+        file: &'s str,
+    ) -> impl Iterator<Item = (&'static str, &'a str)> + use<'a, 's> {
+        let of_pods = matches!(cgroup.owner, Owner::Pod(..) | Owner::Container { .. });
+        let path = cgroup.path.clone();
+        let plans = self.resizing.iter().filter(move |_| of_pods);
+        plans.filter_map(move |(name, plan)| Some((*name, plan.get(path.as_str())?.text(file)?)))
     }
 
     /// Says why the kernel has no text where one is planned.
@@ -313,12 +356,10 @@ impl<'a> Comparison<'a> {
         planned: &str,
         actual: &str,
     ) -> (Verdict, Option<String>) {
-        for (name, plan) in &self.resizing {
-            let earlier = plan.get(cgroup.path.as_str()).and_then(|other| other.text(file));
-            let is_kept = |text: &str| {
-                !matches!(compare(file, text, actual, self.context.rounding), Kept::Other)
-            };
-            if let Some(earlier) = earlier.filter(|text| *text != planned && is_kept(text)) {
+        for (name, earlier) in self.earlier(cgroup, file) {
+            let is_kept =
+                !matches!(compare(file, earlier, actual, self.context.rounding), Kept::Other);
+            if earlier != planned && is_kept {
                 let reason = format!("desired {planned}; {name} and in the kernel {earlier}");
                 return (Verdict::ResizePending, Some(reason));
             }
@@ -331,21 +372,16 @@ impl<'a> Comparison<'a> {
                 format!("how runtime {handler} of its RuntimeClass computes it is not known");
             return (Verdict::Unknown, Some(reason));
         }
-        if matches!(cgroup.owner, Owner::Qos(_))
-            && let Some(reason) = self.context.incomplete
-        {
-            return (Verdict::Unknown, Some(reason.to_owned()));
-        }
         if file == "oom_score_adj"
             && let Some((verdict, reason)) = self.raised_score(planned, actual)
         {
             return (verdict, Some(reason.to_owned()));
         }
         let reason = match cgroup.owner {
-            Owner::Qos(_) => Some("the kubelet writes this level anew once a minute".to_owned()),
-            _ => None,
+            Owner::Qos(_) => Some("the kubelet writes this level anew once a minute"),
+            _ => left_behind(cgroup, file, actual),
         };
-        (Verdict::Drift, reason)
+        (Verdict::Drift, reason.map(str::to_owned))
     }
 
     /// Judges a score that is higher than planned: some runtimes raise it to their own.
@@ -368,7 +404,10 @@ impl<'a> Comparison<'a> {
     /// Judges a planned cgroup that the kernel does not have.
     fn absent(&mut self, cgroup: &'a PlannedCgroup<'a>) {
         let (verdict, reason) = match cgroup.owner {
-            Owner::Node { .. } | Owner::Qos(_) => (Verdict::Missing, "no such cgroup".to_owned()),
+            Owner::Node { .. } | Owner::Qos(_) => match self.unknown_place() {
+                Some(reason) => (Verdict::Unknown, reason),
+                None => (Verdict::Missing, "no such cgroup".to_owned()),
+            },
             Owner::Pod(pod, _) => self.absent_pod(pod),
             Owner::Container { pod, name, .. } => match self.absent_container(cgroup, pod, name) {
                 Some(judged) => judged,
@@ -379,7 +418,20 @@ impl<'a> Comparison<'a> {
         self.found.push(Difference { reason, ..Difference::of(cgroup, None, verdict) });
     }
 
+    /// Returns why it is not known where the kubelet's cgroups are, unless they are where the plan has
+    /// them.
+    fn unknown_place(&self) -> Option<String> {
+        let kubepods = self.plan.roots.first()?;
+        if self.tree.get(&CgroupPath::new(&kubepods.path)).is_some() {
+            return None;
+        }
+        self.plan.unknown_place().map(|unknown| unknown.reason)
+    }
+
     fn absent_pod(&self, pod: &Pod) -> (Verdict, String) {
+        if let Some(reason) = self.unknown_place() {
+            return (Verdict::Unknown, reason);
+        }
         let uid = effective_uid(pod);
         if uid.is_empty() {
             let reason = "the manifest has no UID, and no pod of this name is on the node";
@@ -409,12 +461,7 @@ impl<'a> Comparison<'a> {
             // Said of the pod already.
             return None;
         }
-        let status = &pod.status;
-        let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
-        let mut statuses = statuses.chain(&status.ephemeral_container_statuses);
-        let id = statuses.find(|status| status.name == name).map(|status| &status.container_id);
-        let id = id.and_then(|id| id.split_once("://")).map(|(_, id)| id);
-        match id.and_then(|id| self.context.workloads.container(id)).map(|known| known.state) {
+        match self.state(pod, name) {
             Some(ContainerState::Running)
                 if self.context.handlers.contains_key(effective_uid(pod)) =>
             {
@@ -431,6 +478,33 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// Returns what a container does; `None`: nobody knows it.
+    fn state(&self, pod: &Pod, name: &str) -> Option<ContainerState> {
+        let status = &pod.status;
+        let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let mut statuses = statuses.chain(&status.ephemeral_container_statuses);
+        let id = &statuses.find(|status| status.name == name)?.container_id;
+        let (_, id) = id.split_once("://")?;
+        self.context.workloads.container(id).map(|known| known.state)
+    }
+
+    /// Judges a container for which the kubelet asks for no place: with `cgroupsPerQOS: false` it names no
+    /// parent (`podContainerManagerNoop`, `pkg/kubelet/cm/pod_container_manager_linux.go`).
+    fn unplaced_container(&mut self, cgroup: &'a PlannedCgroup<'a>, pod: &Pod, name: &str) {
+        let runs = match self.state(pod, name) {
+            Some(state) => state == ContainerState::Running,
+            None => !self.context.runtime_known,
+        };
+        if runs && self.is_selected(cgroup) {
+            let reason = "cgroupsPerQOS is false: the kubelet asks for no parent, and the runtime \
+                          decides the place";
+            self.found.push(Difference {
+                reason: Some(reason.to_owned()),
+                ..Difference::of(cgroup, None, Verdict::Unknown)
+            });
+        }
+    }
+
     /// Returns `oom_score_adj` of a container: what is planned, if one of its processes has that (a
     /// program may change the score of those that it starts), else that of the first one.
     fn score(&self, path: &CgroupPath, planned: Option<&str>) -> Option<String> {
@@ -440,6 +514,35 @@ impl<'a> Comparison<'a> {
         let as_planned = scores().find(|score| Some(score.as_str()) == planned);
         let first = || self.tree.oom_score_adj.get(pids.iter().min()?);
         as_planned.or_else(first).cloned()
+    }
+}
+
+/// Says how the kubelet itself can have left a value behind when it resized the pod (`doPodResizeAction`
+/// and `updatePodContainerResources`, `pkg/kubelet/kuberuntime/kuberuntime_manager.go`, read in 1.36.2).
+fn left_behind(cgroup: &PlannedCgroup<'_>, file: &str, actual: &str) -> Option<&'static str> {
+    // The API server counts the changes of a spec from 1 on.
+    let was_never_resized = |pod: &Pod| pod.metadata.generation == Some(1);
+    match cgroup.owner {
+        Owner::Container { pod, name, .. } => {
+            let spec = &pod.spec;
+            let mut containers = spec.containers.iter().chain(&spec.init_containers);
+            let own = &containers.find(|container| container.name == name)?.resources;
+            let least = matches!((file, actual), ("cpu.shares", "2") | ("cpu.weight", "1"));
+            let takes_from_pod =
+                spec.resources.is_some() && !own.requests.contains(&ResourceName::Cpu);
+            (least && takes_from_pod).then_some(
+                "the kubelet writes the least shares for a container without a CPU request when it resizes \
+                 it, or does not know any more what it wrote; a new container gets what is planned",
+            )
+        }
+        Owner::Pod(pod, _) if was_never_resized(pod) => None,
+        Owner::Pod(..) if matches!(file, "memory.min" | "memory.low") => {
+            Some("when the kubelet resizes a pod, it does not write this file again")
+        }
+        Owner::Pod(..) if file.starts_with("hugetlb.") && actual == "0" => {
+            Some("when the kubelet resizes a pod, it closes the pod's huge pages")
+        }
+        Owner::Pod(..) | Owner::Node { .. } | Owner::Qos(_) => None,
     }
 }
 
@@ -459,6 +562,13 @@ impl<'a> Difference<'a> {
             reason: None,
             writer: Some(cgroup.owner.writer()),
             is_resizing: false,
+            pod_uid: match cgroup.owner {
+                Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
+                    Some(effective_uid(pod).to_owned())
+                }
+                Owner::Node { .. } | Owner::Qos(_) => None,
+            },
+            is_sum: false,
             because: &[],
         }
     }
@@ -478,6 +588,8 @@ impl<'a> Difference<'a> {
             reason: Some(reason),
             writer: None,
             is_resizing: false,
+            pod_uid: cgroup.owner.pod().map(|pod| pod.uid.clone()),
+            is_sum: false,
             because: &[],
         }
     }

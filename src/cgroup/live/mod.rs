@@ -3,7 +3,8 @@
 //!
 //! * [`place`]: from a path back to the pod and the container.
 //! * [`show`]: the tree with names; [`which`]: one cgroup by process, path or container.
-//! * [`diff`]: plan against kernel, value by value, with [`compare`] for what the kernel rounds.
+//! * [`diff`]: plan against kernel, value by value, with [`compare`] for what the kernel rounds and
+//!   [`motion`] for what comes and goes.
 //! * [`repair`]: the steps that bring the kernel to the plan, with [`bandwidth`] for quotas of cgroup v1;
 //!   [`apply`]: doing them, and the way back.
 //! * [`checks`]: what is wrong with a node's cgroups.
@@ -17,6 +18,7 @@ pub mod compare;
 pub mod diff;
 pub mod diff_report;
 pub mod diff_view;
+pub mod motion;
 pub mod place;
 pub mod pod_stats;
 pub mod repair;

@@ -177,6 +177,7 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
         Verdict::Match | Verdict::Rounded => return Ok(None),
         Verdict::Unknown => return left("it is not known what should be here"),
         Verdict::ResizePending => return left("the kubelet is resizing the pod"),
+        Verdict::Changing => return left("it is changing: look again"),
         Verdict::Drift | Verdict::Missing | Verdict::Extra => {}
     }
     let (Some(file), Some(actual)) = (&found.file, &found.actual) else {

@@ -33,12 +33,7 @@ impl<'a> Comparison<'a> {
                 continue;
             }
             let reason = format!("nobody plans this; untouched it would be {default}");
-            self.found.push(Difference {
-                planned: None,
-                actual: Some(actual.to_owned()),
-                reason: Some(reason),
-                ..Difference::of(cgroup, Some(name), Verdict::Extra)
-            });
+            self.unplanned_value(cgroup, name, actual, reason);
         }
     }
 
@@ -53,17 +48,32 @@ impl<'a> Comparison<'a> {
     ) {
         let above = path.parent().and_then(|parent| self.tree.get(&parent)?.text(name));
         if actual.is_empty()
-            || self.static_cpus
+            || self.plan.settings.static_cpu_manager
             || above.is_none_or(|above| above.is_empty() || above == actual)
         {
             return;
         }
         let reason =
             format!("nobody plans this; the cgroup above has {}", above.unwrap_or_default());
+        self.unplanned_value(cgroup, name, actual, reason);
+    }
+
+    /// Adds a value that was not planned: whether it should be there can rest on a missing fact too.
+    fn unplanned_value(
+        &mut self,
+        cgroup: &'a PlannedCgroup<'a>,
+        name: &str,
+        actual: &str,
+        reason: String,
+    ) {
+        let (verdict, reason) = match self.plan.unknown(cgroup, name) {
+            Some(unknown) => (Verdict::Unknown, unknown.reason),
+            None => (Verdict::Extra, reason),
+        };
         self.found.push(Difference {
             actual: Some(actual.to_owned()),
             reason: Some(reason),
-            ..Difference::of(cgroup, Some(name), Verdict::Extra)
+            ..Difference::of(cgroup, Some(name), verdict)
         });
     }
 
@@ -85,14 +95,17 @@ impl<'a> Comparison<'a> {
                 continue;
             }
             let judged = match &cgroup.owner {
-                LiveOwner::Pod(pod) => Some(self.unplanned_pod(&pod.uid, ended)),
+                LiveOwner::Pod(pod) => Some(self.unplanned_pod(cgroup.path, &pod.uid, ended)),
                 LiveOwner::Container(container) => self.unplanned_container(cgroup, container.part),
                 LiveOwner::Stranger => {
                     Some((Verdict::Extra, "no kubelet makes such a cgroup".to_owned()))
                 }
                 // The plan has these; they are on another path only under another driver.
                 LiveOwner::Kubepods | LiveOwner::Qos(_) => {
-                    Some((Verdict::Extra, "the plan has this level elsewhere".to_owned()))
+                    Some(self.elsewhere(format!(
+                        "the plan has this level elsewhere: {}",
+                        self.of_driver()
+                    )))
                 }
                 LiveOwner::Inside(_) => None,
             };
@@ -102,7 +115,20 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn unplanned_pod(&self, uid: &str, ended: &[&Pod]) -> (Verdict, String) {
+    /// Judges what is in another place than the plan has it: that rests on what decides about places.
+    fn elsewhere(&self, reason: String) -> (Verdict, String) {
+        match self.plan.unknown_place() {
+            Some(unknown) => (Verdict::Unknown, unknown.reason),
+            None => (Verdict::Extra, reason),
+        }
+    }
+
+    fn of_driver(&self) -> String {
+        let settings = &self.plan.settings;
+        format!("the kubelet's cgroups are those of the {} driver", settings.driver)
+    }
+
+    fn unplanned_pod(&self, path: &CgroupPath, uid: &str, ended: &[&Pod]) -> (Verdict, String) {
         let known = self.context.workloads.pod(uid);
         if ended.iter().any(|pod| effective_uid(pod) == uid) {
             return (Verdict::Extra, "the pod has ended; the kubelet removes this soon".to_owned());
@@ -114,7 +140,16 @@ impl<'a> Comparison<'a> {
             }
             (_, None) => (Verdict::Extra, "orphan: nobody knows a pod of this UID".to_owned()),
             (None, Some(pod)) if pod.known => {
-                (Verdict::Extra, "the pod's cgroup belongs to another QoS class".to_owned())
+                let kubepods = self.plan.roots.first().map(|root| CgroupPath::new(&root.path));
+                match kubepods.is_some_and(|kubepods| path.is_within(&kubepods)) {
+                    true => {
+                        (Verdict::Extra, "the pod's cgroup belongs to another QoS class".to_owned())
+                    }
+                    false => self.elsewhere(format!(
+                        "this tree is not where the plan has the pod: {}",
+                        self.of_driver()
+                    )),
+                }
             }
             (None, Some(_)) => {
                 let reason = "orphan: the runtime has a sandbox of it, the node has no such pod";

@@ -4,7 +4,9 @@
 
 use kq::cgroup::cpu::WeightFormula;
 use kq::cgroup::live::compare::Rounding;
+use kq::cgroup::knowledge::Knowledge;
 use kq::cgroup::live::diff::{Context, diff};
+use kq::cgroup::live::motion::Motion;
 use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
 use kq::cgroup::live::repair::{Ground, repair};
 use kq::facts::pod_selector::Selection;
@@ -108,10 +110,11 @@ fn compare(
         }
     }
     let formula = RuntimeFormula::new(WeightFormula::Linear, true);
-    let (Ok(desired), Ok(before)) = (plan(&pods, node, formula), plan(&earlier, node, formula))
+    let (Ok(mut desired), Ok(before)) = (plan(&pods, node, formula), plan(&earlier, node, formula))
     else {
         return;
     };
+    desired.withhold(Knowledge::of(node, formula, false, incomplete.clone()));
     let Some(tree) = snapshot.cgroups.value() else { return };
     let resizing: [(&'static str, &Plan<'_>); 1] = [("allocated", &before)];
     let cgroups: Vec<_> = roots
@@ -121,12 +124,15 @@ fn compare(
         .collect();
     let everything = Selection::default();
     let handlers = std::collections::BTreeMap::new();
+    let pods = pods.iter().map(|loaded| &loaded.pod);
+    let motion = Motion::of(pods, runtime, None, snapshot.taken_at.parse().ok());
     let found = diff(
         &desired,
         tree,
         &cgroups,
         Context {
             handlers: &handlers,
+            motion: &motion,
             workloads: &workloads,
             rounding: Rounding {
                 version: node.cgroup_version,

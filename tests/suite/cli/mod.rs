@@ -101,6 +101,8 @@ pub mod half_way;
 mod live_faults;
 /// A node in a folder.
 pub mod made_up_node;
+/// `kq cgroup diff` and `doctor` where facts are missing or change meanwhile.
+mod moving;
 /// `kq cgroup plan`: the flags and files that describe a node.
 mod node_args;
 /// What is shown of the texts of others.

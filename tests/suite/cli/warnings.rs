@@ -158,44 +158,73 @@ fn exclusive_cpus_are_shared_with_nobody() {
 }
 
 #[test]
-fn a_pod_for_another_operating_system_is_refused_on_linux() {
-    const OF: &str = "containers: [{name: c, image: i, livenessProbe: {tcpSocket: {port: 80}},
-        resources: {limits: {example.com/gpu: 1}}}]";
-    let metadata = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: d";
-    let by_field = format!("{metadata}}}\nspec: {{os: {{name: windows}}, {OF}}}");
-    let by_label = format!("{metadata}, labels: {{kubernetes.io/os: windows}}}}\nspec: {{{OF}}}");
-    let linux = format!("{metadata}}}\nspec: {{os: {{name: linux}}, {OF}}}");
-    let files = [
-        ("field.yaml", by_field),
-        ("label.yaml", by_label),
-        ("linux.yaml", linux),
-        ("devices.yaml", "[{resource: example.com/gpu, id: a}]".to_owned()),
-    ];
-    let folder = folder_with(&files);
-    for (file, warned) in [
-        (
-            "field.yaml",
-            Some(
-                "spec.os.name is \"windows\": a kubelet on linux refuses the pod (PodOSNotSupported)",
-            ),
-        ),
-        (
-            "label.yaml",
-            Some(
-                "the label kubernetes.io/os is \"windows\": a kubelet on linux refuses the pod (PodOSSelector",
-            ),
-        ),
-        ("linux.yaml", None),
+fn a_resize_that_waits_refuses_nobody() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u, generation: 2}\n\
+               spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}]}\n\
+               status:\n  conditions: [{type: PodResizePending, status: 'True', reason: Deferred}]\n";
+    let granted = "  containerStatuses: [{name: c, allocatedResources: {cpu: 1}}]\n";
+    let asked = "  containerStatuses: [{name: c, allocatedResources: {cpu: 5}}]\n";
+    for (name, statuses, warned) in [
+        ("deferred", granted, false),
+        ("granted before it is withdrawn", asked, true),
+        ("of which nobody says what was granted", "", false),
     ] {
-        for line in ["cgroup plan", "probe plan", "devices plan --devices devices.yaml"] {
-            let ran = kq(&format!("{line} {file}")).within(folder.path()).run();
-            let has = ran.stderr.contains("a kubelet on linux refuses the pod");
-            assert_eq!(has, warned.is_some(), "{line} {file}: {}", ran.text());
-            assert!(
-                ran.stderr.contains(warned.unwrap_or_default()),
-                "{line} {file}: {}",
-                ran.stderr
-            );
-        }
+        let folder = folder_with(&[("pod.yaml", format!("{pod}{statuses}"))]);
+        let ran = kq("cgroup plan pod.yaml --capacity cpu=4,memory=8Gi").within(&folder).run();
+        assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains("would refuse some"), warned, "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains("it is being resized"), "{name}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_the_kubelet_reads_back_is_no_resize() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u, generation: 1}\n\
+               spec: {containers: [{name: c, resources: {requests: {cpu: 30m}}}]}\n\
+               status: {containerStatuses: [{name: c, allocatedResources: {cpu: 30m}, \
+               resources: {requests: {cpu: 40m}}}]}\n";
+    let folder = folder_with(&[("pod.yaml", pod)]);
+    let ran = kq("cgroup plan pod.yaml --capacity cpu=4,memory=8Gi").within(&folder).run();
+    assert!(!ran.stderr.contains("resized"), "{}", ran.stderr);
+}
+
+#[test]
+fn no_process_at_all_is_one_to_systemd() {
+    let folder = folder_with(&[(
+        "pod.yaml",
+        format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p, uid: u}}\n{PLAIN}\n"),
+    )]);
+    let line = "cgroup plan pod.yaml --cgroup-driver systemd --capacity cpu=4,memory=8Gi,pid=1000 \
+                --system-reserved cpu=1,pid=0 --set systemReservedCgroup=/system.slice \
+                --set 'enforceNodeAllocatable=[pods, system-reserved]'";
+    let plan = kq(line).within(&folder).json();
+    let unit =
+        plan["units"].as_array().expect("units").iter().find(|it| it["unit"] == "system.slice");
+    let unit = unit.expect("the slice is there");
+    assert_eq!(unit["properties"]["TasksMax"], 1, "{unit}");
+    let items = plan["items"].as_array().expect("values").iter();
+    let limit = items.filter(|it| it["cgroup"] == "/system.slice" && it["file"] == "pids.max");
+    assert_eq!(limit.map(|it| it["value"].clone()).collect::<Vec<_>>(), ["1"]);
+}
+
+#[test]
+fn a_name_that_is_a_slash_ends_the_kubelet() {
+    let folder = folder_with(&[(
+        "pod.yaml",
+        format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: p, uid: u}}\n{PLAIN}\n"),
+    )]);
+    for field in ["systemReserved", "kubeReserved"] {
+        let kind = if field == "systemReserved" { "system" } else { "kube" };
+        let line = format!(
+            "cgroup plan pod.yaml --cgroup-driver systemd --capacity cpu=4,memory=8Gi --{kind}-reserved cpu=1 \
+             --set {field}Cgroup=/ --set 'enforceNodeAllocatable=[pods, {kind}-reserved]'"
+        );
+        let ran = kq(&line).within(&folder).run();
+        assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("panic: ") && ran.stderr.contains("invalid slice name: /.slice"),
+            "{}",
+            ran.stderr
+        );
     }
 }

@@ -254,6 +254,13 @@ fn a_resize_that_is_not_finished_is_pending() {
     // The status says what is in effect.
     let status = &mut node.pod("only-limits")["status"]["containerStatuses"][0]["resources"];
     *status = limits("30m");
+    // The kubelet reads that back, rounded, of every pod: without a condition nothing is being resized.
+    assert_eq!(node.differences().count("DRIFT"), 4);
+    let conditions = |resizing: bool| match resizing {
+        true => json!([{"type": "PodResizeInProgress", "status": "True"}]),
+        false => json!([]),
+    };
+    node.pod("only-limits")["status"]["conditions"] = conditions(true);
     let by_status = node.differences();
     assert_eq!(
         by_status.found.iter().cloned().collect::<std::collections::BTreeSet<_>>(),
@@ -269,6 +276,7 @@ fn a_resize_that_is_not_finished_is_pending() {
     assert_eq!(by_status.code, 0);
     // The kubelet's file says what it allocated.
     node.pod("only-limits")["status"]["containerStatuses"][0]["resources"] = json!({});
+    node.pod("only-limits")["status"]["conditions"] = conditions(false);
     assert_eq!(node.differences().count("DRIFT"), 4);
     let data = json!({"entries": {uid: {"ContainerResources": {"c": limits("30m")}}}}).to_string();
     let checkpoint = json!({"data": data, "checksum": 1}).to_string();
@@ -288,6 +296,114 @@ fn a_resize_that_is_not_finished_is_pending() {
         "{}",
         broken.warnings
     );
+}
+
+#[test]
+fn a_class_counts_what_pods_ask_for() {
+    // 17m more are asked for and not allocated: the sum is of what is asked for all the same.
+    let mut node = Node::recorded();
+    let asked = json!({"requests": {"cpu": "34m", "memory": "33Mi"}});
+    node.pod("only-requests")["spec"]["containers"][0]["resources"] = asked;
+    node.pod("only-requests")["metadata"]["generation"] = json!(2);
+    let old = json!({"cpu": "17m", "memory": "33Mi"});
+    node.pod("only-requests")["status"]["containerStatuses"][0]["allocatedResources"] = old.clone();
+    let resources = json!({"requests": old});
+    node.pod("only-requests")["status"]["containerStatuses"][0]["resources"] = resources;
+    let pending = json!([{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]);
+    node.pod("only-requests")["status"]["conditions"] = pending;
+    let answer = node.differences();
+    assert_eq!(answer.count("RESIZE-PENDING"), answer.found.len() - 1, "{:?}", answer.found);
+    assert_eq!(
+        answer.found[0], "DRIFT /kubepods/burstable cpu.shares 495 478",
+        "{:?}",
+        answer.found
+    );
+    assert_eq!(answer.reasons[0], "the kubelet writes this level anew once a minute");
+}
+
+#[test]
+fn what_a_resize_leaves_behind_is_named() {
+    let mut node = Node::recorded();
+    let container = node.path("podlevel-all", Some("a"));
+    node.cgroups()[&container]["cpu.shares"] = "2\n".into();
+    let answer = node.differences();
+    assert_eq!(answer.count("DRIFT"), 1, "{:?}", answer.found);
+    assert!(
+        answer.reasons[0].contains("without a CPU request when it resizes"),
+        "{:?}",
+        answer.reasons
+    );
+    // Whoever has a request of its own is not spared.
+    let other = node.path("podlevel-all", Some("b"));
+    node.cgroups()[&container]["cpu.shares"] = "10\n".into();
+    node.cgroups()[&other]["cpu.shares"] = "2\n".into();
+    let reasons = node.differences().reasons;
+    assert!(reasons.iter().all(|reason| !reason.contains("resizes")), "{reasons:?}");
+}
+
+#[test]
+fn a_container_on_the_wrong_cpus_drifts() {
+    let mut node = Node::recorded();
+    let uid = node.uid("only-limits");
+    let state = json!({"policyName": "static", "defaultCpuSet": "0", "checksum": 1,
+        "entries": {uid: {"c": "1"}}});
+    node.0["stateFiles"]["files"]["cpu_manager_state"] = json!({"read": state.to_string()});
+    let config = &mut node.0["kubeletConfig"]["found"]["value"]["value"];
+    config["cpuManagerPolicy"] = json!("static");
+    let paths: Vec<String> = node.cgroups().as_object().expect("cgroups").keys().cloned().collect();
+    let own = node.path("only-limits", Some("c"));
+    for path in paths.iter().filter(|path| path.starts_with("/kubepods/")) {
+        let cpus = if *path == own { "1\n" } else { "0\n" };
+        node.cgroups()[path]["cpuset.cpus"] = cpus.into();
+    }
+    let of_cpus = |answer: Differences| -> Vec<String> {
+        answer.found.into_iter().filter(|found| found.contains("cpuset.cpus")).collect()
+    };
+    assert_eq!(of_cpus(node.differences()), [] as [&str; 0]);
+    let other = node.path("only-requests", Some("c"));
+    node.cgroups()[&own]["cpuset.cpus"] = "0-1\n".into();
+    node.cgroups()[&other]["cpuset.cpus"] = "1\n".into();
+    let mut found = of_cpus(node.differences());
+    found.sort();
+    let mut expected =
+        [format!("DRIFT {own} cpuset.cpus 1 0-1"), format!("DRIFT {other} cpuset.cpus 0 1")];
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_pod_in_the_tree_of_the_other_driver_says_so() {
+    let mut node = Node::recorded();
+    let uid = node.uid("besteffort").replace('-', "_");
+    for path in ["", "/kubepods-besteffort.slice", "/kubepods-besteffort.slice/POD"] {
+        let pod = format!("kubepods-besteffort-pod{uid}.slice");
+        let path = format!("/kubepods.slice{}", path.replace("POD", &pod));
+        node.cgroups()[&path] = json!({"cpu.shares": "2\n"});
+    }
+    // Both trees are there: what the kubelet uses has to be said.
+    let config = &mut node.0["kubeletConfig"]["found"]["value"]["value"];
+    config["cgroupDriver"] = json!("cgroupfs");
+    let answer = node.differences();
+    assert_eq!(answer.count("EXTRA"), 3, "{:?}", answer.found);
+    assert!(
+        answer.reasons.iter().all(|it| it.contains("the cgroupfs driver")),
+        "{:?}",
+        answer.reasons
+    );
+    assert!(answer.reasons.iter().all(|it| !it.contains("QoS class")), "{:?}", answer.reasons);
+}
+
+#[test]
+fn what_is_added_up_over_some_pods_is_unknown() {
+    let mut node = Node::recorded();
+    node.pods().retain(|loaded| loaded["pod"]["metadata"]["name"] != "only-requests");
+    let answer = node.differences();
+    assert_eq!(
+        answer.found[0], "UNKNOWN /kubepods/burstable cpu.shares 460 478",
+        "{:?}",
+        answer.found
+    );
+    assert_eq!(answer.count("UNKNOWN"), answer.found.len(), "{:?}", answer.found);
 }
 
 fn unanswered(source: &str, reason: &str) -> Value {

@@ -5,6 +5,8 @@ use super::{Runc, Running, node};
 use crate::cli::{Ran, Run, kq};
 use serde_json::Value;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 #[test]
 fn drift_is_named_repaired_and_taken_back() {
@@ -37,6 +39,79 @@ fn drift_is_named_repaired_and_taken_back() {
     let ran = sources(&running, "cgroup rollback --yes").arg(text(&way_back)).run();
     assert_eq!((ran.code, read().as_str()), (0, "77"), "again: {}{}", ran.stdout, ran.stderr);
 }
+
+#[test]
+fn pods_that_come_and_go_are_no_drift() {
+    let Some(node) = node() else { return };
+    let running = node.run_pods(PODS, Runc::System);
+    everything_matches(&running);
+    let (node, is_over) = (&*node, AtomicBool::new(false));
+    let seen = thread::scope(|scope| {
+        let pods = scope.spawn(|| {
+            let mut made = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let uid = format!("22222222-0000-4000-8000-{made:012}");
+                let pod = format!(
+                    "metadata: {{name: moving-{made}, namespace: real, uid: {uid}}}\n\
+                     spec: {{containers: [{{name: one}}]}}"
+                );
+                drop(Running::beside(node, &pod));
+                made += 1;
+            }
+            made
+        });
+        let over = Over(&is_over);
+        let mut wrong = Vec::new();
+        for look in 0..LOOKS {
+            let ran = live(&running, "cgroup diff -o json").run();
+            let drift = differing(&ran).into_iter();
+            wrong.extend(
+                drift
+                    .filter(|(.., verdict)| ["DRIFT", "MISSING", "EXTRA"].contains(&&**verdict))
+                    .map(|found| format!("look {look}: {found:?}")),
+            );
+            if look % 4 == 0 {
+                let ran = live(&running, "doctor -o json").run();
+                let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+                let checks = report["items"].as_array().expect("checks").iter();
+                let named = checks
+                    .filter(|it| it["name"] == "orphaned-pods" || it["name"] == "cgroup-values");
+                wrong.extend(named.filter(|it| it["status"] == "FAIL").map(Value::to_string));
+            }
+        }
+        drop(over);
+        (wrong, pods.join().expect("pods come and go"))
+    });
+    let (wrong, made) = seen;
+    assert!(made > 3, "{made} pods came and went");
+    assert_eq!(wrong, Vec::<String>::new());
+    everything_matches(&running);
+    // What stays wrong is said all the same.
+    let container = running.container("burstable", "one-cpu");
+    let file = if is_v2(&running) { "cpu.weight" } else { "cpu.shares" };
+    node.cgroups.write(&container.cgroup, file, "77");
+    let orphan =
+        format!("{}/kubepods/besteffort/pod33333333-0000-4000-8000-000000000001", node.root);
+    node.cgroups.create(&orphan);
+    let ran = live(&running, "cgroup diff -o json").run();
+    let expected = [
+        (container.cgroup.clone(), file.to_owned(), "DRIFT".to_owned()),
+        (orphan, String::new(), "EXTRA".to_owned()),
+    ];
+    assert_eq!(differing(&ran), expected, "{}", ran.stderr);
+}
+
+/// Says at its end, however that comes, that no more pods are wanted.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// How often somebody looks at a node on which pods come and go.
+const LOOKS: usize = 12;
 
 /// Every value of every pod, class and of the node is as planned.
 #[track_caller]

@@ -41,6 +41,8 @@ pub struct Running<'n> {
     objects: Vec<Value>,
     pods: Vec<LoadedPod>,
     sandboxes: Vec<String>,
+    /// Other pods run as well, whose kubelet looks after the levels above pods.
+    beside: bool,
 }
 
 /// A container that was started.
@@ -59,8 +61,19 @@ pub struct Container {
 }
 
 impl<'n> Running<'n> {
+    /// Starts pods beside those that run already.
+    #[track_caller]
+    pub fn beside(node: &'n Node, manifest: &str) -> Self {
+        Self::begin(node, manifest, Runc::System, true)
+    }
+
     #[track_caller]
     pub(super) fn start(node: &'n Node, manifest: &str, runc: Runc) -> Self {
+        Self::begin(node, manifest, runc, false)
+    }
+
+    #[track_caller]
+    fn begin(node: &'n Node, manifest: &str, runc: Runc, beside: bool) -> Self {
         let objects: Vec<Value> = documents(manifest)
             .iter()
             .filter(|document| !document.is_empty())
@@ -74,7 +87,7 @@ impl<'n> Running<'n> {
         let pods = pods_of(&objects, node);
         let (containers, sandboxes) = (Vec::new(), Vec::new());
         // Made before anything is done, so that whatever is done is also undone.
-        let mut running = Self { node, runc, containers, objects, pods, sandboxes };
+        let mut running = Self { node, runc, containers, objects, pods, sandboxes, beside };
         let pods = running.pods.clone();
         let paths = running.make_cgroups();
         for (index, loaded) in pods.iter().enumerate() {
@@ -126,7 +139,8 @@ impl<'n> Running<'n> {
                 if let Owner::Pod(pod, _) = cgroup.owner {
                     paths.insert(pod.metadata.uid.clone(), cgroup.path.clone());
                 }
-                if matches!(cgroup.owner, Owner::Container { .. }) {
+                let is_above = matches!(cgroup.owner, Owner::Node { .. } | Owner::Qos(_));
+                if matches!(cgroup.owner, Owner::Container { .. }) || (is_above && self.beside) {
                     return;
                 }
                 assert!(cgroup.path.starts_with(&self.node.root), "{} is not ours", cgroup.path);
@@ -382,7 +396,18 @@ impl<'n> Running<'n> {
             let request = v1::RemovePodSandboxRequest { pod_sandbox_id };
             runtime.call(runtime.client().remove_pod_sandbox(request))?;
         }
-        self.node.cgroups.remove(&format!("{}/kubepods", self.node.root))
+        if !self.beside {
+            return self.node.cgroups.remove(&format!("{}/kubepods", self.node.root));
+        }
+        let mut paths = Vec::new();
+        for root in &self.plan().roots {
+            root.walk(0, &mut |cgroup, _| {
+                if matches!(cgroup.owner, Owner::Pod(..)) {
+                    paths.push(cgroup.path.clone());
+                }
+            });
+        }
+        paths.iter().try_for_each(|path| self.node.cgroups.remove(path))
     }
 }
 

@@ -80,6 +80,8 @@ impl Cgroups<'_> {
             reason: None,
             writer: Some("kubelet"),
             is_resizing: false,
+            pod_uid: None,
+            is_sum: false,
             because: &[],
         })
     }

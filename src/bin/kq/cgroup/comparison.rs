@@ -8,16 +8,25 @@ use crate::subjects::Subjects;
 use anyhow::anyhow;
 use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::diff::{Context, Difference, diff};
+use kq::cgroup::live::motion::{Census, Confirmed, Look, Motion};
 use kq::cgroup::live::place::live_cgroups;
 use kq::cgroup::plan::{Plan, plan};
 use kq::cgroup::report::Basis;
+use kq::edge::clock::pause;
 use kq::facts::cgroup_mode::CgroupVersion;
 use kq::facts::cgroup_tree::CgroupPath;
-use kq::facts::kubelet_process::Program;
+use kq::facts::checkpoint::StateFile;
+use kq::facts::checkpoint::cpu_manager::{CpuState, load};
+use kq::facts::host::Text;
 use kq::facts::origin::Origin;
 use kq::facts::pod_selector::Selection;
-use kq::facts::resize::{RecordedResources, put_effective};
+use kq::facts::resize::{RecordedResizes, RecordedResources, put_effective};
+use kq::facts::timestamp::Timestamp;
+use kq::k8s::feature_gates::Gate;
 use kq::k8s::manifest::LoadedPod;
+use kq::k8s::pod::Pod;
+use std::path::Path;
+use std::time::Duration;
 
 /// The arguments of both.
 #[derive(Debug, clap::Args)]
@@ -41,7 +50,15 @@ pub struct Compared {
     selection: Selection,
     earlier: Vec<(&'static str, Vec<LoadedPod>)>,
     notes: Vec<String>,
+    /// What differed as it did in the look before; `None`: there was one look.
+    confirmed: Option<Confirmed>,
 }
+
+/// How long kq waits before it looks again. A runtime makes or removes a container in less.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How often kq looks at most.
+const LOOKS: usize = 4;
 
 impl ComparisonArgs {
     /// Gathers what a comparison needs.
@@ -49,52 +66,105 @@ impl ComparisonArgs {
         let subjects = Subjects::of(&self.subjects);
         let tree = Some(TreeDetail { usage, statistics: false, processes: true });
         let wants = Wants { tree, state_files: true, ..Wants::PLAN };
-        let live = LiveNode::gather(&self.sources, &self.node, wants, &subjects.files)?;
-        live.check_kubepods()?;
-        let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
-        Ok(Compared::of(live, selection))
+        let look = || {
+            let live = LiveNode::gather(&self.sources, &self.node, wants, &subjects.files)?;
+            live.check_kubepods()?;
+            let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
+            Ok(Compared::of(live, selection))
+        };
+        let mut named = self.node.files().chain(&self.sources.pods).chain(&subjects.files);
+        Compared::settled(&self.sources, &mut named, look)
     }
 }
 
-/// Returns the pods with what was allocated, and with what is in effect, where that differs from what
-/// is desired.
+/// Returns the pods with what was allocated, and with what is in effect, where they are being resized.
 fn earlier(live: &LiveNode, notes: &mut Vec<String>) -> Vec<(&'static str, Vec<LoadedPod>)> {
+    let files = live.snapshot.state_files.as_ref();
+    let mut read = |file: &str| {
+        let recorded = RecordedResources::parse(files.and_then(|files| files.get(file)));
+        recorded.unwrap_or_else(|reason| {
+            let path = files.map(|files| files.path(file)).unwrap_or_default();
+            notes.push(format!("{path}: {reason}: a resize in progress is seen by status only"));
+            RecordedResources::default()
+        })
+    };
+    let recorded = RecordedResizes {
+        allocated: read("allocated_pods_state"),
+        actuated: read("actuated_pods_state"),
+    };
+    let rules = &live.node.rules;
     let mut earlier = Vec::new();
-    for (name, file) in [("allocated", "allocated_pods_state"), ("actuated", "actuated_pods_state")]
-    {
-        let files = live.snapshot.state_files.as_ref();
-        let recorded = match RecordedResources::parse(files.and_then(|files| files.get(file))) {
-            Ok(recorded) => recorded,
-            Err(reason) => {
-                let path = files.map(|files| files.path(file)).unwrap_or_default();
-                notes
-                    .push(format!("{path}: {reason}: a resize in progress is seen by status only"));
-                continue;
-            }
-        };
+    let mut add = |name, put: &dyn Fn(&mut Pod) -> bool| {
         let mut pods = live.pods.clone();
-        let rules = &live.node.rules;
-        let put = |loaded: &mut LoadedPod| recorded.put_into(&mut loaded.pod, rules);
-        let changed = pods.iter_mut().map(put).filter(|changed| *changed).count();
-        if changed > 0 {
+        let resizing = pods.iter_mut().filter(|it| recorded.is_resizing(&it.pod, rules));
+        if resizing.map(|loaded| put(&mut loaded.pod)).filter(|changed| *changed).count() > 0 {
             earlier.push((name, pods));
         }
-    }
-    let mut pods = live.pods.clone();
-    let changed =
-        pods.iter_mut().map(|loaded| put_effective(&mut loaded.pod)).filter(|c| *c).count();
-    if changed > 0 {
-        earlier.push(("in effect", pods));
-    }
+    };
+    add("allocated", &|pod| recorded.allocated.put_into(pod, rules));
+    add("actuated", &|pod| recorded.actuated.put_into(pod, rules));
+    add("in effect", &put_effective);
     earlier
 }
+
+/// Returns which CPUs the CPU manager gave to whom, as far as its file can be read.
+fn assigned_cpus(live: &LiveNode) -> Option<CpuState> {
+    let Some(Text::Read(text)) = live.snapshot.state_files.as_ref()?.get(StateFile::Cpu.name())
+    else {
+        return None;
+    };
+    let by_pod = live.node.rules.gates.enabled(Gate::PodLevelResourceManagers);
+    load(text.as_bytes(), by_pod, None, None).shown
+}
+
+/// What is said where a node could be looked at once only.
+const ONE_LOOK: &str = "this is one look: what differs because a pod started, ended or was resized at that \
+                        moment cannot be told from drift";
 
 impl Compared {
     /// Returns what a comparison of these pods needs.
     pub fn of(live: LiveNode, selection: Selection) -> Self {
         let mut notes = Vec::new();
         let earlier = earlier(&live, &mut notes);
-        Self { live, selection, earlier, notes }
+        Self { live, selection, earlier, notes, confirmed: None }
+    }
+
+    /// Looks until all that drifts did so in the look before, with the same containers. What still does
+    /// not after a few looks is changing. A stored node can be looked at once only, and so can one about
+    /// which a pipe tells something: `named` are the files that are read.
+    pub fn settled(
+        sources: &SourceArgs,
+        mut named: &mut dyn Iterator<Item = &String>,
+        look: impl Fn() -> Result<Self, Failure>,
+    ) -> Result<Self, Failure> {
+        let mut compared = look()?;
+        let is_there_again = Iterator::all(&mut named, |file| Path::new(file).is_file());
+        if sources.snapshot.is_some() || !is_there_again {
+            return Ok(compared);
+        }
+        // A plan that cannot be made is the same the next time.
+        let Ok(mut seen) = compared.look() else { return Ok(compared) };
+        for _ in 1..LOOKS {
+            if seen.is_clean() {
+                break;
+            }
+            pause(PAUSE);
+            // A source that fails now may be what is changing; what it said before is what there is.
+            let Ok(next) = look() else { break };
+            let Ok(now) = next.look() else { break };
+            let confirmed = now.confirmed(&seen);
+            let is_settled = now.is_settled(&confirmed);
+            (compared, seen) = (Self { confirmed: Some(confirmed), ..next }, now);
+            if is_settled {
+                break;
+            }
+        }
+        Ok(compared)
+    }
+
+    /// Returns what drifts.
+    fn look(&self) -> Result<Look, Failure> {
+        self.compare(|found, _, census| Ok(Look::of(&found, census)))
     }
 
     /// Returns the cgroup of all pods under the driver of the node.
@@ -123,10 +193,7 @@ impl Compared {
             let guess = anyhow!("{fact} is not known, and nothing is written on a guess");
             Err(Failure::refused(guess).hint(format!("say it with {flag}")))
         };
-        let embedded = live.snapshot.kubelet.value().is_some_and(|process| {
-            process.program != Program::Kubelet && live.is_config_of_process
-        });
-        if live.config.value.is_null() || embedded {
+        if !live.has_configuration() {
             return guessed("the kubelet's whole configuration", "--kubelet-config FILE");
         }
         for (name, fact, flag) in [
@@ -160,12 +227,39 @@ impl Compared {
         &self,
         show: impl FnOnce(Vec<Difference<'_>>, Basis) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        self.compare(|mut found, mut basis, _| {
+            match &self.confirmed {
+                Some(confirmed) => confirmed.demote(&mut found),
+                None if found.iter().any(|found| found.verdict.is_drift()) => {
+                    basis.warnings.push(ONE_LOOK.to_owned());
+                }
+                None => {}
+            }
+            show(found, basis)
+        })
+    }
+
+    /// Plans and compares.
+    fn compare<T>(
+        &self,
+        show: impl FnOnce(Vec<Difference<'_>>, Basis, Census) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let live = &self.live;
         let (node, formula) = (&live.node, live.formula);
-        let desired = plan(&live.pods, node, formula).map_err(Failure::usage)?;
+        let knowledge = live.knowledge();
+        let cpus = assigned_cpus(live);
+        let known = |pods| -> Result<Plan<'_>, Failure> {
+            let mut planned = plan(pods, node, formula).map_err(Failure::usage)?;
+            if let Some(state) = &cpus {
+                planned.assign_cpus(state);
+            }
+            planned.withhold(knowledge.clone());
+            Ok(planned)
+        };
+        let desired = known(&live.pods)?;
         let mut others: Vec<(&'static str, Plan<'_>)> = Vec::new();
         for (name, pods) in &self.earlier {
-            others.push((*name, plan(pods, node, formula).map_err(Failure::usage)?));
+            others.push((*name, known(pods)?));
         }
         let resizing: Vec<(&'static str, &Plan<'_>)> =
             others.iter().map(|(name, plan)| (*name, plan)).collect();
@@ -178,8 +272,13 @@ impl Compared {
         let sandboxes = runtime.and_then(|runtime| runtime.sandboxes.value());
         let handlers = sandboxes.into_iter().flatten().filter(|s| !s.runtime_handler.is_empty());
         let handlers = handlers.map(|s| (s.uid.clone(), s.runtime_handler.clone())).collect();
+        let pods = || live.pods.iter().map(|loaded| &loaded.pod);
+        let taken_at = live.snapshot.taken_at.parse().ok();
+        let started_at = live.snapshot.kubelet.value().and_then(|process| process.started_at);
+        let started_at = started_at.map(Timestamp::from_seconds);
         let context = Context {
             handlers: &handlers,
+            motion: &Motion::of(pods(), runtime, started_at, taken_at),
             workloads: &live.workloads,
             rounding: self.rounding(),
             incomplete: live.incomplete.as_deref(),
@@ -200,7 +299,7 @@ impl Compared {
             },
         ));
         let basis = Basis::of(node, &desired, &live.pods, formula, notes);
-        show(found, basis)
+        show(found, basis, Census::of(pods(), runtime, &cgroups))
     }
 
     /// Returns the exit code of an answer without differences.

@@ -11,7 +11,10 @@ use kq::cgroup::live::diff_view;
 ///
 /// MATCH and ROUNDED (by the kernel or by systemd) are as planned. DRIFT: the kernel has another
 /// value. MISSING: it has none. EXTRA: it has one, or a cgroup, that nobody planned. RESIZE-PENDING: a
-/// resize is not finished. UNKNOWN: one side is not known, and why.
+/// resize is not finished. CHANGING: a pod or container is being created or removed. UNKNOWN: one side is
+/// not known, and why.
+///
+/// What differs is looked at again, with all sources, before it is said to drift.
 ///
 /// Exit code 0: every value was compared, and nothing drifts. 1: DRIFT, MISSING or EXTRA. 3: nothing
 /// drifts among the values that are known, and others are UNKNOWN.

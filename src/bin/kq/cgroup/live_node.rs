@@ -6,11 +6,14 @@ use crate::live::{SourceArgs, Wants};
 use crate::node_args::{Described, FoundNode, NodeArgs, config_of};
 use anyhow::anyhow;
 use kq::cgroup::files::CgroupDriver;
+use kq::cgroup::knowledge::Knowledge;
+use kq::cgroup::live::place::{LiveOwner, live_cgroups};
 use kq::cgroup::plan::RuntimeFormula;
 use kq::edge::input::{read_input, shown};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::describe::ConfigSource;
 use kq::facts::kubelet_config::Source;
+use kq::facts::kubelet_process::Program;
 use kq::facts::live::{adopt_uid, incomplete, live_sources};
 use kq::facts::node::Node;
 use kq::facts::runtime::RuntimeFacts;
@@ -19,6 +22,7 @@ use kq::facts::workloads::{Workloads, add_container_ids, effective_uid};
 use kq::k8s::defaults::{apply_api_defaults, apply_priority};
 use kq::k8s::manifest::{Loaded, LoadedPod, load};
 use kq::k8s::pod::Pod;
+use kq::k8s::qos::QosClass;
 use std::collections::BTreeSet;
 
 /// Everything that was found out about a node.
@@ -130,6 +134,44 @@ impl LiveNode {
         let tree = self.tree()?;
         let is_known = !self.config.value.is_null() && self.incomplete.is_none();
         if is_known { Ok(()) } else { check_kubepods(tree, &self.roots) }
+    }
+
+    /// Tells whether the kubelet's whole configuration is known. A kubelet inside another program has
+    /// settings that its command line does not show.
+    pub fn has_configuration(&self) -> bool {
+        let embedded = self.is_config_of_process
+            && self.snapshot.kubelet.value().is_some_and(|it| it.program != Program::Kubelet);
+        !self.config.value.is_null() && !embedded
+    }
+
+    /// Returns what is known of the facts that a plan rests on.
+    pub fn knowledge(&self) -> Knowledge {
+        let unknown_pods = self.incomplete.clone().filter(|_| !self.lacks_best_effort_only());
+        Knowledge::of(&self.node, self.formula, self.has_configuration(), unknown_pods)
+    }
+
+    /// Tells whether each pod that is not in the list is BestEffort by the place of its cgroup: such a pod
+    /// requests nothing, and is in no sum.
+    fn lacks_best_effort_only(&self) -> bool {
+        let (Some(tree), Some(pods)) = (self.snapshot.cgroups.value(), self.snapshot.pods.value())
+        else {
+            return false;
+        };
+        let sandboxes = self.runtime().and_then(|runtime| runtime.sandboxes.value());
+        let Some(sandboxes) = sandboxes.filter(|_| pods.left_out.is_empty()) else { return false };
+        let present = self.roots.iter().filter(|(_, root)| tree.get(root).is_some());
+        let cgroups: Vec<_> = present
+            .flat_map(|(driver, root)| live_cgroups(tree, root, *driver, &self.workloads))
+            .collect();
+        let is_best_effort = |uid: &str| {
+            cgroups.iter().any(|cgroup| match &cgroup.owner {
+                LiveOwner::Pod(pod) => pod.uid == uid && pod.class == QosClass::BestEffort,
+                _ => false,
+            })
+        };
+        let is_known = |uid: &str| self.workloads.pod(uid).is_some_and(|pod| pod.known);
+        let mut unknown = sandboxes.iter().filter(|it| it.ready && !is_known(&it.uid));
+        unknown.all(|sandbox| is_best_effort(&sandbox.uid))
     }
 
     /// Returns what the runtime said.

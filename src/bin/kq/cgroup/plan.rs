@@ -38,6 +38,7 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let gathered = self.question.gather()?;
         let mut plan = gathered.plan()?;
+        gathered.withhold(&mut plan);
         let basis = gathered.basis(&plan);
         gathered.select(&mut plan);
         match self.question.output {

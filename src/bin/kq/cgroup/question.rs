@@ -7,6 +7,7 @@ use crate::node_args::NodeArgs;
 use crate::subjects::{Subjects, is_file};
 use crate::write::Output;
 use anyhow::anyhow;
+use kq::cgroup::knowledge::Knowledge;
 use kq::cgroup::live::selection::select;
 use kq::cgroup::plan::{Plan, RuntimeFormula, display_name, plan};
 use kq::cgroup::report::{Assumption, Basis};
@@ -60,6 +61,7 @@ pub struct Gathered {
     is_incomplete: bool,
     selection: Selection,
     notes: Vec<String>,
+    knowledge: Knowledge,
 }
 
 impl Question {
@@ -99,7 +101,8 @@ impl Question {
         let left_out = loaded.problems.iter().map(ToString::to_string).collect();
         let selection = Selection::default();
         let pods = loaded.pods;
-        Ok(Gathered { node, formula, pods, left_out, is_incomplete: false, selection, notes })
+        let (is_incomplete, knowledge) = (false, Knowledge::default());
+        Ok(Gathered { node, formula, pods, left_out, is_incomplete, selection, notes, knowledge })
     }
 
     /// Looks at the node.
@@ -107,6 +110,7 @@ impl Question {
         let subjects = Subjects::of(&self.files);
         let live = LiveNode::gather(&self.sources, &self.node, Wants::PLAN, &subjects.files)?;
         let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
+        let knowledge = live.knowledge();
         let LiveNode { config, node, formula, mut pods, mut notes, left_out, incomplete, .. } =
             live;
         for loaded in &mut pods {
@@ -116,7 +120,7 @@ impl Question {
         }
         let is_incomplete = incomplete.is_some() || config.value.is_null();
         notes.extend(incomplete.map(|reason| format!("the sums may be too small: {reason}")));
-        Ok(Gathered { node, formula, pods, left_out, is_incomplete, selection, notes })
+        Ok(Gathered { node, formula, pods, left_out, is_incomplete, selection, notes, knowledge })
     }
 
     /// Reads the pods; fails when there is nothing to plan.
@@ -224,6 +228,12 @@ impl Gathered {
     /// Plans the cgroups.
     pub fn plan(&self) -> Result<Plan<'_>, Failure> {
         plan(&self.pods, &self.node, self.formula).map_err(Failure::usage)
+    }
+
+    /// Takes out of a plan what is not known of a live node. Of a node that is made up of files, what no
+    /// file says is the kubelet's default.
+    pub fn withhold(&self, plan: &mut Plan<'_>) {
+        plan.withhold(self.knowledge.clone());
     }
 
     /// Leaves of a plan what was asked about.

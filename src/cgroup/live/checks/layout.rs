@@ -328,15 +328,23 @@ pub fn orphans(examined: Examined<'_>) -> Check {
         examined.snapshot.cgroups.found.as_ref().map_or("-", |found| &found.source),
         examined.snapshot.pods.found.as_ref().map_or("no pods", |found| &found.source)
     );
+    if !examined.node.config.cgroups_per_qos {
+        let reason = "cgroupsPerQOS is false: pods have no cgroups of their own";
+        return Check::unknown(NAME, reason, "kq cgroup show tells what there is").from(source);
+    }
     if examined.present(tree).is_empty() {
         return Check::unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
     }
-    let (mut known, mut busy, mut empty) = (0, Vec::new(), Vec::new());
+    let (mut known, mut busy, mut empty, mut changing) = (0, Vec::new(), Vec::new(), 0);
     for (driver, root) in examined.present(tree) {
         for (path, pod) in pods_in(examined, tree, root, driver) {
             // That the runtime has its sandbox does not make it a pod of this node.
             if pod.name.is_some_and(|name| name.known) {
                 known += 1;
+                continue;
+            }
+            if examined.changing.contains(&pod.uid) {
+                changing += 1;
                 continue;
             }
             let processes: usize = tree.within(path).map(|(_, texts)| texts.pids().count()).sum();
@@ -351,6 +359,11 @@ pub fn orphans(examined: Examined<'_>) -> Check {
         let check = match known {
             // Nothing was looked at, so nothing is said of it.
             0 if examined.snapshot.pods.found.is_none() => Check::unknown(NAME, NO_PODS, GIVE_PODS),
+            known if changing > 0 => {
+                let (among, moving) = (count(known, "cgroup"), format!("{changing} more"));
+                let found = format!("none among {among}; {moving} came or went meanwhile");
+                Check::unknown(NAME, found, "look again when no pods start or end")
+            }
             known => Check::ok(NAME, format!("none among {}", count(known, "cgroup"))),
         };
         return check.from(source);

@@ -26,7 +26,7 @@ use crate::facts::workloads::Workloads;
 use crate::k8s::manifest::load;
 use crate::k8s::pod::Pod;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const UID: &str = "0f4b6c8e-0001-4a4a-9b9b-000000000001";
 const STRANGER: &str = "0f4b6c8e-0002-4a4a-9b9b-000000000002";
@@ -272,6 +272,7 @@ impl Given {
             workloads: &workloads,
             incomplete: incomplete.as_deref(),
             compared: &self.compared,
+            changing: &BTreeSet::new(),
         })
     }
 }

@@ -1,0 +1,456 @@
+//! Which facts a planned value rests on, and which of them are known.
+//!
+//! A plan is made from whatever there is: defaults stand in for what nobody said. This module decides
+//! which of its values may be shown, compared and written all the same. [`rests_on`] names the facts of
+//! each value, [`Knowledge`] those that are missing; a value with a missing fact is not known, wherever
+//! it is in the tree. That the names are complete is tested by changing one fact after the other: no
+//! value may change that does not name it.
+
+use crate::cgroup::because::Step;
+use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+use crate::cgroup::plan::{Owner, PlannedCgroup, RuntimeFormula};
+use crate::cgroup::resource_config::ExplainedFile;
+use crate::cgroup::rule::Rule;
+use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
+use crate::facts::missing::MissingFact;
+use crate::facts::node::Node;
+use crate::facts::origin::Origin;
+use crate::k8s::feature_gates::{FeatureGates, Gate};
+use crate::k8s::pod::Pod;
+use crate::k8s::qos::QosClass;
+use crate::k8s::version::KubeletVersion;
+use std::collections::BTreeSet;
+
+/// The first kubelets that ask `memoryReservationPolicy` what memory QoS protects.
+const RESERVATION_POLICIES: u32 = 36;
+
+/// What is missing among the facts that a plan rests on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Knowledge {
+    missing: BTreeSet<MissingFact>,
+    /// The fields of the configuration that are known though the rest of it is not.
+    given_fields: BTreeSet<&'static str>,
+    /// The gates that are set by name; others are at the default of the version.
+    given_gates: BTreeSet<String>,
+    /// Why not all pods are known.
+    unknown_pods: Option<String>,
+    /// The kubelet's configuration is not known as a whole.
+    lacks_configuration: bool,
+    /// A pod has resources of its own, which only some kubelets look at.
+    has_pod_level_resources: bool,
+}
+
+/// Why a value is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// The first fact that is missing.
+    pub fact: MissingFact,
+    /// Why it is missing, with the flag that supplies it.
+    pub reason: String,
+}
+
+impl Knowledge {
+    /// Returns what is known about a live node. Without the kubelet's configuration only its fields that
+    /// were given by flags are known; `unknown_pods` says why the pods may not be all that request
+    /// something.
+    pub fn of(
+        node: &Node,
+        formula: RuntimeFormula,
+        has_configuration: bool,
+        unknown_pods: Option<String>,
+    ) -> Self {
+        let assumed = |name: &str| {
+            node.facts.0.iter().any(|fact| fact.name == name && fact.origin == Origin::Assumed)
+        };
+        let mut missing = BTreeSet::new();
+        for (name, fact) in [
+            ("capacity.hugepages", MissingFact::HugepageCapacity),
+            ("swapController", MissingFact::SwapController),
+            ("pageSize", MissingFact::PageSize),
+            ("cgroupVersion", MissingFact::CgroupVersion),
+            ("kubeletVersion", MissingFact::KubeletVersion),
+            ("cgroupDriver", MissingFact::CgroupDriver),
+        ] {
+            if assumed(name) {
+                missing.insert(fact);
+            }
+        }
+        if formula.assumed && node.cgroup_version == CgroupVersion::V2 {
+            missing.insert(MissingFact::RuntimeFormula);
+        }
+        if unknown_pods.is_some() {
+            missing.insert(MissingFact::Pods);
+        }
+        let given = node.facts.0.iter().filter(|fact| fact.origin.is_given());
+        Self {
+            missing,
+            given_fields: given.map(|fact| fact.name).collect(),
+            given_gates: node.config.feature_gates.keys().cloned().collect(),
+            unknown_pods,
+            lacks_configuration: !has_configuration,
+            has_pod_level_resources: false,
+        }
+    }
+
+    /// Returns the same with what the pods add to it.
+    pub(super) fn with_pods<'p>(mut self, pods: impl IntoIterator<Item = &'p Pod>) -> Self {
+        self.has_pod_level_resources = pods.into_iter().any(|pod| pod.spec.resources.is_some());
+        self
+    }
+
+    /// Tells whether nothing is missing that any value could rest on.
+    pub fn is_complete(&self) -> bool {
+        self.missing.is_empty() && !self.lacks_configuration
+    }
+
+    /// Returns why the text of a file of a cgroup is not known; `None`: it is known, be it that nothing is
+    /// written to the file.
+    pub fn unknown(
+        &self,
+        cgroup: &PlannedCgroup<'_>,
+        file: &str,
+        settings: &CgroupSettings,
+    ) -> Option<Unknown> {
+        if self.is_complete() {
+            return None;
+        }
+        let rests_on = rests_on(cgroup, file, settings, self.has_pod_level_resources);
+        self.first_missing(&rests_on, settings)
+    }
+
+    /// Tells whether the text of a file is added up over all pods.
+    pub fn is_sum(
+        &self,
+        cgroup: &PlannedCgroup<'_>,
+        file: &str,
+        settings: &CgroupSettings,
+    ) -> bool {
+        // Which CPUs are shared follows from those that are not.
+        let is_share = |planned: &ExplainedFile| {
+            planned.file == file && planned.because.contains(&Rule::CpuManagerSharesCpus.into())
+        };
+        cgroup.files.iter().any(is_share)
+            || rests_on(cgroup, file, settings, self.has_pod_level_resources)
+                .contains(&Basis::Fact(MissingFact::Pods))
+    }
+
+    /// Returns why the place of the kubelet's cgroups is not known.
+    pub fn unknown_place(&self, settings: &CgroupSettings) -> Option<Unknown> {
+        self.first_missing(&PLACE, settings)
+    }
+
+    fn first_missing(&self, facts: &[Basis], settings: &CgroupSettings) -> Option<Unknown> {
+        let fact = facts.iter().find_map(|basis| self.missing_of(*basis, settings))?;
+        Some(Unknown { fact, reason: self.reason(fact) })
+    }
+
+    /// Returns why a missing fact is not known, with the flag that supplies it.
+    pub fn reason(&self, fact: MissingFact) -> String {
+        match (fact, &self.unknown_pods) {
+            (MissingFact::Pods, Some(reason)) => reason.clone(),
+            _ => format!("{fact} ({})", fact.flag()),
+        }
+    }
+
+    /// Returns the reason of each missing fact; the fields of one configuration are named together.
+    pub fn summary(&self, facts: &BTreeSet<MissingFact>) -> Vec<String> {
+        let field = |fact: &MissingFact| match fact {
+            MissingFact::Configuration(field) => Some(*field),
+            _ => None,
+        };
+        let fields: Vec<&str> = facts.iter().filter_map(field).collect();
+        let others = facts.iter().filter(|fact| field(fact).is_none());
+        let mut lines: Vec<String> = others.map(|fact| self.reason(*fact)).collect();
+        if !fields.is_empty() {
+            lines.push(format!(
+                "the kubelet's configuration is not known: {} (--kubelet-config FILE)",
+                fields.join(", ")
+            ));
+        }
+        lines
+    }
+
+    fn missing_of(&self, basis: Basis, settings: &CgroupSettings) -> Option<MissingFact> {
+        let is_missing = |fact: MissingFact| self.missing.contains(&fact).then_some(fact);
+        match basis {
+            Basis::Fact(fact) => is_missing(fact),
+            Basis::Field(field) => (self.lacks_configuration && !self.given_fields.contains(field))
+                .then_some(MissingFact::Configuration(field)),
+            Basis::Gate(gate) if self.given_gates.contains(gate.name()) => None,
+            Basis::Gate(_) if self.lacks_configuration => {
+                Some(MissingFact::Configuration("featureGates"))
+            }
+            Basis::Gate(gate) => {
+                is_missing(MissingFact::KubeletVersion).filter(|_| differs_by_version(gate))
+            }
+            Basis::Since(_) => is_missing(MissingFact::KubeletVersion),
+            Basis::Rounding => is_missing(MissingFact::CgroupDriver)
+                .or_else(|| is_missing(MissingFact::CgroupVersion))
+                .filter(|_| {
+                    settings.version == CgroupVersion::V2
+                        || settings.driver == CgroupDriver::Systemd
+                }),
+        }
+    }
+}
+
+/// Something that a value rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Basis {
+    /// A fact about the node.
+    Fact(MissingFact),
+    /// A field of the kubelet's configuration.
+    Field(&'static str),
+    /// A feature gate: the configuration, or the default of the version.
+    Gate(Gate),
+    /// A rule that kubelets have since a version.
+    Since(u32),
+    /// Who rounds quotas.
+    Rounding,
+}
+
+/// What the place of every cgroup rests on.
+const PLACE: [Basis; 3] = [
+    Basis::Field("cgroupRoot"),
+    Basis::Field("cgroupsPerQOS"),
+    Basis::Fact(MissingFact::CgroupDriver),
+];
+
+/// Tells whether the known versions of the kubelet differ in the default of a gate.
+fn differs_by_version(gate: Gate) -> bool {
+    let default = |minor| FeatureGates::for_version(KubeletVersion::new(1, minor)).enabled(gate);
+    let known = KubeletVersion::OLDEST.minor..=KubeletVersion::NEWEST.minor;
+    let defaults: BTreeSet<bool> = known.map(default).collect();
+    defaults.len() > 1
+}
+
+/// What leaves less or more for pods.
+const RESERVED: [&str; 5] = [
+    "systemReserved",
+    "kubeReserved",
+    "reservedSystemCPUs",
+    "enforceNodeAllocatable",
+    "cgroupsPerQOS",
+];
+
+/// Returns what the text of a file rests on, whether or not it is planned.
+fn rests_on(
+    cgroup: &PlannedCgroup<'_>,
+    file: &str,
+    settings: &CgroupSettings,
+    pod_level: bool,
+) -> Vec<Basis> {
+    let mut basis = Vec::new();
+    if file.starts_with("hugetlb.") {
+        basis.push(Basis::Fact(MissingFact::HugepageCapacity));
+    }
+    match cgroup.owner {
+        Owner::Node { part: "kubepods" } => of_kubepods(file, settings, pod_level, &mut basis),
+        Owner::Node { part } => of_reserved(part, file, &mut basis),
+        Owner::Qos(class) => of_class(class, file, settings, pod_level, &mut basis),
+        Owner::Pod(pod, class) => of_pod(cgroup, pod, class, file, settings, &mut basis),
+        Owner::Container { pod, class, pinned, .. } => {
+            of_container(cgroup, pod, class, pinned, file, settings, &mut basis);
+        }
+    }
+    basis
+}
+
+fn of_kubepods(file: &str, settings: &CgroupSettings, pod_level: bool, basis: &mut Vec<Basis>) {
+    match file {
+        "cpu.shares" | "cpu.weight" | "memory.limit_in_bytes" | "memory.max" | "pids.max" => {
+            basis.extend(RESERVED.map(Basis::Field));
+        }
+        "cpuset.cpus" => basis.push(Basis::Field("cpuManagerPolicy")),
+        "memory.min" => of_class_protection(settings, pod_level, basis),
+        _ if file.starts_with("hugetlb.") => basis.push(Basis::Field("cgroupsPerQOS")),
+        _ => {}
+    }
+}
+
+fn of_reserved(part: &'static str, file: &str, basis: &mut Vec<Basis>) {
+    basis.extend([Basis::Field(part), Basis::Field("enforceNodeAllocatable")]);
+    match file {
+        "cpu.shares" | "cpu.weight" => basis.push(Basis::Field("reservedSystemCPUs")),
+        "memory.min" => basis.push(Basis::Gate(Gate::MemoryQos)),
+        "cpuset.cpus" => basis.push(Basis::Field("cpuManagerPolicy")),
+        _ => {}
+    }
+}
+
+fn of_class(
+    class: QosClass,
+    file: &str,
+    settings: &CgroupSettings,
+    pod_level: bool,
+    basis: &mut Vec<Basis>,
+) {
+    match file {
+        "cpu.shares" | "cpu.weight" if class == QosClass::Burstable => {
+            of_sum(pod_level, basis);
+        }
+        "memory.limit_in_bytes" | "memory.max" => {
+            basis.push(Basis::Gate(Gate::QosReserved));
+            if settings.rules.gates.enabled(Gate::QosReserved) {
+                basis.push(Basis::Field("qosReserved"));
+                basis.extend(RESERVED.map(Basis::Field));
+                of_sum(pod_level, basis);
+            }
+        }
+        "memory.min" | "memory.low" if class == QosClass::Burstable => {
+            of_class_protection(settings, pod_level, basis);
+        }
+        _ => {}
+    }
+}
+
+/// What memory QoS protects of all pods together.
+fn of_class_protection(settings: &CgroupSettings, pod_level: bool, basis: &mut Vec<Basis>) {
+    of_protection(settings, basis);
+    let adds_up = !settings.rules.memory_reservation_policies()
+        || settings.memory_reservation_policy == MemoryReservationPolicy::TieredReservation;
+    if has_memory_qos(settings) && adds_up {
+        of_sum(pod_level, basis);
+    }
+}
+
+/// What is added up over all pods rests on all of them, and on how each is counted.
+fn of_sum(pod_level: bool, basis: &mut Vec<Basis>) {
+    basis.push(Basis::Fact(MissingFact::Pods));
+    if pod_level {
+        basis.push(Basis::Gate(Gate::PodLevelResources));
+    }
+}
+
+/// What memory QoS protects at all.
+fn of_protection(settings: &CgroupSettings, basis: &mut Vec<Basis>) {
+    if settings.version == CgroupVersion::V1 {
+        return;
+    }
+    basis.push(Basis::Gate(Gate::MemoryQos));
+    if has_memory_qos(settings) {
+        basis.push(Basis::Since(RESERVATION_POLICIES));
+        basis.push(Basis::Field("memoryReservationPolicy"));
+    }
+}
+
+fn has_memory_qos(settings: &CgroupSettings) -> bool {
+    settings.version == CgroupVersion::V2 && settings.rules.gates.enabled(Gate::MemoryQos)
+}
+
+fn of_pod(
+    cgroup: &PlannedCgroup<'_>,
+    pod: &Pod,
+    class: QosClass,
+    file: &str,
+    settings: &CgroupSettings,
+    basis: &mut Vec<Basis>,
+) {
+    let is_planned = cgroup.text(file).is_some();
+    of_pod_level(pod, file, basis);
+    match file {
+        "cpu.max" | "cpu.cfs_quota_us" | "cpu.cfs_period_us" if is_planned => {
+            of_quota(pod, class, settings, basis);
+        }
+        "pids.max" => basis.push(Basis::Field("podPidsLimit")),
+        "memory.min" | "memory.low" => {
+            of_protection(settings, basis);
+            // A page size that the node lacks makes a write fail, and these files come after it.
+            if asks_for_hugepages(pod) {
+                basis.push(Basis::Fact(MissingFact::HugepageCapacity));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn asks_for_hugepages(pod: &Pod) -> bool {
+    let spec = &pod.spec;
+    let containers = spec.containers.iter().chain(&spec.init_containers);
+    let resources = containers.map(|container| &container.resources).chain(&spec.resources);
+    let mut names = resources.flat_map(|it| it.requests.iter().chain(it.limits.iter()));
+    names.any(|(name, _)| name.hugepage_size().is_some())
+}
+
+/// What a pod has as a whole counts where the kubelet looks at it.
+fn of_pod_level(pod: &Pod, file: &str, basis: &mut Vec<Basis>) {
+    if pod.spec.resources.is_none() {
+        return;
+    }
+    basis.push(Basis::Gate(Gate::PodLevelResources));
+    if file.starts_with("hugetlb.") {
+        basis.push(Basis::Since(34));
+    }
+}
+
+fn of_quota(pod: &Pod, class: QosClass, settings: &CgroupSettings, basis: &mut Vec<Basis>) {
+    basis.extend([Basis::Field("cpuCFSQuota"), Basis::Field("cpuCFSQuotaPeriod"), Basis::Rounding]);
+    if settings.cpu_cfs_quota_period_us != 100_000 {
+        basis.push(Basis::Gate(Gate::CustomCpuCfsQuotaPeriod));
+    }
+    // Only these can have CPUs of their own.
+    if class == QosClass::Guaranteed && pod.spec.resources.is_none() {
+        basis.push(Basis::Field("cpuManagerPolicy"));
+        if settings.static_cpu_manager {
+            basis.push(Basis::Gate(Gate::DisableCpuQuotaWithExclusiveCpus));
+        }
+    }
+}
+
+fn of_container(
+    cgroup: &PlannedCgroup<'_>,
+    pod: &Pod,
+    class: QosClass,
+    pinned: bool,
+    file: &str,
+    settings: &CgroupSettings,
+    basis: &mut Vec<Basis>,
+) {
+    of_pod_level(pod, file, basis);
+    match file {
+        "cpu.weight" if is_formula_decisive(cgroup) => {
+            basis.push(Basis::Fact(MissingFact::RuntimeFormula));
+        }
+        "cpu.max" | "cpu.cfs_quota_us" | "cpu.cfs_period_us" => {
+            of_quota(pod, class, settings, basis);
+        }
+        "cpuset.cpus" | "cpuset.mems" => {
+            basis.push(Basis::Field("cpuManagerPolicy"));
+            if pinned || class == QosClass::Guaranteed {
+                basis.push(Basis::Field("reservedSystemCPUs"));
+            }
+        }
+        "memory.memsw.limit_in_bytes" => {
+            basis.push(Basis::Fact(MissingFact::SwapController));
+        }
+        "memory.swap.max" => {
+            basis.extend([Basis::Field("memorySwap"), Basis::Fact(MissingFact::SwapController)])
+        }
+        "memory.oom.group" => basis.push(Basis::Field("singleProcessOOMKill")),
+        "memory.min" | "memory.low" => of_protection(settings, basis),
+        "memory.high" => {
+            of_protection(settings, basis);
+            if has_memory_qos(settings) {
+                basis.push(Basis::Field("memoryThrottlingFactor"));
+                basis.push(Basis::Fact(MissingFact::PageSize));
+                // Without a limit of its own, what the node has for pods counts.
+                basis.extend(["systemReserved", "kubeReserved"].map(Basis::Field));
+            }
+        }
+        // The oldest runtimes do not limit reservations.
+        _ if file.starts_with("hugetlb.") && file.contains(".rsvd.") => {
+            basis.push(Basis::Fact(MissingFact::RuntimeFormula));
+        }
+        _ => {}
+    }
+}
+
+/// Tells whether the other formula would give a container another weight.
+fn is_formula_decisive(cgroup: &PlannedCgroup<'_>) -> bool {
+    let weights = cgroup.files.iter().filter(|file| file.file == "cpu.weight");
+    let mut steps = weights.flat_map(|file| &file.because);
+    steps.any(|step| matches!(step, Step::SharesToWeight { otherwise: Some(otherwise), weight, .. } if otherwise != weight))
+}
+
+#[cfg(test)]
+mod tests;
