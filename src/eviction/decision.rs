@@ -161,10 +161,7 @@ impl Situation<'_> {
                 grace_seconds: self.grace_seconds(threshold, pod),
                 message: message.text.clone(),
                 annotations: Some(message.annotations.clone()),
-                condition: Some(DisruptionTarget {
-                    message: message.text.clone(),
-                    observed_generation: self.observed_generation(pod),
-                }),
+                condition: Some(DisruptionTarget::of(pod, message.text.clone(), &self.setup.rules)),
             };
             match evict_pod(pod, planned) {
                 Verdict::SparedAsCritical => eviction.spared.push(ranked.pod),
@@ -177,12 +174,6 @@ impl Situation<'_> {
             }
         }
         eviction
-    }
-
-    /// The API does not write a generation of zero.
-    fn observed_generation(&self, pod: &Pod) -> Option<i64> {
-        let told = self.setup.rules.conditions_tell_generation();
-        pod.metadata.generation.filter(|generation| told && *generation != 0)
     }
 
     /// Returns the pods that are not critical and tie with the one at a rank.

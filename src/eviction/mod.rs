@@ -66,4 +66,5 @@ pub use settlement::{FreedBytes, Reclaimed, Settlement};
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{
     DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, REASON_EVICTED, Verdict, evict_pod,
+    written_to_victim,
 };

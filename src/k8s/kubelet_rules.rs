@@ -81,6 +81,12 @@ impl KubeletRules {
         self.since(34)
     }
 
+    /// Returns whether a condition that had the generation of the pod has it again when the kubelet writes it anew,
+    /// whatever it does with others (since 1.33).
+    pub fn conditions_keep_telling_generation(&self) -> bool {
+        self.since(33)
+    }
+
     /// Tells whether an event about the error of a prober names the result that came with it
     /// (1.36; not in 1.32; assumed since 1.33).
     pub fn names_state_of_probe_errors(&self) -> bool {

@@ -93,6 +93,24 @@ pub struct ObjectMeta {
     /// How often the API server saw the spec change; what the kubelet writes names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
+    /// What the pod belongs to; of several, one is its controller.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    pub owner_references: Vec<OwnerReference>,
+}
+
+/// An object that a pod belongs to.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OwnerReference {
+    /// `ReplicaSet`, `DaemonSet`, `Node` of a mirror pod.
+    #[serde(deserialize_with = "null_as_default")]
+    pub kind: String,
+    /// Its name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// It makes a new pod where this one goes.
+    #[serde(deserialize_with = "null_as_default")]
+    pub controller: bool,
 }
 
 /// The annotations that the kubelet puts on static pods and their mirrors
@@ -342,6 +360,9 @@ pub struct PodCondition {
     /// Since when its status is what it is: RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<String>,
+    /// The generation of the pod that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
 }
 
 /// What the node reported about a container.

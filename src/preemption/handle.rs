@@ -143,7 +143,7 @@ pub(super) fn make_room_with(
 }
 
 /// What the kubelet writes to the status of a victim, beside what is there: the phase `Failed`, the reason
-/// and message of a preemption, and a condition.
+/// and message of a preemption, and a condition ([`written_to_victim`](crate::eviction::written_to_victim)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenStatus {
     /// The condition; it takes the place of one that is there.
@@ -154,13 +154,10 @@ pub struct WrittenStatus {
 
 /// Returns what is written about a victim.
 pub fn written_status(victim: &Pod, rules: &KubeletRules) -> WrittenStatus {
-    let generation = victim.metadata.generation.filter(|generation| *generation != 0);
-    let observed_generation = generation.filter(|_| rules.conditions_tell_generation());
-    let message = CONDITION_MESSAGE.to_owned();
     let mut conditions = victim.status.conditions.iter();
     let before = conditions.find(|it| it.kind == DisruptionTarget::TYPE);
     WrittenStatus {
-        condition: DisruptionTarget { message, observed_generation },
+        condition: DisruptionTarget::of(victim, CONDITION_MESSAGE.to_owned(), rules),
         keeps_transition_time: before.is_some_and(|it| it.status == "True"),
     }
 }

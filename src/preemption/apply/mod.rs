@@ -19,5 +19,5 @@ pub use report::{
     ApplyResult, Check, CheckResult, PreemptionApply, StepReport, result_line, table,
 };
 pub use steps::{Apply, Step};
-pub use target::{Target, planned_last, unfit};
+pub use target::{Target, planned_last, successors, unfit};
 pub use told::{Ask, Fresh, Looked, Manner, Removal, Said, Sight, StepResult, Told, why_not};

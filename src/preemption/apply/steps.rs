@@ -358,7 +358,8 @@ impl Apply {
     fn wait_for_budget(&mut self, at: usize, reason: String, wait: Duration, now: Duration) {
         let (pod, most) = (&self.targets[at].pod, self.manner.budget_timeout);
         let until = *self.budgets.entry(at).or_insert_with(|| {
-            self.waits = Some(format!("up to {most:?} for a disruption budget of {pod}: {reason}"));
+            self.waits = (!most.is_zero())
+                .then(|| format!("up to {most:?} for a disruption budget of {pod}: {reason}"));
             now.saturating_add(most)
         });
         let left = until.saturating_sub(now);

@@ -21,6 +21,65 @@ pub struct Target {
     pub grace_period_seconds: i64,
 }
 
+/// What makes a new pod for one that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Controller {
+    /// A DaemonSet: its new pod comes to the same node, and tolerates that the node is cordoned
+    /// (`AddOrUpdateDaemonPodTolerations`, `pkg/controller/daemon/util/daemonset_util.go`).
+    DaemonSet,
+    /// Another controller: the scheduler chooses the node of its new pod.
+    Other,
+    /// The kubelet: this is the mirror of a static pod.
+    Kubelet,
+    /// None: the pod is gone for good.
+    None,
+}
+
+impl Controller {
+    fn of(pod: &Pod) -> Self {
+        if is_mirror_pod(pod) || is_static_pod(pod) {
+            return Self::Kubelet;
+        }
+        let mut owners = pod.metadata.owner_references.iter();
+        match owners.find(|owner| owner.controller).map(|owner| owner.kind.as_str()) {
+            None => Self::None,
+            Some("DaemonSet") => Self::DaemonSet,
+            Some(_) => Self::Other,
+        }
+    }
+}
+
+/// Returns what follows the victims, a note for each kind of controller: which pods come in their place, and where.
+pub fn successors(victims: &[&Pod], node: &str) -> Vec<String> {
+    let of = |controller: Controller| {
+        let pods = victims.iter().filter(|pod| Controller::of(pod) == controller);
+        pods.map(|pod| qualified(pod)).collect::<Vec<_>>().join(", ")
+    };
+    let notes = [
+        (
+            of(Controller::Other),
+            format!(
+                ": a controller makes a new pod, which the scheduler may bind to this node again; kubectl cordon \
+                 {node} prevents that"
+            ),
+        ),
+        (
+            of(Controller::DaemonSet),
+            format!(
+                ": its DaemonSet makes a new pod on {node} at once, also while the node is cordoned, and that pod may \
+                 take the room again"
+            ),
+        ),
+        (
+            of(Controller::None),
+            ": no controller makes a new pod, so it is gone for good; kubectl get pod -o yaml keeps its manifest"
+                .to_owned(),
+        ),
+    ];
+    let some = notes.into_iter().filter(|(pods, _)| !pods.is_empty());
+    some.map(|(pods, what)| pods + &what).collect()
+}
+
 impl Target {
     /// Takes a pod for a victim.
     pub fn of(pod: &Pod) -> Self {
@@ -64,4 +123,37 @@ pub fn planned_last<P>(pods: &mut [P], plan: &[Target], uid: impl Fn(&P) -> Stri
         let place = plan.iter().position(|target| target.uid == uid && !uid.is_empty());
         place.map_or(0, |place| plan.len() - place)
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_follows_a_victim_depends_on_its_controller() {
+        let pod = |name: &str, owners: serde_json::Value| -> Pod {
+            let metadata = json!({"name": name, "namespace": "shop", "ownerReferences": owners});
+            serde_json::from_value(json!({"metadata": metadata})).expect("a pod")
+        };
+        let owner =
+            |kind: &str, controller| json!([{"kind": kind, "name": "x", "controller": controller}]);
+        let pods = [
+            pod("web", owner("ReplicaSet", true)),
+            pod("agent", owner("DaemonSet", true)),
+            pod("bare", json!(null)),
+            pod("owned", owner("ConfigMap", false)),
+        ];
+        let notes = successors(&pods.iter().collect::<Vec<_>>(), "n1");
+        let starts = [
+            "shop/web: a controller makes a new pod, which the scheduler may bind to this node again; kubectl cordon n1",
+            "shop/agent: its DaemonSet makes a new pod on n1 at once, also while the node is cordoned",
+            "shop/bare, shop/owned: no controller makes a new pod, so it is gone for good",
+        ];
+        assert_eq!(notes.len(), starts.len(), "{notes:?}");
+        for (note, start) in notes.iter().zip(starts) {
+            assert!(note.starts_with(start), "{note}");
+        }
+        assert!(successors(&[&pods[2]], "n1").iter().all(|note| !note.contains("cordon")));
+    }
 }

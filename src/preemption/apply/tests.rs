@@ -257,6 +257,12 @@ fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
     let waits = "up to 8s for a disruption budget of shop/a: no. keep needs 1";
     assert_eq!((apply.waits().as_deref(), apply.waits()), (Some(waits), None));
 
+    // Without a time for budgets, no wait is announced.
+    let none = Manner { budget_timeout: Duration::ZERO, ..manner };
+    let mut apply = Apply::new(vec![target("a", 0)], none);
+    play(&mut apply, vec![(Ask::Look, wants(&["a"])), (Ask::Remove(0), budget(Some(9)))]);
+    assert_eq!((results(&apply), apply.waits()), (vec![StepResult::Refused], None));
+
     // Victims that take turns have one time each.
     let mut apply = Apply::new(vec![target("a", 0), target("b", 0)], manner);
     let mut turns = Vec::new();

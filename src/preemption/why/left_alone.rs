@@ -1,19 +1,34 @@
-//! What became of a pod of which nobody says that he put an end to it: its containers ended, were stopped by
-//! their probes, were started again, or live.
+//! How a pod ended when no status reason, condition, log line or event names the cause: its containers ended, were
+//! stopped by their probes, were started again, or live.
+//!
+//! What the phase and the containers alone force; [`ends_alone`] says which final phases the containers can bring about.
+//!
+//! | state of the pod | answer |
+//! |---|---|
+//! | gone, phase Unknown, reason NodeLost | unknown, possible |
+//! | being deleted, no end of all containers before that | deleted, likely: a person or a controller |
+//! | final, by its restart policy not of its own accord | ended by the kubelet or a controller, likely |
+//! | Failed, a container that exited with an error, no probe that could have stopped it | ended, certain |
+//! | Failed, a container with 137, 143 or an unknown end, a probe, or an unknown restart policy | ended, likely |
+//! | Succeeded | ended, likely: victims of the kubelet whose containers exit with 0 look the same |
+//! | a container `OOMKilled`, exit code 137 | out of memory, certain; with another code likely |
+//! | event of its probe, then the end within its grace period | restarted or ended by its probe, certain |
+//! | event of its probe, the end still to come, or a log line, whose time cannot be compared | the same, likely |
+//! | event of its probe after the end | not by that probe |
+//! | a container started again after an error | restarted, certain |
+//! | a container started again after 0, 137, 143 or an unknown end | restarted, likely |
+//! | Running or Pending | not killed, certain; likely where an end was announced and did not come |
 
 use super::report::{Cause, Certainty};
+use super::sequel::{
+    Known, deleted_at, ends_alone, finished, has_disruption_target, is_final, last_end,
+    stopping_time,
+};
 use super::signs::{every_status, probe_kill};
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ContainerStatus, Pod, TerminatedState};
-
-/// How long a container may take from the event of its probe until it has ended: beyond its grace period
-/// that is little.
-const SLACK: i64 = 15;
-
-/// The time that a pod has to stop where it does not say.
-const GRACE: i64 = 30;
 
 /// What became of a pod, and of which container of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,23 +50,25 @@ impl Fate {
     }
 }
 
-/// Returns what became of a pod that nobody is known to have ended.
-pub(super) fn fate(pod: Option<&Pod>, events: &[&PodEvent], lines: &[&LogLine]) -> Fate {
-    use Cause::{Deleted, Ended, NotKilled, OutOfMemory, Unknown};
+/// Returns what became of a pod whose end no piece of evidence explains.
+pub(super) fn fate(known: &Known<'_>, events: &[&PodEvent], lines: &[&LogLine]) -> Fate {
+    use Cause::{Deleted, EndedByKubelet, NotKilled, OutOfMemory, Unknown};
     use Certainty::{Certain, Likely, Possible};
-    let Some(pod) = pod else {
-        let because = "the pod is gone, and nothing that is left says why";
+    let Some(pod) = known.pod else {
+        let because = "no object of the pod is known, and no event or log line that is left says why it ended";
         return Fate::new(Unknown, Possible, because);
     };
     let status = &pod.status;
     let (phase, reason) = (status.phase.as_str(), status.reason.as_str());
-    // Such a pod is often deleted as well, which nobody has carried out.
+    // Such a pod is often deleted as well, which its node has not carried out.
     if reason == "NodeLost" {
-        let because = "its node did not answer (NodeLost): what became of it is not known";
+        let because = "its node did not answer (NodeLost): the state of the pod is not known";
         return Fate::new(Unknown, Possible, because);
     }
-    if pod.metadata.deletion_timestamp.is_some() {
-        let because = "it is deleted, and who disrupts a pod would have written a condition first \
+    let ended_before =
+        is_final(pod) && last_end(pod).is_some_and(|end| Some(end) < deleted_at(pod));
+    if known.is_being_deleted() && !ended_before {
+        let because = "it is deleted, and a component that disrupts a pod writes a condition first \
                        (since Kubernetes 1.26): a person or the pod's controller asked for it";
         return Fate::new(Deleted, Likely, because);
     }
@@ -59,50 +76,91 @@ pub(super) fn fate(pod: Option<&Pod>, events: &[&PodEvent], lines: &[&LogLine]) 
         let because = format!("its phase is {phase:?}, and its status says no more");
         return Fate::new(Unknown, Possible, because);
     }
+    if is_final(pod) && reason.is_empty() && ends_alone(pod) == Some(false) {
+        let because = format!(
+            "its phase is {phase}, which a pod with restartPolicy {} does not reach of its own accord: the kubelet \
+             refused, preempted or evicted it, or its node shut down, and the status does not say which",
+            pod.spec.restart_policy
+        );
+        return Fate::new(EndedByKubelet, Likely, because);
+    }
     let oom = (phase != "Succeeded").then(|| out_of_memory(pod)).flatten();
-    let kill = latest_kill(pod, events, lines).filter(|_| phase != "Succeeded");
+    let kill = latest_kill(pod, events, lines, known.read_at);
     if let Some(kill) = kill.filter(|kill| oom.is_none_or(|(_, end)| kill.at > finished(end))) {
         return kill.fate(pod);
     }
-    if let Some((name, _)) = oom {
-        let because = format!("container {name} was killed by the kernel for want of memory");
-        return Fate::new(OutOfMemory, Certain, because).of_container(name);
+    if let Some((name, end)) = oom {
+        let kernel = format!(
+            "the kernel killed a process of container {name} because its memory limit was reached"
+        );
+        // The runtime says so of a container of which any process was killed.
+        let (certainty, because) = match end.exit_code {
+            137 => (Certain, kernel),
+            _ => (Likely, format!("{kernel}; the container itself ended with {}", code(end))),
+        };
+        return Fate::new(OutOfMemory, certainty, because).of_container(name);
     }
     match phase {
-        "Succeeded" => {
-            Fate::new(Ended, Certain, "its phase is Succeeded: all of its containers ended well")
-        }
+        "Succeeded" => succeeded(pod),
         "Failed" if !reason.is_empty() => {
-            let because =
-                format!("nobody else is named; its status says {reason}, which kq does not know");
-            Fate::new(Ended, Likely, because)
+            let because = format!("its status says {reason}, which the kubelet does not use");
+            Fate::new(Cause::Ended, Likely, because)
         }
         "Failed" => failed(pod),
         _ => restarted(pod).unwrap_or_else(|| {
-            let because = format!("its phase is {phase}, and nothing says that it is to go");
-            Fate::new(NotKilled, Certain, because)
+            let because = format!("its phase is {phase}, and it is not being deleted");
+            match has_disruption_target(pod) {
+                true => {
+                    let because =
+                        format!("{because}; a disruption was announced, and did not follow");
+                    Fate::new(NotKilled, Likely, because)
+                }
+                false => Fate::new(NotKilled, Certain, because),
+            }
         }),
     }
 }
 
-/// Says how a pod failed: by what its containers say of their ends.
-fn failed(pod: &Pod) -> Fate {
-    let ends = || ends(every_status(pod), |status| &status.state.terminated);
-    let nobody = "its phase is Failed, and nobody else is named";
-    if let Some((name, end)) = ends().find(|(_, end)| is_open(end)) {
-        let because = format!("{nobody}; who ended container {name} ({}) is not said", code(end));
-        return Fate::new(Cause::Ended, Certainty::Likely, because).of_container(name);
-    }
-    match ends().find(|(_, end)| end.exit_code != 0) {
-        Some((name, end)) => {
-            let because = format!("{nobody}: container {name} ended with {}", code(end));
-            Fate::new(Cause::Ended, Certainty::Certain, because).of_container(name)
+/// Returns how a pod ended whose containers all exited with 0.
+fn succeeded(pod: &Pod) -> Fate {
+    let because = match ends_alone(pod) {
+        Some(_) => {
+            "its phase is Succeeded: all of its containers exited with 0; so do containers that the kubelet \
+                    stops, when they end well on SIGTERM"
         }
         None => {
-            let because = format!("{nobody}; but its status tells of no container that failed");
-            Fate::new(Cause::Ended, Certainty::Likely, because)
+            "its phase is Succeeded: all of its containers exited with 0; whether it can end of its own accord is \
+                 not known without its restartPolicy"
         }
+    };
+    Fate::new(Cause::Ended, Certainty::Likely, because)
+}
+
+/// Returns how a pod failed, from the exit codes of its containers.
+fn failed(pod: &Pod) -> Fate {
+    let ends = || ends(every_status(pod), |status| &status.state.terminated);
+    let phase = "its phase is Failed, without a reason";
+    if let Some((name, end)) = ends().find(|(_, end)| is_open(end) && end.exit_code != 0) {
+        let because = format!("{phase}; what ended container {name} ({}) is not said", code(end));
+        return Fate::new(Cause::Ended, Certainty::Likely, because).of_container(name);
     }
+    let Some((name, end)) = ends().find(|(_, end)| end.exit_code != 0) else {
+        let because = format!("{phase}; but its status tells of no container that failed");
+        return Fate::new(Cause::Ended, Certainty::Likely, because);
+    };
+    let because = format!("{phase}: container {name} ended with {}", code(end));
+    let spec = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let has_probe = spec
+        .filter(|container| container.name == name)
+        .any(|container| container.liveness_probe.is_some() || container.startup_probe.is_some());
+    let doubt = match ends_alone(pod) {
+        _ if has_probe => {
+            "its probe may have stopped it, which only an event or the kubelet's log says"
+        }
+        Some(_) => return Fate::new(Cause::Ended, Certainty::Certain, because).of_container(name),
+        None => "whether it can end of its own accord is not known without its restartPolicy",
+    };
+    Fate::new(Cause::Ended, Certainty::Likely, format!("{because}; {doubt}")).of_container(name)
 }
 
 /// Says which container was started again last.
@@ -119,7 +177,7 @@ fn restarted(pod: &Pod) -> Option<Fate> {
         Some(end) => (
             Certainty::Likely,
             format!(
-                "container {name} ended with {} and was started again; who ended it is not said",
+                "container {name} ended with {} and was started again; what ended it is not said",
                 code(end)
             ),
         ),
@@ -140,8 +198,15 @@ struct Kill<'t> {
     source: &'static str,
 }
 
-/// Returns the latest that is told; the log's times cannot be compared.
-fn latest_kill<'t>(pod: &Pod, events: &[&'t PodEvent], lines: &[&'t LogLine]) -> Option<Kill<'t>> {
+/// Returns the latest kill for a probe that explains the last end of its container, or that is under way.
+///
+/// The times of the log cannot be compared: a line explains an end by a signal, or the only one.
+fn latest_kill<'t>(
+    pod: &Pod,
+    events: &[&'t PodEvent],
+    lines: &[&'t LogLine],
+    read_at: Option<Timestamp>,
+) -> Option<Kill<'t>> {
     let of_events = events.iter().filter(|event| event.reporter == "kubelet");
     let of_events = of_events.map(|event| (&event.reason, &event.message, event.at, "event"));
     let of_lines = lines.iter().filter_map(|line| match &line.says {
@@ -152,30 +217,40 @@ fn latest_kill<'t>(pod: &Pod, events: &[&'t PodEvent], lines: &[&'t LogLine]) ->
         let (container, probe) = probe_kill(reason, message)?;
         Some(Kill { container, probe, at, source })
     });
-    // An end that came later than this one could explain is the container's own.
     let kill = kills.max_by_key(|kill| kill.at)?;
     let status = every_status(pod).find(|status| status.name == kill.container);
-    let is_over = |end: &TerminatedState| match (kill.at, finished(end)) {
-        (Some(at), Some(ended)) => ended > at.plus(slack(pod)),
-        _ => false,
+    let end = status.and_then(last_end_of);
+    let explains = match (kill.at.map(Timestamp::whole_second), end.map(finished)) {
+        (Some(at), Some(Some(ended))) if ended >= at => ended <= at.plus(stopping_time(pod)),
+        // The end was before: what the event announces is still to come.
+        (Some(at), Some(Some(_))) => {
+            !is_final(pod) && read_at.is_some_and(|read| read <= at.plus(stopping_time(pod)))
+        }
+        (Some(at), None) => {
+            !is_final(pod) && read_at.is_none_or(|read| read <= at.plus(stopping_time(pod)))
+        }
+        (None, Some(_)) => {
+            end.is_some_and(is_open) || status.is_some_and(|status| status.restart_count <= 1)
+        }
+        _ => true,
     };
-    status.and_then(last_end).is_none_or(|end| !is_over(end)).then_some(kill)
+    explains.then_some(kill)
 }
 
 impl Kill<'_> {
     fn fate(self, pod: &Pod) -> Fate {
         let Self { container, probe, at, source } = self;
         let status = every_status(pod).find(|status| status.name == container);
-        let end = status.and_then(last_end);
+        let end = status.and_then(last_end_of);
         // The event comes first, and the container ends within its grace period.
         let at = at.map(Timestamp::whole_second);
         let is_seen = at.is_some() && at <= end.and_then(finished);
         let certainty = if is_seen { Certainty::Certain } else { Certainty::Likely };
-        let has_failed = pod.status.phase == "Failed";
-        let cause = if has_failed { Cause::EndedByProbe } else { Cause::RestartedByProbe };
+        let has_ended = is_final(pod);
+        let cause = if has_ended { Cause::EndedByProbe } else { Cause::RestartedByProbe };
         let times = status.map_or(0, |status| status.restart_count);
         let times = match times {
-            _ if has_failed => String::new(),
+            _ if has_ended => String::new(),
             0 => ", and is not started again yet".to_owned(),
             1 => ", and was started again once".to_owned(),
             times => format!("; it was started again {times} times in all"),
@@ -186,14 +261,8 @@ impl Kill<'_> {
     }
 }
 
-/// Returns in nanoseconds how long a container may take to end.
-fn slack(pod: &Pod) -> i64 {
-    let grace = pod.spec.termination_grace_period_seconds.unwrap_or(GRACE);
-    grace.saturating_add(SLACK).saturating_mul(1_000_000_000)
-}
-
 /// Returns how a container ended last.
-fn last_end(status: &ContainerStatus) -> Option<&TerminatedState> {
+fn last_end_of(status: &ContainerStatus) -> Option<&TerminatedState> {
     status.state.terminated.as_ref().or(status.last_state.terminated.as_ref())
 }
 
@@ -204,14 +273,10 @@ fn ends<'p>(
     statuses.filter_map(move |status| Some((status.name.as_str(), end(status).as_ref()?)))
 }
 
-fn finished(end: &TerminatedState) -> Option<Timestamp> {
-    end.finished_at.as_deref()?.parse().ok()
-}
-
-/// Tells whether the end of a container does not say who is behind it: the kubelet stops with SIGTERM and
-/// SIGKILL, and so may others.
+/// Returns whether the end of a container does not say what ended it: the kubelet stops with SIGTERM and
+/// SIGKILL, as others may, and a process that handles SIGTERM mostly exits with 0.
 fn is_open(end: &TerminatedState) -> bool {
-    matches!(end.exit_code, 137 | 143) || end.reason == "ContainerStatusUnknown"
+    matches!(end.exit_code, 0 | 137 | 143) || end.reason == "ContainerStatusUnknown"
 }
 
 fn code(end: &TerminatedState) -> String {
@@ -241,8 +306,17 @@ mod tests {
         let status =
             json!({"name": "c", "state": state, "lastState": last, "restartCount": restarts});
         let status = json!({"phase": phase, "containerStatuses": [status]});
-        serde_json::from_value(json!({"metadata": {"name": "web"}, "status": status}))
+        let spec = json!({"restartPolicy": "Never", "containers": [{"name": "c"}]});
+        serde_json::from_value(json!({"metadata": {"name": "web"}, "spec": spec, "status": status}))
             .expect("a pod")
+    }
+
+    fn at(time: &str) -> Timestamp {
+        format!("2026-11-20T{time}Z").parse().expect("a time")
+    }
+
+    fn fate_at(now: &str, pod: &Pod, events: &[&PodEvent], lines: &[&LogLine]) -> Fate {
+        fate(&Known::new(Some(pod), true, Some(at(now))), events, lines)
     }
 
     fn killing(message: &str) -> PodEvent {
@@ -282,6 +356,19 @@ mod tests {
                 OutOfMemory,
                 Certain,
             ),
+            (
+                "a process of it for want of memory",
+                pod("Failed", end(1, "OOMKilled", "11:00:00"), none(), 0),
+                OutOfMemory,
+                Likely,
+            ),
+            ("SEGV", pod("Failed", end(139, "Error", "11:00:00"), none(), 0), Ended, Certain),
+            (
+                "ended well",
+                pod("Succeeded", end(0, "Completed", "11:00:00"), none(), 0),
+                Ended,
+                Likely,
+            ),
             ("lives", pod("Running", none(), none(), 0), NotKilled, Certain),
             ("crashed", pod("Running", none(), end(1, "Error", "11:00:00"), 9), Restarted, Certain),
             (
@@ -291,16 +378,56 @@ mod tests {
                 Likely,
             ),
             ("not said how", pod("Running", none(), none(), 1), Restarted, Likely),
+            (
+                "exited with 0",
+                pod("Running", none(), end(0, "Completed", "11:00:00"), 1),
+                Restarted,
+                Likely,
+            ),
         ] {
-            let fate = fate(Some(&pod), &[], &[]);
+            let fate = fate_at("12:00:00", &pod, &[], &[]);
             assert_eq!((fate.cause, fate.certainty), (cause, certainty), "{name}: {fate:?}");
-            let is_of_container = !matches!(name, "lives" | "none failed");
+            let is_of_container = !matches!(name, "lives" | "none failed" | "ended well");
             assert_eq!(fate.container.is_some(), is_of_container, "{name}");
         }
         let mut lost = pod("Running", json!({}), json!({}), 0);
         lost.status.reason = "NodeLost".to_owned();
         lost.metadata.deletion_timestamp = Some("2026-11-20T11:00:30Z".to_owned());
-        assert_eq!(fate(Some(&lost), &[], &[]).cause, Unknown);
+        assert_eq!(fate_at("12:00:00", &lost, &[], &[]).cause, Unknown);
+    }
+
+    #[test]
+    fn a_final_phase_is_explained_by_the_restart_policy_or_not() {
+        use Cause::*;
+        use Certainty::*;
+        for (policy, phase, code, cause, certainty) in [
+            ("Always", "Succeeded", 0, EndedByKubelet, Likely),
+            ("Always", "Failed", 3, EndedByKubelet, Likely),
+            ("OnFailure", "Succeeded", 0, Ended, Likely),
+            ("OnFailure", "Failed", 3, EndedByKubelet, Likely),
+            ("Never", "Succeeded", 0, Ended, Likely),
+            ("Never", "Failed", 3, Ended, Certain),
+            ("", "Failed", 3, Ended, Likely),
+        ] {
+            let mut pod = pod(phase, end(code, "Error", "11:00:00"), json!({}), 0);
+            pod.spec.restart_policy = policy.to_owned();
+            let found = fate_at("12:00:00", &pod, &[], &[]);
+            assert_eq!((found.cause, found.certainty), (cause, certainty), "{policy} {phase}");
+            // Rules of the container's own may end it.
+            pod.spec.containers[0].restart_policy = Some("Never".to_owned());
+            let found = fate_at("12:00:00", &pod, &[], &[]);
+            assert_eq!((found.cause, found.certainty), (Ended, Likely), "{policy} {phase}");
+        }
+        let mut probed = pod("Failed", end(3, "Error", "11:00:00"), json!({}), 0);
+        probed.spec.containers[0].liveness_probe = Some(Box::default());
+        let found = fate_at("12:00:00", &probed, &[], &[]);
+        assert_eq!((found.cause, found.certainty), (Ended, Likely), "{found:?}");
+        // What is deleted after it ended, ended before.
+        let mut done = pod("Failed", end(3, "Error", "11:00:00"), json!({}), 0);
+        done.metadata.deletion_timestamp = Some("2026-11-20T11:30:30Z".to_owned());
+        assert_eq!(fate_at("12:00:00", &done, &[], &[]).cause, Ended);
+        done.metadata.deletion_timestamp = Some("2026-11-20T11:00:20Z".to_owned());
+        assert_eq!(fate_at("12:00:00", &done, &[], &[]).cause, Deleted);
     }
 
     #[test]
@@ -366,6 +493,14 @@ mod tests {
                 Certain,
                 Some("liveness"),
             ),
+            (
+                "not restarted, ended well",
+                pod("Succeeded", end(0, "Completed", "11:00:02"), json!({}), 0),
+                "Container c failed liveness probe",
+                EndedByProbe,
+                Certain,
+                Some("liveness"),
+            ),
             ("stopped", running(json!({}), 0), "Stopping container c", NotKilled, Certain, None),
             (
                 "readiness",
@@ -377,12 +512,12 @@ mod tests {
             ),
         ] {
             let event = killing(message);
-            let found = fate(Some(&pod), &[&event], &[]);
+            let found = fate_at("11:00:40", &pod, &[&event], &[]);
             assert_eq!((found.cause, found.certainty), (cause, certainty), "{name}: {found:?}");
             assert_eq!(found.probe, probe, "{name}");
             let mut other = event.clone();
             other.reporter = "somebody".to_owned();
-            assert_eq!(fate(Some(&pod), &[&other], &[]).probe, None, "{name}");
+            assert_eq!(fate_at("11:00:40", &pod, &[&other], &[]).probe, None, "{name}");
         }
         let line = LogLine {
             stamp: String::new(),
@@ -390,8 +525,27 @@ mod tests {
             uid: String::new(),
             says: LogEntry::Event { reason: "Killing".to_owned(), message: liveness.to_owned() },
         };
-        let found = fate(Some(&running(json!({}), 1)), &[], &[&line]);
+        let found = fate_at("12:00:00", &running(json!({}), 1), &[], &[&line]);
         assert_eq!((found.cause, found.certainty), (RestartedByProbe, Likely));
         assert!(found.because.ends_with("(kubelet log)"), "{}", found.because);
+        // Of several restarts, a line without a time that can be compared explains only an end by a signal.
+        for (code, cause) in [(137, RestartedByProbe), (1, Restarted)] {
+            let found =
+                fate_at("12:00:00", &running(end(code, "Error", "11:00:00"), 5), &[], &[&line]);
+            assert_eq!(found.cause, cause, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_probe_did_not_cause_what_came_before_it() {
+        let pod = pod("Running", json!({}), end(1, "Error", "10:50:00"), 3);
+        let event = killing("Container c failed liveness probe, will be restarted");
+        for (now, cause, certainty) in [
+            ("11:00:20", Cause::RestartedByProbe, Certainty::Likely),
+            ("11:10:00", Cause::Restarted, Certainty::Certain),
+        ] {
+            let found = fate_at(now, &pod, &[&event], &[]);
+            assert_eq!((found.cause, found.certainty), (cause, certainty), "{now}: {found:?}");
+        }
     }
 }

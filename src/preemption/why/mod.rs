@@ -1,7 +1,8 @@
 //! Who killed a pod, and for which other: from what is left of it.
 //!
 //! * `signs`: what one piece of evidence says, and what it means: status, condition, events, log.
-//! * `left_alone`: what became of a pod that nobody is said to have killed.
+//! * `sequel`: what became of the pod after something was announced.
+//! * `left_alone`: how a pod ended when no piece of evidence names the cause.
 //! * `preemptor`: for which pod it was.
 //! * `report`: the answer in the fields of its JSON; `view`: as a table.
 //!
@@ -12,6 +13,7 @@
 mod left_alone;
 mod preemptor;
 mod report;
+mod sequel;
 mod signs;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ use crate::facts::workloads::effective_uid;
 use crate::k8s::nearest::nearest;
 use crate::k8s::pod::Pod;
 use left_alone::Fate;
+use sequel::Known;
 use signs::Sign;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +47,8 @@ pub struct Traces<'t> {
     pub log: Option<&'t KubeletLog>,
     /// The moment of everything.
     pub now: Timestamp,
+    /// The pods were read at that moment; else they are from files, which may be older.
+    pub are_current: bool,
 }
 
 /// Why nobody can tell anything.
@@ -95,7 +100,7 @@ pub fn why_killed(
     let mut judged: Vec<(Subject<'_>, Verdict)> = subjects
         .into_iter()
         .map(|subject| {
-            let verdict = judge(&subject);
+            let verdict = judge(&subject, traces);
             (subject, verdict)
         })
         .collect();
@@ -287,29 +292,36 @@ struct Verdict {
     evidence: Vec<Evidence>,
 }
 
-/// Judges by the strongest sign: the status before the condition before the log before events.
-fn judge(subject: &Subject<'_>) -> Verdict {
-    let signs = signs::signs(subject.pod, &subject.events, &subject.lines);
-    let runs_on = subject.pod.is_some_and(|pod| {
-        pod.status.phase == "Running" && pod.metadata.deletion_timestamp.is_none()
-    });
+/// Judges by the surest sign; of equally sure ones, the status before the condition before the log before events.
+///
+/// What is only possible counts where the pod is gone or lives: how it ended says more.
+fn judge(subject: &Subject<'_>, traces: &Traces<'_>) -> Verdict {
+    let log_names_uid = subject.lines.iter().any(|line| !line.uid.is_empty());
+    let read_at = traces.are_current.then_some(traces.now);
+    let known = Known::new(subject.pod, log_names_uid, read_at);
+    let signs = signs::signs(&known, &subject.events, &subject.lines, traces.now);
     let decides = |wanted: Certainty| {
         signs.iter().find_map(|sign| {
-            let (cause, certainty) = sign.points_to?;
+            let (cause, certainty) =
+                sign.points_to.filter(|(_, certainty)| *certainty == wanted)?;
             let because = format!("{} ({})", sign.evidence.means, sign.evidence.source);
-            let told =
-                matches!(sign.evidence.source, EvidenceSource::Event | EvidenceSource::KubeletLog);
-            // Nothing that was announced has come true of a pod that runs and is not to go.
-            let decided = match told && runs_on {
-                true => Fate::new(cause, Certainty::Possible, format!("{because}; but it runs on")),
-                false => Fate::new(cause, certainty, because),
-            };
-            (certainty == wanted).then_some(decided)
+            Some(Fate::new(cause, certainty, because))
         })
     };
     let decided = decides(Certainty::Certain).or_else(|| decides(Certainty::Likely));
-    let fate =
-        decided.unwrap_or_else(|| left_alone::fate(subject.pod, &subject.events, &subject.lines));
+    let fate = decided.unwrap_or_else(|| {
+        let mut alone = left_alone::fate(&known, &subject.events, &subject.lines);
+        if matches!(alone.cause, Cause::Unknown | Cause::NotKilled)
+            && let Some(possible) = decides(Certainty::Possible)
+        {
+            return possible;
+        }
+        let is_unfulfilled = signs.iter().any(|sign| sign.is_unfulfilled);
+        if alone.cause == Cause::NotKilled && is_unfulfilled {
+            alone.certainty = Certainty::Likely;
+        }
+        alone
+    });
     let mut evidence: Vec<Evidence> =
         signs.into_iter().map(|Sign { evidence, .. }| evidence).collect();
     // What has no comparable time comes last, as it stands in its source.
@@ -323,20 +335,19 @@ fn node_of(subject: &Subject<'_>) -> Option<String> {
     let mut events = subject.events.iter().rev();
     bound_to.filter(|name| !name.is_empty()).or_else(|| {
         events.find_map(|event| {
-            let host =
-                (event.reporter == "kubelet" && !event.host.is_empty()).then_some(&*event.host);
+            let host = (matches!(&*event.reporter, "kubelet" | "") && !event.host.is_empty())
+                .then_some(&*event.host);
             host.or_else(|| preemptor::node_of_message(event)).map(str::to_owned)
         })
     })
 }
 
-/// Says what would have told more.
+/// Names the evidence that would make the answer surer.
 fn say_missing(fate: &Fate, preemptors: &[Preemptor], traces: &Traces<'_>, basis: &mut Basis) {
+    const HOW: &str = "journalctl -u kubelet -o cat > kubelet.log; --kubelet-log kubelet.log";
     let is_named = preemptors.iter().any(|it| it.certainty == Certainty::Certain);
-    let is_open = match fate.cause {
-        cause if cause.is_preemption() => !is_named,
-        _ => fate.certainty != Certainty::Certain || fate.cause == Cause::Unknown,
-    };
+    let is_sure = fate.certainty == Certainty::Certain && fate.cause != Cause::Unknown;
+    let is_open = !is_sure || (fate.cause.is_preemption() && !is_named);
     if !is_open {
         return;
     }
@@ -346,17 +357,18 @@ fn say_missing(fate: &Fate, preemptors: &[Preemptor], traces: &Traces<'_>, basis
     if let Err(reason) = &traces.events {
         basis.missing.push(format!("the events: {reason} (--events, --kubeconfig)"));
     }
-    if fate.cause == Cause::PreemptedByKubelet {
-        const HOW: &str = "journalctl -u kubelet -o cat > kubelet.log; --kubelet-log kubelet.log";
-        basis.missing.push(match traces.log {
-            None => format!(
-                "for which pod: only the kubelet's log says it, from verbosity 2 on ({HOW})"
-            ),
-            Some(_) => {
-                "for which pod: the log does not name it (verbosity below 2, an older kubelet, or \
-                        another stretch of time)"
-                    .to_owned()
-            }
-        });
+    match (fate.cause, traces.log) {
+        (Cause::PreemptedByKubelet, None) => basis.missing.push(format!(
+            "for which pod: only the kubelet's log says it, from verbosity 2 on ({HOW})"
+        )),
+        (Cause::PreemptedByKubelet, Some(_)) if !is_named => basis.missing.push(
+            "for which pod: the log does not name it (verbosity below 2, an older kubelet, or another stretch of \
+             time)"
+                .to_owned(),
+        ),
+        (cause, None) if !is_sure && cause.may_be_the_kubelets() => basis
+            .missing
+            .push(format!("the kubelet's log, which says what the kubelet did to the pod ({HOW})")),
+        _ => {}
     }
 }

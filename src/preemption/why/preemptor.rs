@@ -1,9 +1,11 @@
 //! For which pod another was killed.
 
 use super::report::{Cause, Certainty, Preemptor};
-use super::signs::is_refusal;
+use super::sequel::{has_run, last_end};
+use super::signs::{is_refusal, scheduler_certainty};
 use super::{Subject, Traces};
 use crate::admission::qualified;
+use crate::eviction::DisruptionTarget;
 use crate::facts::events::{PodEvent, PodReference};
 use crate::facts::kubelet_log::LogEntry;
 use crate::facts::timestamp::Timestamp;
@@ -13,9 +15,12 @@ use crate::k8s::priority::{is_critical_pod, is_mirror_pod, is_preemptable};
 use crate::preemption::REASON_PREEMPTING;
 use std::collections::BTreeSet;
 
-/// How long after the end of its victims a pod may start and still be the one that it was for. The kubelet
-/// takes it in at once; the scheduler binds it in its next round, or the one after.
+/// How long after the end of its victims a pod may start and still be the one that it was for. The kubelet may
+/// wait for other victims first; the scheduler binds it in its next round, or the one after.
 const SOON: i64 = 600 * 1_000_000_000;
+
+/// How long after the end of its last victim the kubelet's own status of the pod that it was for begins.
+const AT_ONCE: i64 = 10 * 1_000_000_000;
 
 /// Times in a pod's status are cut to seconds.
 const SECOND: i64 = 1_000_000_000;
@@ -103,7 +108,8 @@ pub fn named_uid(event: &PodEvent) -> Option<&str> {
 fn of_event(subject: &Subject<'_>, node: Option<&str>, traces: &Traces<'_>) -> Vec<Preemptor> {
     let preempted = subject.events.iter().filter(|event| event.reason == "Preempted");
     let Some(event) = preempted.max_by_key(|event| event.at) else { return Vec::new() };
-    let certain = |pod: Option<String>, uid: Option<&str>, because: &str| {
+    let certainty = scheduler_certainty(event);
+    let named_by = |pod: Option<String>, uid: Option<&str>, because: &str| {
         let known = pods(traces).find(|it| match uid {
             Some(uid) => effective_uid(it) == uid || it.metadata.uid == uid,
             None => pod.as_ref().is_some_and(|name| qualified(it) == *name),
@@ -117,18 +123,18 @@ fn of_event(subject: &Subject<'_>, node: Option<&str>, traces: &Traces<'_>) -> V
             pod: pod.or_else(|| known.map(qualified)),
             uid: uid.map(str::to_owned).or_else(|| known.map(|it| it.metadata.uid.clone())),
             priority: known.and_then(|it| it.spec.priority),
-            certainty: Certainty::Certain,
+            certainty,
             because: format!("{because}{more}"),
         }]
     };
     let named = whom(&event.message).map(|(whom, _)| whom).unwrap_or_default();
     if let Some(related) = &event.related {
         let uid = (!related.uid.is_empty()).then_some(related.uid.as_str());
-        return certain(Some(related.qualified()), uid, "the scheduler's event is related to it");
+        return named_by(Some(related.qualified()), uid, "the scheduler's event is related to it");
     }
     if let Some(uid) = named_uid(event) {
         let named = references(traces).find(|it| it.uid == uid);
-        return certain(
+        return named_by(
             named.map(PodReference::qualified),
             Some(uid),
             "the scheduler's event names its UID",
@@ -137,14 +143,14 @@ fn of_event(subject: &Subject<'_>, node: Option<&str>, traces: &Traces<'_>) -> V
     match named {
         "" | "a pod" => Vec::new(),
         name if name.contains('/') && !name.contains(' ') => {
-            certain(Some(name.to_owned()), None, "the scheduler's event names it")
+            named_by(Some(name.to_owned()), None, "the scheduler's event names it")
         }
         // A group of pods, or what later schedulers may say.
         other => vec![Preemptor {
             pod: Some(other.to_owned()),
             uid: None,
             priority: None,
-            certainty: Certainty::Certain,
+            certainty,
             because: "the scheduler's event names it".to_owned(),
         }],
     }
@@ -173,7 +179,8 @@ struct Killed {
 fn killed_at(subject: &Subject<'_>) -> Option<Killed> {
     let pod = subject.pod;
     let conditions = pod.map_or(&[] as &[_], |pod| &pod.status.conditions);
-    let condition = conditions.iter().find(|it| it.kind == "DisruptionTarget");
+    let condition =
+        conditions.iter().find(|it| it.kind == DisruptionTarget::TYPE && it.status == "True");
     let condition = condition.and_then(|it| it.last_transition_time.as_deref()?.parse().ok());
     let reasons = [REASON_PREEMPTING, "Preempted"];
     let events = subject.events.iter().filter(|it| reasons.contains(&it.reason.as_str()));
@@ -198,13 +205,9 @@ fn started_after<'t>(
     node: Option<&str>,
     traces: &Traces<'t>,
 ) -> Vec<(Timestamp, &'t Pod)> {
-    let is_other = |pod: &&Pod| {
-        let is_here =
-            node.is_none_or(|node| pod.spec.node_name.is_empty() || pod.spec.node_name == node);
-        is_here && qualified(pod) != subject.name
-    };
+    let is_other = |pod: &&Pod| is_on(pod, node) && qualified(pod) != subject.name;
     let started = |pod: &'t Pod| {
-        let start: Timestamp = pod.status.start_time.as_deref()?.parse().ok()?;
+        let start = start_of(pod)?;
         let is_in_time = start >= from.plus(-SECOND).whole_second() && start <= until.plus(SOON);
         is_in_time.then_some((start, pod))
     };
@@ -213,8 +216,14 @@ fn started_after<'t>(
     found
 }
 
-/// Of the kubelet's victims, nothing names the pod that it was for. It is critical, may take the victim's
-/// place, and starts once all victims are gone.
+/// The critical pods that a victim of the kubelet may have been for, which nothing names. The kubelet admits that pod once
+/// all victims are gone.
+///
+/// | critical pods that may take the victim's place | certainty |
+/// |---|---|
+/// | one that started within ten seconds; the kubelet did not restart, and its node and the time are known | likely |
+/// | any that started within ten minutes | possible |
+/// | where the kubelet restarted: any that ran before, as it is admitted again | possible |
 fn critical_after(
     subject: &Subject<'_>,
     killed: &Killed,
@@ -226,23 +235,80 @@ fn critical_after(
     };
     let mut found = started_after(subject, killed, node, traces);
     found.retain(|(_, pod)| may(pod));
+    let has_restarted = has_restarted(killed, node, traces);
     let is_only = found.len() == 1;
-    let doubts = doubts(killed, node);
-    let of_pod = |(start, pod): (Timestamp, &Pod)| {
+    let mut doubts = doubts(killed, node);
+    doubts.extend(has_restarted.then(|| {
+        "the kubelet restarted, and admitted all pods again, also those that ran before".to_owned()
+    }));
+    let of_pod = |(start, pod): &(Timestamp, &Pod)| {
         let what = if is_mirror_pod(pod) { "static" } else { "critical" };
+        let is_prompt = *start <= killed.until.plus(AT_ONCE);
+        let time = if is_prompt { "ten seconds" } else { "ten minutes" };
         let among = match is_only {
-            true => "the only critical pod that started in the ten minutes after",
-            false => "one of several critical pods that started in the ten minutes after",
+            true => format!("the only critical pod that started in the {time} after"),
+            false => format!("one of several critical pods that started in the {time} after"),
         };
         let refused = refused(pod);
-        let certainty = match is_only && doubts.is_empty() && refused.is_none() {
+        let certainty = match is_only && is_prompt && doubts.is_empty() && refused.is_none() {
             true => Certainty::Likely,
             false => Certainty::Possible,
         };
         let because = format!("{what}, started {start}: {among}; nothing names it");
         candidate(pod, certainty, with(because, refused.iter().chain(&doubts)))
     };
-    found.into_iter().map(of_pod).collect()
+    let mut candidates: Vec<Preemptor> = found.iter().map(of_pod).collect();
+    if has_restarted {
+        let ran_before = pods(traces).filter(|pod| {
+            is_on(pod, node)
+                && may(pod)
+                && qualified(pod) != subject.name
+                && start_of(pod).is_some_and(|start| start < killed.from)
+                && !found.iter().any(|(_, other)| std::ptr::eq(*other, *pod))
+        });
+        candidates.extend(ran_before.map(|pod| {
+            let what = if is_mirror_pod(pod) { "static" } else { "critical" };
+            let because = format!(
+                "{what}, and the kubelet, which restarted, admitted it again; nothing names it"
+            );
+            candidate(pod, Certainty::Possible, because)
+        }));
+    }
+    candidates
+}
+
+/// Returns whether the kubelet restarted when a pod was killed: it refused pods then that had run, which it does at no
+/// other time (`HandlePodAdditions`, `pkg/kubelet/kubelet.go`).
+fn has_restarted(killed: &Killed, node: Option<&str>, traces: &Traces<'_>) -> bool {
+    let is_near =
+        |at: Timestamp| at >= killed.from.plus(-AT_ONCE) && at <= killed.until.plus(AT_ONCE);
+    let is_refused = |pod: &Pod| {
+        let status = &pod.status;
+        is_refusal(&status.reason, &status.message)
+            && has_run(pod)
+            && last_end(pod).is_some_and(is_near)
+    };
+    let events = traces.events.as_ref().map_or(&[] as &[PodEvent], |events| events);
+    let refusals: Vec<(&str, Timestamp)> = events
+        .iter()
+        .filter(|it| matches!(&*it.reporter, "kubelet" | "") && is_refusal(&it.reason, &it.message))
+        .filter_map(|it| Some((it.pod.uid.as_str(), it.at.filter(|at| is_near(*at))?)))
+        .collect();
+    let is_told = |pod: &Pod| {
+        refusals.iter().any(|(uid, at)| {
+            *uid == effective_uid(pod)
+                && start_of(pod).is_some_and(|start| start < at.plus(-AT_ONCE))
+        })
+    };
+    pods(traces).filter(|pod| is_on(pod, node)).any(|pod| is_refused(pod) || is_told(pod))
+}
+
+fn start_of(pod: &Pod) -> Option<Timestamp> {
+    pod.status.start_time.as_deref()?.parse().ok()
+}
+
+fn is_on(pod: &Pod, node: Option<&str>) -> bool {
+    node.is_none_or(|node| pod.spec.node_name.is_empty() || pod.spec.node_name == node)
 }
 
 /// Says what makes it less sure which pods come into question.

@@ -110,6 +110,24 @@ impl Cause {
         matches!(self, Self::Unknown | Self::EndedByKubelet)
     }
 
+    /// Returns whether the kubelet ended the pod, or may have.
+    pub(super) fn may_be_the_kubelets(self) -> bool {
+        matches!(
+            self,
+            Self::PreemptedByKubelet
+                | Self::EvictedByKubelet
+                | Self::RefusedAtAdmission
+                | Self::NodeShutdown
+                | Self::DeadlineExceeded
+                | Self::EndedByKubelet
+                | Self::EndedByProbe
+                | Self::RestartedByProbe
+                | Self::Ended
+                | Self::Restarted
+                | Self::Unknown
+        )
+    }
+
     /// Tells whether somebody put an end to the pod.
     pub(super) fn is_an_end(self) -> bool {
         !matches!(
@@ -142,7 +160,7 @@ impl fmt::Display for Cause {
             Self::RestartedByProbe => "not preempted: a container was restarted by its probe",
             Self::Restarted => "not preempted: a container ended, and was started again",
             Self::DeadlineExceeded => "not preempted: it ran longer than it may",
-            Self::EndedByKubelet => "ended by the kubelet, which does not say why",
+            Self::EndedByKubelet => "ended by the kubelet; the evidence does not say why",
             Self::Deleted => "not preempted: deleted",
             Self::Ended => "not preempted: it ended by itself",
             Self::NotKilled => "not killed",
@@ -155,11 +173,11 @@ impl fmt::Display for Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Certainty {
-    /// It is written down by who did it.
+    /// The evidence forces it.
     Certain,
-    /// It follows, unless something else happened at the same time.
+    /// The evidence points to it, and leaves another explanation.
     Likely,
-    /// It may be.
+    /// It was announced and has not followed, or an unknown component says it: no answer.
     Possible,
 }
 

@@ -1,6 +1,32 @@
 //! What one piece of evidence says, and what it means.
+//!
+//! What each kind of evidence forces, by the state of the pod that it is about. `-` points to no cause; a phase is
+//! final where it is Failed or Succeeded; "soon" is within [`super::sequel`]'s times.
+//!
+//! | evidence | gone | ended or deleted soon after | ended otherwise | lives, just announced | lives, long ago |
+//! |---|---|---|---|---|---|
+//! | reason in the status, phase Failed | | certain | certain | | |
+//! | reason in the status, another phase | | | | possible | possible |
+//! | condition `TerminationByKubelet` (written with a final phase) | | certain | likely | possible | - |
+//! | the same on a pod that is being deleted | | likely | - | | |
+//! | condition `DeletionByPodGC`, phase Failed (written together) | | certain | certain | | |
+//! | any other condition (written before the deletion) | | certain | - | possible | - |
+//! | log: killed, evicted, shut down, refused, with the UID | certain | certain | certain | possible | possible |
+//! | the same without the UID (it may be an earlier pod's) | certain | likely | likely | - | - |
+//! | log: about to be killed | likely | likely | likely | possible | possible |
+//! | event of the kubelet: refused (written once it is) | certain | certain | possible | possible | - |
+//! | event of the kubelet: about to be killed | likely | likely | possible | possible | - |
+//! | event of `default-scheduler`: preempted (written once it is) | certain | certain | - | possible | - |
+//! | the same of another scheduler, of a taint controller | likely | likely | - | possible | - |
+//! | an event of such words by an unknown component | - | likely | - | - | - |
+//!
+//! Whether an announcement is long ago is only known of pods that were just read: those of a file may be older than an event.
+//! An event without the pod's UID is likely at the most while the pod exists. `each_row_of_the_table` in `tests` holds the
+//! rows; what the containers and the phase alone force stands in `left_alone`.
 
 use super::report::{Cause, Certainty, Evidence, EvidenceSource};
+use super::sequel::{Known, Sequel};
+use crate::eviction::DisruptionTarget;
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
@@ -13,53 +39,79 @@ pub(super) struct Sign {
     pub(super) evidence: Evidence,
     /// `None`: it says something, but not who put an end to the pod.
     pub(super) points_to: Option<(Cause, Certainty)>,
-}
-
-/// Whether a container of the pod has run here; `None`: nobody knows.
-///
-/// A kubelet that starts anew asks of each pod whether it takes it in, also of those that run (`HandlePodAdditions`,
-/// `pkg/kubelet/kubelet.go`).
-type HasRun = Option<bool>;
-
-fn has_run(pod: &Pod) -> bool {
-    every_status(pod).any(|status| {
-        let states = [&status.state, &status.last_state];
-        states.iter().any(|state| state.running.is_some() || state.terminated.is_some())
-    })
-}
-
-fn refused(has_run: HasRun) -> Meaning {
-    certain(
-        Cause::RefusedAtAdmission,
-        match has_run {
-            Some(true) => {
-                "a kubelet that started anew did not take the pod in again: it had run here"
-            }
-            Some(false) => "the kubelet did not take the pod: it never ran here",
-            None => "the kubelet did not take the pod, or not again when it started anew",
-        },
-    )
+    /// An end of the pod was announced, and did not come.
+    pub(super) is_unfulfilled: bool,
 }
 
 /// What a text means, and how sure that is.
-type Meaning = (Option<(Cause, Certainty)>, String);
+#[derive(Clone, Debug, PartialEq)]
+struct Meaning {
+    points_to: Option<(Cause, Certainty)>,
+    means: String,
+    is_unfulfilled: bool,
+}
+
+impl Meaning {
+    fn new(cause: Cause, certainty: Certainty, means: impl Into<String>) -> Self {
+        Self { points_to: Some((cause, certainty)), means: means.into(), is_unfulfilled: false }
+    }
+
+    /// Makes it no surer than this, and says why.
+    fn at_most(self, most: Certainty, because: &str) -> Self {
+        match self.points_to {
+            Some((cause, certainty)) if certainty < most => Self {
+                points_to: Some((cause, most)),
+                means: format!("{}; {because}", self.means),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// Points to no cause: what was announced did not come, or came otherwise.
+    fn unfulfilled(self, because: &str) -> Self {
+        Self { points_to: None, means: format!("{}; {because}", self.means), is_unfulfilled: true }
+    }
+}
+
+fn refused(known: &Known<'_>, certainty: Certainty) -> Meaning {
+    Meaning::new(
+        Cause::RefusedAtAdmission,
+        certainty,
+        match (known.pod.is_some(), known.has_run) {
+            (_, true) => {
+                "the kubelet refused the pod, which had run here: a kubelet that restarts admits its pods again"
+            }
+            (true, false) => "the kubelet refused the pod; nothing shows that it had run here",
+            (false, false) => {
+                "the kubelet refused the pod, at its arrival or when the kubelet restarted"
+            }
+        },
+    )
+}
 
 /// How often the same may be said until it is passed over.
 const MANY: usize = 50;
 
 /// Returns the signs, the strongest first: the status, conditions, the log, the latest events.
-pub(super) fn signs(pod: Option<&Pod>, events: &[&PodEvent], lines: &[&LogLine]) -> Vec<Sign> {
+pub(super) fn signs(
+    known: &Known<'_>,
+    events: &[&PodEvent],
+    lines: &[&LogLine],
+    now: Timestamp,
+) -> Vec<Sign> {
     let mut signs = Vec::new();
-    if let Some(pod) = pod {
-        signs.extend(of_status(pod));
-        let conditions = pod.status.conditions.iter().filter(|it| it.kind == "DisruptionTarget");
-        signs.extend(conditions.map(|condition| of_condition(pod, condition)));
+    if let Some(pod) = known.pod {
+        let of_pod = &known.at(now);
+        signs.extend(of_status(pod, known));
+        let conditions =
+            pod.status.conditions.iter().filter(|it| it.kind == DisruptionTarget::TYPE);
+        signs.extend(conditions.map(|condition| of_condition(pod, condition, of_pod)));
         signs.extend(of_metadata(pod));
         signs.extend(of_containers(pod));
     }
     let is_gone = lines.iter().any(|it| it.says == LogEntry::Preempted);
-    let has_run = pod.map(has_run);
-    add_new(&mut signs, lines.iter().map(|line| of_line(line, is_gone, has_run)));
+    add_new(&mut signs, lines.iter().map(|line| of_line(line, is_gone, known)));
     let mut latest: Vec<&PodEvent> = events.to_vec();
     latest.sort_by_key(|event| std::cmp::Reverse(event.at));
     // A taint that went away, or is borne now, ends what was announced before.
@@ -69,7 +121,7 @@ pub(super) fn signs(pod: Option<&Pod>, events: &[&PodEvent], lines: &[&LogLine])
     {
         latest.retain(|event| !is_taint(event) || *event == latest_of_taint);
     }
-    add_new(&mut signs, latest.iter().filter_map(|event| of_event(event, has_run)));
+    add_new(&mut signs, latest.iter().filter_map(|event| of_event(event, known)));
     signs
 }
 
@@ -85,15 +137,15 @@ fn add_new(signs: &mut Vec<Sign>, more: impl Iterator<Item = Sign>) {
 }
 
 fn certain(cause: Cause, means: &str) -> Meaning {
-    (Some((cause, Certainty::Certain)), means.to_owned())
+    Meaning::new(cause, Certainty::Certain, means)
 }
 
 fn likely(cause: Cause, means: &str) -> Meaning {
-    (Some((cause, Certainty::Likely)), means.to_owned())
+    Meaning::new(cause, Certainty::Likely, means)
 }
 
 fn nothing(means: &str) -> Meaning {
-    (None, means.to_owned())
+    Meaning { points_to: None, means: means.to_owned(), is_unfulfilled: false }
 }
 
 fn time(text: Option<&String>) -> Option<Timestamp> {
@@ -101,44 +153,59 @@ fn time(text: Option<&String>) -> Option<Timestamp> {
 }
 
 fn sign(source: EvidenceSource, at: Option<Timestamp>, says: String, meaning: Meaning) -> Sign {
-    let (points_to, means) = meaning;
-    Sign { evidence: Evidence { source, at, says, means }, points_to }
+    let Meaning { points_to, means, is_unfulfilled } = meaning;
+    Sign { evidence: Evidence { source, at, says, means }, points_to, is_unfulfilled }
 }
 
-/// The status: who ends a pod on its node writes a reason.
-fn of_status(pod: &Pod) -> Option<Sign> {
+/// The status: the kubelet writes its reason once all containers have ended, together with the phase (`mergePodStatus`,
+/// `pkg/kubelet/status/status_manager.go`).
+fn of_status(pod: &Pod, known: &Known<'_>) -> Option<Sign> {
     let status = &pod.status;
-    let (reason, message) = (status.reason.as_str(), status.message.as_str());
-    if status.phase.is_empty() && reason.is_empty() {
+    let (phase, reason, message) =
+        (status.phase.as_str(), status.reason.as_str(), status.message.as_str());
+    if phase.is_empty() && reason.is_empty() {
         return None;
     }
     let says = match (reason, message) {
-        ("", _) => format!("phase {}", status.phase),
-        (reason, "") => format!("phase {}, {reason}", status.phase),
-        (reason, message) => format!("phase {}, {reason}: {message}", status.phase),
+        ("", _) => format!("phase {phase}"),
+        (reason, "") => format!("phase {phase}, {reason}"),
+        (reason, message) => format!("phase {phase}, {reason}: {message}"),
     };
     let meaning = match reason {
-        _ if is_refusal(reason, message) => refused(Some(has_run(pod))),
-        "" => nothing(match status.phase.as_str() {
-            "Running" | "Pending" => "nobody ended it so far",
-            _ => "nobody wrote a reason into it",
+        _ if is_refusal(reason, message) => refused(known, Certainty::Certain),
+        "" => nothing(match phase {
+            "Running" | "Pending" => "no component has ended it so far",
+            "Succeeded" => {
+                "no reason: the phase of a victim of the kubelet is Succeeded too, without its reason, when all of \
+                 its containers exit with 0"
+            }
+            _ => "no component wrote a reason",
         }),
         REASON_PREEMPTING => {
-            certain(Cause::PreemptedByKubelet, "the kubelet killed it to take in a critical pod")
+            certain(Cause::PreemptedByKubelet, "the kubelet killed it to admit a critical pod")
         }
         "Evicted" => certain(
             Cause::EvictedByKubelet,
             "the kubelet evicted it: the node ran short, or it exceeded a limit of local storage",
         ),
         "Terminated" | "Shutdown" | "NodeShutdown" => {
-            certain(Cause::NodeShutdown, "the kubelet stopped it as the node shut down")
+            let shutdown =
+                certain(Cause::NodeShutdown, "the kubelet stopped it as the node shut down");
+            match message.contains("shut") {
+                true => shutdown,
+                false => shutdown.at_most(Certainty::Likely, "the message is not the kubelet's"),
+            }
         }
         "DeadlineExceeded" => certain(
             Cause::DeadlineExceeded,
             "the kubelet ended it: activeDeadlineSeconds were over",
         ),
-        "NodeLost" => nothing("its node does not answer: what became of it is not known"),
-        _ => nothing("no reason of one who puts an end to pods"),
+        "NodeLost" => nothing("its node does not answer: its state is not known"),
+        _ => nothing("a reason that the kubelet does not use"),
+    };
+    let meaning = match phase {
+        "Failed" => meaning,
+        _ => meaning.at_most(Certainty::Possible, "the kubelet writes this with the phase Failed"),
     };
     Some(sign(EvidenceSource::Status, None, says, meaning))
 }
@@ -177,54 +244,86 @@ pub(super) fn is_refusal(reason: &str, message: &str) -> bool {
         || (reason == "NodeShutdown" && message.contains("rejected"))
 }
 
-/// The condition: who is about to disrupt a pod writes it first (since 1.26).
-fn of_condition(pod: &Pod, condition: &PodCondition) -> Sign {
+/// The condition: written before the pod is disrupted (since 1.26); the kubelet's own, together with a final phase.
+fn of_condition(pod: &Pod, condition: &PodCondition, known: &Known<'_>) -> Sign {
     let PodCondition { kind, reason, status, message, .. } = condition;
     let at = time(condition.last_transition_time.as_ref());
     let says = format!("{kind} {status}, {reason}: {message}");
-    let is_going = pod.metadata.deletion_timestamp.is_some()
-        || matches!(pod.status.phase.as_str(), "Failed" | "Succeeded");
-    // It is written before the pod is deleted, which may fail.
-    let announced = |cause, means: &str| match is_going {
-        true => certain(cause, means),
-        false => likely(cause, &format!("{means}; but it is not deleted yet")),
-    };
+    let deletes = |cause, means: &str| of_deletion(certain(cause, means), known, at);
     let meaning = match reason.as_str() {
-        _ if status != "True" => nothing("nobody is about to disrupt it"),
-        "PreemptionByScheduler" => announced(
+        _ if status != "True" => nothing("no component is about to disrupt it"),
+        "PreemptionByScheduler" => deletes(
             Cause::PreemptedByScheduler,
             "the scheduler deleted it for a pod of higher priority",
         ),
-        "EvictionByEvictionAPI" => announced(
+        "EvictionByEvictionAPI" => deletes(
             Cause::EvictedThroughApi,
-            "somebody asked the API server to evict it: a drain, an autoscaler, a descheduler",
+            "a client of the eviction API evicted it: a drain, an autoscaler, a descheduler",
         ),
-        "DeletionByTaintManager" | "DeletionByDeviceTaintManager" => announced(
+        "DeletionByTaintManager" | "DeletionByDeviceTaintManager" => deletes(
             Cause::DeletedByTaintManager,
-            "it was deleted for a NoExecute taint that it does not bear",
+            "it was deleted for a NoExecute taint that it does not tolerate",
         ),
-        "DeletionByPodGC" => announced(
-            Cause::DeletedByPodGc,
-            "the pod garbage collector removed it: its node is gone or out of service",
-        ),
-        "TerminationByKubelet" => by_kubelet(pod, message),
+        "DeletionByPodGC" => {
+            let means = "the pod garbage collector removed it: its node is gone or out of service";
+            match pod.status.phase.as_str() {
+                // The collector writes the phase with the condition (`pkg/controller/podgc/gc_controller.go`).
+                "Failed" => certain(Cause::DeletedByPodGc, means),
+                _ => deletes(Cause::DeletedByPodGc, means),
+            }
+        }
+        "TerminationByKubelet" => by_kubelet(pod, message, known, at),
         _ => nothing("a reason that kq does not know"),
     };
     sign(EvidenceSource::Condition, at, says, meaning)
 }
 
+/// Compares a deletion that was announced to what became of the pod.
+fn of_deletion(meaning: Meaning, known: &Known<'_>, at: Option<Timestamp>) -> Meaning {
+    match known.after_deletion(at) {
+        Sequel::Gone | Sequel::Followed => meaning,
+        Sequel::Otherwise => {
+            meaning.unfulfilled("but the pod ended, or was deleted, at another time")
+        }
+        Sequel::Open => meaning.at_most(Certainty::Possible, "but it is not deleted yet"),
+        Sequel::NotCarriedOut => meaning.unfulfilled("but the pod was not deleted, and lives"),
+    }
+}
+
 /// The kubelet has one reason for all of its own; the status or the message tells which it is.
-fn by_kubelet(pod: &Pod, message: &str) -> Meaning {
+fn by_kubelet(pod: &Pod, message: &str, known: &Known<'_>, at: Option<Timestamp>) -> Meaning {
+    // `pkg/kubelet/eviction/helpers.go`
+    const EVICTIONS: [&str; 5] = [
+        "The node was low on resource: ",
+        "The node had condition: ",
+        "Container ",
+        "Pod ephemeral local storage usage exceeds ",
+        "Usage of EmptyDir volume ",
+    ];
     let reason = pod.status.reason.as_str();
-    if reason == REASON_PREEMPTING || message == CONDITION_MESSAGE {
-        certain(Cause::PreemptedByKubelet, "the kubelet killed it to take in a critical pod")
-    } else if reason == "Evicted" || message.starts_with("The node was low on resource: ") {
+    let meaning = if reason == REASON_PREEMPTING || message == CONDITION_MESSAGE {
+        certain(Cause::PreemptedByKubelet, "the kubelet killed it to admit a critical pod")
+    } else if reason == "Evicted" || EVICTIONS.iter().any(|it| message.starts_with(it)) {
         certain(Cause::EvictedByKubelet, "the kubelet evicted it")
     } else if message.contains("node shutdown") {
         certain(Cause::NodeShutdown, "the kubelet stopped it as the node shut down")
     } else {
         let means = "the kubelet ended it: preempted, evicted or shut down, which is not said";
         certain(Cause::EndedByKubelet, means)
+    };
+    if known.is_final() {
+        return match known.was_running_after(at) {
+            false => meaning,
+            true => meaning.at_most(Certainty::Likely, "but a container of it ended later"),
+        };
+    }
+    let because = "the kubelet writes this with a final phase";
+    match known.is_being_deleted() {
+        true => meaning.at_most(Certainty::Likely, because),
+        false => match known.after_kill(at) {
+            Sequel::NotCarriedOut => meaning.unfulfilled("but the pod lives"),
+            _ => meaning.at_most(Certainty::Possible, because),
+        },
     }
 }
 
@@ -282,7 +381,7 @@ fn of_end(end: &TerminatedState, says: String) -> Sign {
         (_, code @ 129..=192) => format!("signal {} ended it", code - 128),
         _ => "it ended by itself, with an error".to_owned(),
     };
-    sign(EvidenceSource::Container, time(end.finished_at.as_ref()), says, (None, meaning))
+    sign(EvidenceSource::Container, time(end.finished_at.as_ref()), says, nothing(&meaning))
 }
 
 fn said_of_end(end: &TerminatedState) -> String {
@@ -301,11 +400,7 @@ pub(super) fn probe_kill<'m>(reason: &str, message: &'m str) -> Option<(&'m str,
     probe.filter(|_| reason == "Killing").map(|probe| (container, probe))
 }
 
-fn of_line(line: &LogLine, is_gone: bool, has_run: HasRun) -> Sign {
-    let gone = |cause, means: &str| match is_gone {
-        true => certain(cause, means),
-        false => likely(cause, &format!("{means}; that it is gone is not in the log")),
-    };
+fn of_line(line: &LogLine, is_gone: bool, known: &Known<'_>) -> Sign {
     let (says, meaning) = match &line.says {
         LogEntry::Preempting { requester, missing } => {
             let whom = requester.as_deref().unwrap_or("a pod that is not named");
@@ -313,18 +408,21 @@ fn of_line(line: &LogLine, is_gone: bool, has_run: HasRun) -> Sign {
                 "" => String::new(),
                 missing => format!(", which lacks {missing}"),
             };
-            (
-                format!("Preempting pod for {whom}{lacks}"),
-                gone(Cause::PreemptedByKubelet, "the kubelet killed it to take in a critical pod"),
-            )
+            let means = "the kubelet killed it to admit a critical pod";
+            let meaning = match is_gone {
+                true => certain(Cause::PreemptedByKubelet, means),
+                false => certain(Cause::PreemptedByKubelet, means)
+                    .at_most(Certainty::Likely, "that it is gone is not in the log"),
+            };
+            (format!("Preempting pod for {whom}{lacks}"), meaning)
         }
         LogEntry::Preempted => (
             "Pod evicted successfully".to_owned(),
-            nothing("it was killed, and the kubelet went on with the pod that lacked room"),
+            nothing("it was killed, and the kubelet went on with the critical pod"),
         ),
         LogEntry::NotPreempted => (
             "Failed to evict pod".to_owned(),
-            nothing("it did not stop in time; the kubelet takes the critical pod in all the same"),
+            nothing("it did not stop in time; the kubelet admits the critical pod all the same"),
         ),
         LogEntry::Evicted => (
             "Eviction manager: pod is evicted successfully".to_owned(),
@@ -336,91 +434,156 @@ fn of_line(line: &LogLine, is_gone: bool, has_run: HasRun) -> Sign {
         ),
         LogEntry::Denied { reason, message, is_addition } => (
             format!("Pod admission denied, {reason}: {message}"),
-            match (is_addition, has_run) {
-                (true, _) => refused(has_run),
-                (false, Some(true)) => {
-                    nothing("the kubelet did not take it in again, or refused to resize it")
-                }
-                (false, _) => likely(
-                    Cause::RefusedAtAdmission,
-                    "the kubelet did not take the pod, or refused to resize it",
-                ),
+            match (is_addition, known.is_final() || !known.has_run) {
+                (true, _) => refused(known, Certainty::Certain),
+                (false, true) => refused(known, Certainty::Certain)
+                    .at_most(Certainty::Likely, "or it refused to resize the pod"),
+                (false, false) => nothing("the kubelet refused the pod, or refused to resize it"),
             },
         ),
         LogEntry::Event { reason, message } => (
             format!("Event occurred, {reason}: {message}"),
-            meaning_of_event("kubelet", reason, message, has_run).unwrap_or((None, String::new())),
+            kubelet_event(reason, message, known).unwrap_or_else(|| nothing("")),
         ),
+    };
+    // The pod lives that the line says to be gone: its times cannot be compared.
+    let meaning = match known.pod {
+        Some(_) if !known.is_final() => match known.log_names_uid {
+            true => meaning.at_most(Certainty::Possible, "but it lives"),
+            false if meaning.points_to.is_some() => meaning.unfulfilled(
+                "but it lives: without a UID, this may be about an earlier pod of the name",
+            ),
+            false => meaning,
+        },
+        Some(_) if !known.log_names_uid => meaning.at_most(
+            Certainty::Likely,
+            "without a UID, this may be about an earlier pod of the name",
+        ),
+        _ => meaning,
     };
     sign(EvidenceSource::KubeletLog, None, format!("{} {says}", line.stamp), meaning)
 }
 
-fn of_event(event: &PodEvent, has_run: HasRun) -> Option<Sign> {
+fn of_event(event: &PodEvent, known: &Known<'_>) -> Option<Sign> {
     let PodEvent { reason, message, reporter, count, .. } = event;
-    let meaning = meaning_of_event(reporter, reason, message, has_run)?;
+    let meaning = meaning_of_event(event, known)?;
+    let meaning = match known.pod {
+        Some(_) if event.pod.uid.is_empty() => meaning.at_most(
+            Certainty::Likely,
+            "without a UID, this may be about an earlier pod of the name",
+        ),
+        _ => meaning,
+    };
     let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
-    let says = format!("{reason} by {reporter}{times}: {message}");
+    let by = if reporter.is_empty() { "an unknown component" } else { reporter };
+    let says = format!("{reason} by {by}{times}: {message}");
     Some(sign(EvidenceSource::Event, event.at, says, meaning))
 }
 
+/// The taint controllers of kube-controller-manager, today's and those before.
+const TAINT_CONTROLLERS: [&str; 4] =
+    ["taint-eviction-controller", "device-taint-eviction", "taint-controller", "node-controller"];
+
 /// Says what an event means; `None`: it is about something else, as most are.
-fn meaning_of_event(
-    reporter: &str,
-    reason: &str,
-    message: &str,
-    has_run: HasRun,
-) -> Option<Meaning> {
-    Some(match reason {
-        REASON_PREEMPTING if reporter == "kubelet" => likely(
-            Cause::PreemptedByKubelet,
-            "the kubelet set out to kill it to take in a critical pod",
-        ),
-        "Preempted" if reporter.contains("scheduler") => certain(
-            Cause::PreemptedByScheduler,
-            "the scheduler deleted it for a pod of higher priority",
-        ),
-        // Schedulers can have any name, and others can use the word.
-        "Preempted" => likely(
-            Cause::PreemptedByScheduler,
-            "a scheduler, if that is one, deleted it for another pod",
-        ),
-        "Evicted" if reporter != "kubelet" => {
-            nothing("it was evicted, by another program than the kubelet")
+fn meaning_of_event(event: &PodEvent, known: &Known<'_>) -> Option<Meaning> {
+    let PodEvent { reason, message, reporter, at, .. } = event;
+    Some(match (reason.as_str(), reporter.as_str()) {
+        ("Preempted", _) => {
+            let means = "the scheduler deleted it for a pod of higher priority";
+            let meaning = of_deletion(certain(Cause::PreemptedByScheduler, means), known, *at);
+            match scheduler_certainty(event) {
+                Certainty::Possible => of_unknown(meaning, known.after_deletion(*at)),
+                most => meaning.at_most(most, "if that component is a scheduler"),
+            }
         }
-        "Evicted" if is_refusal(reason, message) => refused(has_run),
-        "Evicted" => likely(
-            Cause::EvictedByKubelet,
-            "the kubelet set out to evict it: the node ran short, or it exceeded a limit",
-        ),
-        "TaintManagerEviction" | "DeviceTaintManagerEviction"
+        ("TaintManagerEviction" | "DeviceTaintManagerEviction", _)
             if message.starts_with("Marking for deletion") =>
         {
-            likely(
-                Cause::DeletedByTaintManager,
-                "it was deleted for a NoExecute taint that it does not bear",
-            )
+            let means = "it was to be deleted for a NoExecute taint that it does not tolerate";
+            let meaning = of_deletion(likely(Cause::DeletedByTaintManager, means), known, *at);
+            match TAINT_CONTROLLERS.contains(&reporter.as_str()) {
+                true => meaning,
+                false => of_unknown(meaning, known.after_deletion(*at)),
+            }
         }
-        "TaintManagerEviction" | "DeviceTaintManagerEviction" => {
-            nothing("it may stay: the taint is gone, or it bears it")
+        ("TaintManagerEviction" | "DeviceTaintManagerEviction", _) => {
+            nothing("it may stay: the taint is gone, or it tolerates it")
         }
-        "NodeControllerEviction" => {
+        ("NodeControllerEviction", _) => {
             nothing("its node did not answer, so that it was deleted (before taints did that)")
         }
+        (_, "kubelet" | "") => {
+            let meaning = kubelet_event(reason, message, known)?;
+            if meaning.points_to.is_none() {
+                return Some(meaning);
+            }
+            let sequel = known.after_kill(*at);
+            let meaning = match sequel {
+                Sequel::Gone | Sequel::Followed => meaning,
+                Sequel::Otherwise => {
+                    meaning.at_most(Certainty::Possible, "but the pod ended at another time")
+                }
+                Sequel::Open => meaning.at_most(Certainty::Possible, "but it has not ended yet"),
+                Sequel::NotCarriedOut => meaning.unfulfilled("but it lives"),
+            };
+            match reporter.as_str() {
+                "" => of_unknown(meaning, sequel),
+                _ => meaning,
+            }
+        }
+        ("Evicted", _) => nothing("it was evicted, by another program than the kubelet"),
+        _ => return None,
+    })
+}
+
+/// Weighs what an unknown component says: only where the pod ended accordingly it points to a cause.
+fn of_unknown(meaning: Meaning, sequel: Sequel) -> Meaning {
+    const BECAUSE: &str = "if an unknown component is believed";
+    match sequel {
+        Sequel::Followed => meaning.at_most(Certainty::Likely, BECAUSE),
+        _ => Meaning { points_to: None, means: format!("{}; {BECAUSE}", meaning.means), ..meaning },
+    }
+}
+
+/// Returns how sure it is that the scheduler wrote an event: its profiles can have any name.
+pub(super) fn scheduler_certainty(event: &PodEvent) -> Certainty {
+    match event.reporter.as_str() {
+        "default-scheduler" => Certainty::Certain,
+        other if other.ends_with("scheduler") && !other.contains("descheduler") => {
+            Certainty::Likely
+        }
+        _ => Certainty::Possible,
+    }
+}
+
+/// Says what an event of the kubelet means, whenever it was.
+fn kubelet_event(reason: &str, message: &str, known: &Known<'_>) -> Option<Meaning> {
+    Some(match reason {
+        REASON_PREEMPTING => likely(
+            Cause::PreemptedByKubelet,
+            "the kubelet was about to kill it to admit a critical pod",
+        ),
+        _ if is_refusal(reason, message) => refused(known, Certainty::Certain),
+        "Evicted" => likely(
+            Cause::EvictedByKubelet,
+            "the kubelet was about to evict it: the node ran short, or it exceeded a limit",
+        ),
         "ExceededGracePeriod" => nothing("it did not stop in the time that it was given"),
         "Killing" => match probe_kill(reason, message) {
             Some((container, probe)) => {
-                (None, format!("the kubelet stopped container {container} for its {probe} probe"))
+                nothing(&format!("the kubelet stopped container {container} for its {probe} probe"))
             }
-            None => nothing("a container of it was stopped, for whatever reason"),
+            None => nothing("the kubelet stopped a container of it, for whatever reason"),
         },
+        "SandboxChanged" => nothing(
+            "its sandbox had ended: the kubelet stopped its containers and started them again",
+        ),
         "Unhealthy" if ["Liveness", "Startup"].iter().any(|it| message.starts_with(it)) => nothing(
             "a probe failed; the container is stopped when it does failureThreshold times in a row",
         ),
         "BackOff" if message.contains("restarting failed container") => {
             nothing("a container that ended waits until it is started again")
         }
-        // Others write events with such names as well.
-        _ if reporter == "kubelet" && is_refusal(reason, message) => refused(has_run),
         _ => return None,
     })
 }

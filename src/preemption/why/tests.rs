@@ -47,6 +47,7 @@ fn ask(pods: &[Pod], events: Option<&[PodEvent]>, log: Option<&str>) -> Preempti
         events: events.ok_or_else(|| "nobody asked".to_owned()),
         log: log.as_ref(),
         now: "2026-11-20T12:00:00Z".parse().expect("a time"),
+        are_current: true,
     };
     why_killed(&PodSelector::new("shop/web"), &traces, Basis::default()).expect("an answer")
 }
@@ -64,7 +65,7 @@ fn each_status_has_its_cause() {
     let low = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi.";
     let rows: Vec<(&str, Pod, Cause, Certainty)> = vec![
         ("running", pod("web", |_| {}), NotKilled, Certain),
-        ("ended", pod("web", |it| it["status"]["phase"] = json!("Succeeded")), Ended, Certain),
+        ("ended", pod("web", |it| it["status"]["phase"] = json!("Succeeded")), Ended, Likely),
         ("failed", pod("web", ended("", "")), Ended, Likely),
         ("failed for want of memory", pod("web", oom("Failed", "state")), OutOfMemory, Certain),
         (
@@ -167,14 +168,22 @@ fn each_condition_has_its_cause() {
         ("TerminationByKubelet", "of a later kubelet", EndedByKubelet),
         ("OfTheFuture", "", Deleted),
     ] {
-        let answer = ask(&[pod("web", disrupted(reason, message))], Some(&[]), None);
+        let disrupted = pod("web", |it| {
+            disrupted(reason, message)(it);
+            // The kubelet writes its own with a final phase.
+            if reason == "TerminationByKubelet" {
+                it["status"]["phase"] = json!("Failed");
+            }
+        });
+        let answer = ask(&[disrupted], Some(&[]), None);
         assert_eq!(answer.cause, cause, "{reason}: {message}");
         let is_sure = answer.certainty == Certainty::Certain;
         assert_eq!(is_sure, cause != Deleted, "{reason}: {message}");
     }
     // The reason of the status tells what the condition does not.
     let evicted = pod("web", |it| {
-        disrupted("TerminationByKubelet", "Usage of EmptyDir volume \"v\" exceeds the limit")(it);
+        disrupted("TerminationByKubelet", "of a later kubelet")(it);
+        it["status"]["phase"] = json!("Failed");
         it["status"]["reason"] = json!("Evicted");
     });
     assert_eq!(ask(&[evicted], Some(&[]), None).cause, EvictedByKubelet);
@@ -183,7 +192,7 @@ fn each_condition_has_its_cause() {
         it["metadata"]["deletionTimestamp"] = Value::Null;
     });
     let answer = ask(std::slice::from_ref(&stays), Some(&[]), None);
-    assert_eq!((answer.cause, answer.certainty), (PreemptedByScheduler, Certainty::Likely));
+    assert_eq!((answer.cause, answer.certainty), (NotKilled, Certainty::Likely), "an hour later");
     let mut no_more = stays;
     no_more.status.conditions[0].status = "False".to_owned();
     assert_eq!(ask(&[no_more], Some(&[]), None).cause, NotKilled);
@@ -248,7 +257,10 @@ fn events_tell_of_a_pod_that_is_gone() {
         ),
         ("mine", "Preempting", "somebody else's word", Unknown, Possible),
         ("mine", "Evicted", "somebody else's word", Unknown, Possible),
-        ("volcano", "Preempted", "for another", PreemptedByScheduler, Likely),
+        ("volcano", "Preempted", "for another", Unknown, Possible),
+        ("gpu-scheduler", "Preempted", "for another", PreemptedByScheduler, Likely),
+        ("descheduler", "Preempted", "for another", Unknown, Possible),
+        ("", "OutOfpods", "by an unknown component", Unknown, Possible),
         ("kubelet", "Started", "Started container c", Unknown, Possible),
     ] {
         let events = events(vec![event("u1", reporter, reason, message)]);
@@ -273,6 +285,19 @@ fn what_was_announced_need_not_have_come() {
 
     let told = events(vec![event("uid-web", "kubelet", "Preempting", "Preempted")]);
     let answer = ask(&[pod("web", |_| {})], Some(&told), None);
+    let expected = (Cause::NotKilled, Certainty::Likely);
+    assert_eq!((answer.cause, answer.certainty), expected, "{answer:?}");
+    // A file with the pod may be older than the event.
+    let web = pod("web", |_| {});
+    let traces = Traces {
+        pods: Ok(vec![&web]),
+        events: Ok(&told),
+        log: None,
+        now: answer.now,
+        are_current: false,
+    };
+    let answer = why_killed(&PodSelector::new("shop/web"), &traces, Basis::default());
+    let answer = answer.expect("an answer");
     let expected = (Cause::PreemptedByKubelet, Certainty::Possible);
     assert_eq!((answer.cause, answer.certainty), expected, "{answer:?}");
 }
@@ -528,6 +553,7 @@ fn a_name_that_is_not_there_has_a_nearest_one() {
             events: Ok(&[]),
             log: None,
             now: Timestamp::default(),
+            are_current: true,
         };
         match why_killed(&PodSelector::new(name), &traces, Basis::default()) {
             Err(NoTraces::Nothing { near, .. }) => near,
@@ -556,9 +582,9 @@ fn a_pod_that_had_run_was_not_taken_in_again() {
     });
     let told = events(vec![event("uid-web", "kubelet", "SMTAlignmentError", "no")]);
     for (name, pods, said) in [
-        ("never ran", &[refused][..], "it never ran here"),
-        ("had run", &[had_run], "it had run here"),
-        ("gone", &[], "or not again when it started anew"),
+        ("never ran", &[refused][..], "nothing shows that it had run here"),
+        ("had run", &[had_run], "which had run here"),
+        ("gone", &[], "at its arrival or when the kubelet restarted"),
     ] {
         let answer = ask(pods, Some(&told), None);
         let found = (answer.cause, answer.certainty);
@@ -614,6 +640,7 @@ fn what_nobody_knows_is_no_answer() {
         events: Err("forbidden".to_owned()),
         log: None,
         now: Timestamp::default(),
+        are_current: true,
     };
     let why =
         |name: &str, pods| why_killed(&PodSelector::new(name), &traces(pods), Basis::default());
@@ -624,4 +651,236 @@ fn what_nobody_knows_is_no_answer() {
     let lost = pod("web", |it| it["status"]["phase"] = json!("Unknown"));
     let answer = why("web", vec![&lost]).expect("an answer");
     assert!(answer.cause.is_open() && answer.basis.missing[0].contains("forbidden"), "{answer:?}");
+}
+
+/// What became of the pod that a piece of evidence is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Became {
+    Gone,
+    /// A final phase; its container ended five seconds after 11:00.
+    Ended,
+    /// A final phase; its container ended an hour before.
+    EndedBefore,
+    /// It is being deleted since 11:00.
+    Deleted,
+    /// It is being deleted since 11:30.
+    DeletedLater,
+    /// It runs, and it is 11:00:20.
+    RunsStill,
+    /// It runs, and it is 12:00.
+    Runs,
+}
+
+const BECAME: [Became; 7] = [
+    Became::Gone,
+    Became::Ended,
+    Became::EndedBefore,
+    Became::Deleted,
+    Became::DeletedLater,
+    Became::RunsStill,
+    Became::Runs,
+];
+
+/// Returns the pod, with a restart policy under which it can end by itself.
+fn that_became(became: Became, condition: Option<&str>) -> Option<Pod> {
+    use Became::*;
+    let ended = |pod: &mut Value, phase: &str, at: &str| {
+        pod["status"]["phase"] = json!(phase);
+        pod["status"]["containerStatuses"] = json!([{"name": "c", "state": {"terminated": {
+            "exitCode": 0, "reason": "Completed", "finishedAt": at}}}]);
+    };
+    let change = |it: &mut Value| {
+        it["spec"]["restartPolicy"] = json!("Never");
+        match became {
+            Gone | RunsStill | Runs => {}
+            Ended => ended(it, "Succeeded", "2026-11-20T11:00:05Z"),
+            EndedBefore => ended(it, "Succeeded", "2026-11-20T10:00:00Z"),
+            Deleted => it["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:00:30Z"),
+            DeletedLater => it["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:30:30Z"),
+        }
+        if let Some(reason) = condition {
+            it["status"]["conditions"] = json!([{
+                "type": "DisruptionTarget", "status": "True", "reason": reason,
+                "message": "Pod was preempted by Kubelet to accommodate a critical pod.",
+                "lastTransitionTime": "2026-11-20T11:00:00Z"}]);
+        }
+    };
+    (became != Gone).then(|| pod("web", change))
+}
+
+#[test]
+fn each_row_of_the_table() {
+    use Cause::{
+        DeletedByTaintManager as Taint, EvictedByKubelet as Evicted, PreemptedByKubelet as Kubelet,
+        PreemptedByScheduler as Scheduler, RefusedAtAdmission as Refused,
+    };
+    use Certainty::{Certain, Likely, Possible};
+    type Expected = Option<(Cause, Certainty)>;
+    enum From {
+        Condition(&'static str),
+        Event(&'static str, &'static str, &'static str, &'static str),
+        Log(&'static str),
+    }
+    use From::*;
+    let by = |component, reason| Event("uid-web", component, reason, "m");
+    let (c, l, p): (fn(Cause) -> Expected, fn(Cause) -> Expected, fn(Cause) -> Expected) =
+        (|it| Some((it, Certain)), |it| Some((it, Likely)), |it| Some((it, Possible)));
+    // gone, ended, ended before, deleted, deleted later, runs still, runs
+    let rows: Vec<(&str, From, [Expected; 7])> = vec![
+        (
+            "the kubelet's condition",
+            Condition("TerminationByKubelet"),
+            [None, c(Kubelet), c(Kubelet), l(Kubelet), l(Kubelet), p(Kubelet), None],
+        ),
+        (
+            "the scheduler's condition",
+            Condition("PreemptionByScheduler"),
+            [None, None, None, c(Scheduler), None, p(Scheduler), None],
+        ),
+        (
+            "the scheduler's event",
+            by("default-scheduler", "Preempted"),
+            [c(Scheduler), None, None, c(Scheduler), None, p(Scheduler), None],
+        ),
+        (
+            "another scheduler's event",
+            by("gpu-scheduler", "Preempted"),
+            [l(Scheduler), None, None, l(Scheduler), None, p(Scheduler), None],
+        ),
+        (
+            "the same word of an unknown component",
+            by("", "Preempted"),
+            [None, None, None, l(Scheduler), None, None, None],
+        ),
+        (
+            "the taint controller's event",
+            Event(
+                "uid-web",
+                "taint-eviction-controller",
+                "TaintManagerEviction",
+                "Marking for deletion",
+            ),
+            [l(Taint), None, None, l(Taint), None, p(Taint), None],
+        ),
+        (
+            "the kubelet's event of a refusal",
+            by("kubelet", "OutOfpods"),
+            [c(Refused), c(Refused), None, None, None, p(Refused), None],
+        ),
+        (
+            "the same without the pod's UID",
+            Event("", "kubelet", "OutOfpods", "m"),
+            [c(Refused), l(Refused), None, None, None, p(Refused), None],
+        ),
+        (
+            "the same of an unknown component",
+            by("", "OutOfpods"),
+            [None, l(Refused), None, None, None, None, None],
+        ),
+        ("the same of another component", by("mine", "OutOfpods"), [None; 7]),
+        (
+            "the kubelet's event of a preemption",
+            by("kubelet", "Preempting"),
+            [l(Kubelet), l(Kubelet), None, None, None, p(Kubelet), None],
+        ),
+        (
+            "the kubelet's event of an eviction",
+            by("kubelet", "Evicted"),
+            [l(Evicted), l(Evicted), None, None, None, p(Evicted), None],
+        ),
+        (
+            "the log, with the UID",
+            Log(
+                "\"Pod admission denied\" podUID=\"uid-web\" pod=\"shop/web\" reason=\"OutOfpods\" message=\"m\" operation=\"add\"",
+            ),
+            [c(Refused), c(Refused), c(Refused), None, None, p(Refused), p(Refused)],
+        ),
+        (
+            "the log, without it",
+            Log("\"Eviction manager: pod is evicted successfully\" pod=\"shop/web\""),
+            [c(Evicted), l(Evicted), l(Evicted), None, None, None, None],
+        ),
+    ];
+    for (name, from, expected) in rows {
+        for (became, expected) in BECAME.into_iter().zip(expected) {
+            let condition = match from {
+                Condition(reason) => Some(reason),
+                _ => None,
+            };
+            let pods: Vec<Pod> = that_became(became, condition).into_iter().collect();
+            let told = match from {
+                Event(uid, reporter, reason, message) => {
+                    events(vec![event(uid, reporter, reason, message)])
+                }
+                // Something is left of a pod that is gone.
+                _ => events(vec![event("uid-web", "kubelet", "Started", "Started container c")]),
+            };
+            let log = match from {
+                Log(text) => Some(format!("I1120 11:00:00.000000       1 a.go:1] {text}\n")),
+                _ => None,
+            };
+            let read = log.map(|text| KubeletLog::read(text.as_bytes()).expect("a log"));
+            let now = if became == Became::RunsStill { "11:00:20" } else { "12:00:00" };
+            let traces = Traces {
+                pods: Ok(pods.iter().collect()),
+                events: Ok(&told),
+                log: read.as_ref(),
+                now: format!("2026-11-20T{now}Z").parse().expect("a time"),
+                are_current: true,
+            };
+            let answer = why_killed(&PodSelector::new("shop/web"), &traces, Basis::default());
+            let answer = answer.expect("an answer");
+            let found = (answer.cause, answer.certainty);
+            let alone = match became {
+                Became::Gone => (Cause::Unknown, Possible),
+                Became::Ended | Became::EndedBefore => (Cause::Ended, Likely),
+                Became::Deleted | Became::DeletedLater => (Cause::Deleted, Likely),
+                Became::RunsStill | Became::Runs => (Cause::NotKilled, found.1),
+            };
+            assert_eq!(found, expected.unwrap_or(alone), "{name}, {became:?}: {answer:?}");
+            let is_sure = answer.certainty == Certain;
+            let is_named = answer.cause == Cause::NotKilled || !answer.basis.missing.is_empty();
+            let is_complete = from_has_log(&from);
+            assert!(
+                is_sure || is_named || is_complete || !answer.cause.may_be_the_kubelets(),
+                "{name}, {became:?}"
+            );
+        }
+    }
+    fn from_has_log(from: &From) -> bool {
+        matches!(from, From::Log(_))
+    }
+}
+
+#[test]
+fn a_critical_pod_is_not_the_reason_because_it_is_there() {
+    let victim = pod("web", |it| {
+        ended("Preempting", "Preempted in order to admit critical pod")(it);
+        it["status"]["conditions"] = json!([{
+            "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
+            "lastTransitionTime": "2026-11-20T11:00:00Z",
+        }]);
+    });
+    let critical = |name: &str, start: &str| {
+        pod(name, |it| {
+            it["spec"]["priority"] = json!(2_000_000_000);
+            it["status"]["startTime"] = json!(format!("2026-11-20T{start}Z"));
+        })
+    };
+    let refused = pod("refused", |it| {
+        ended("OutOfpods", "Pod was rejected: no room")(it);
+        it["status"]["containerStatuses"] = json!([{"name": "c", "state": {"terminated": {
+            "exitCode": 137, "finishedAt": "2026-11-20T11:00:02Z"}}}]);
+    });
+    let late = critical("late", "11:05:00");
+    let answer = ask(&[victim.clone(), late], Some(&[]), None);
+    assert_eq!(for_whom(&answer), [("shop/late", Certainty::Possible)], "minutes later");
+    let before = critical("before", "09:00:00");
+    let answer = ask(&[victim.clone(), before.clone()], Some(&[]), None);
+    assert_eq!(for_whom(&answer), [], "it ran already");
+    // A kubelet that restarted refused another pod that had run.
+    let prompt = critical("prompt", "11:00:01");
+    let answer = ask(&[victim, before, prompt, refused], Some(&[]), None);
+    let possible = Certainty::Possible;
+    assert_eq!(for_whom(&answer), [("shop/prompt", possible), ("shop/before", possible)]);
 }

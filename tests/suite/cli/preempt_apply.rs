@@ -377,3 +377,55 @@ fn a_server_that_cannot_be_asked_is_named() {
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stderr.contains("the Node object could not be had"), "{}", ran.text());
 }
+
+#[test]
+fn a_node_elsewhere_needs_the_api_server_alone() {
+    let made = Node::new(Kernel::V2);
+    let owned = |name: &str, cpu: &str, kind: &str| {
+        let mut pod = pod(name, cpu);
+        pod["metadata"]["ownerReferences"] =
+            json!([{"kind": kind, "name": "o", "controller": true}]);
+        pod
+    };
+    let mut elsewhere = node("3");
+    elsewhere["status"]["nodeInfo"]["machineID"] = json!("0123456789abcdef0123456789abcdef");
+    elsewhere["status"]["nodeInfo"]["bootID"] = json!("01234567-89ab-cdef-0123-456789abcdef");
+    let pods = [
+        owned("shop/web", "1", "ReplicaSet"),
+        owned("shop/agent", "1", "DaemonSet"),
+        pod("shop/bare", "1"),
+    ];
+    let cluster = Cluster::start(elsewhere, pods);
+    let mut new = pod("kube-system/dns", "3");
+    new["spec"]["priority"] = json!(2_000_000_000);
+    new["metadata"]["uid"] = Value::Null;
+    new["spec"]["nodeName"] = Value::Null;
+    new["status"] = json!({});
+    std::fs::write(made.beside().join("dns.json"), new.to_string()).expect("a file");
+    let run = |flags: &str| {
+        let access = cluster.flags(made.beside());
+        kq(&format!("preempt apply dns.json {access} {flags} -o json")).within(made.beside()).run()
+    };
+    let dry = run("--node-name worker-1 --dry-run");
+    let planned = answer(&dry);
+    assert_eq!((dry.code, &planned["result"]), (0, &json!("planned")), "{}", dry.text());
+    let said = planned.to_string();
+    assert!(said.contains("this machine is not node worker-1"), "{said}");
+    for note in [
+        "shop/web: a controller makes a new pod",
+        "shop/agent: its DaemonSet makes a new pod on worker-1",
+        "shop/bare: no controller makes a new pod, so it is gone for good",
+    ] {
+        assert!(said.contains(note), "{note}: {said}");
+    }
+    assert_eq!(cluster.changes(), [""; 0]);
+    let done = run("--node-name worker-1 --yes");
+    assert_eq!((done.code, &answer(&done)["result"]), (0, &json!("done")), "{}", done.text());
+    assert_eq!(cluster.changes().len(), 3);
+    let unknown = kq(&format!(
+        "preempt apply dns.json {} --node-name worker-9 --dry-run",
+        cluster.flags(made.beside())
+    ));
+    let unknown = unknown.within(made.beside()).run();
+    assert_eq!((unknown.code, &*unknown.stdout), (3, ""), "{}", unknown.text());
+}

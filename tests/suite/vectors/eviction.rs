@@ -6,7 +6,7 @@ use super::input;
 use kq::eviction::{
     Crossing, Eviction, Layout, Observation, Observations, ReclaimFunction, Verdict,
     add_container_fs_thresholds, admit_under_pressure, compare, evict_pod, eviction_message,
-    local_storage_checks, node_conditions, observe, reclaim_functions,
+    local_storage_checks, node_conditions, observe, reclaim_functions, written_to_victim,
 };
 use kq::facts::kubelet_config::{
     EvictionSettings, EvictionThreshold, PressureCondition, Signal, StarvedResource,
@@ -230,24 +230,14 @@ fn event(object: String, reason: &str, message: &str) -> Value {
 }
 
 /// The event and the kill of an eviction.
-fn eviction_out(pod: &Pod, eviction: &Eviction) -> (Value, Value) {
+fn eviction_out(pod: &Pod, raw: &Value, eviction: &Eviction) -> (Value, Value) {
     let mut event = event(format!("pod/{}", pod.metadata.name), "Evicted", &eviction.message);
     if let Some(annotations) = &eviction.annotations {
         event["annotations"] = json!(annotations);
     }
-    let mut status = json!({ "phase": "Failed", "reason": "Evicted", "message": eviction.message });
-    if let Some(target) = &eviction.condition {
-        let mut condition = json!({
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "TerminationByKubelet",
-            "message": target.message,
-        });
-        if let Some(generation) = target.observed_generation {
-            condition["observedGeneration"] = generation.into();
-        }
-        status["conditions"] = json!([condition]);
-    }
+    let before = raw["status"].as_object().cloned().unwrap_or_default();
+    let condition = eviction.condition.as_ref();
+    let status = written_to_victim(&before, "Evicted", &eviction.message, condition, None);
     let kill = json!({
         "pod": pod.metadata.name,
         "is_evicted": true,
@@ -260,8 +250,7 @@ fn eviction_out(pod: &Pod, eviction: &Eviction) -> (Value, Value) {
 fn evict(case: &Value) -> Value {
     let pod = input::pod(&case["pod"]);
     let message = case["message"].as_str().unwrap_or_default().to_owned();
-    let condition =
-        kq::eviction::DisruptionTarget { message: message.clone(), observed_generation: None };
+    let condition = kq::eviction::DisruptionTarget::of(&pod, message.clone(), &input::rules(case));
     let eviction = Eviction {
         grace_seconds: case["grace_period_override_seconds"].as_i64().expect("a grace"),
         message,
@@ -272,7 +261,7 @@ fn evict(case: &Value) -> Value {
     let (events, kills) = match evict_pod(&pod, eviction) {
         Verdict::SparedAsCritical => (Vec::new(), Vec::new()),
         Verdict::Evicted(eviction) => {
-            let (event, kill) = eviction_out(&pod, &eviction);
+            let (event, kill) = eviction_out(&pod, &case["pod"], &eviction);
             (vec![event], vec![kill])
         }
     };

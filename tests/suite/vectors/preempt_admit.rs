@@ -2,7 +2,7 @@
 
 use super::input;
 use kq::admission::{Facts, Failure, Occupancy, Predicate, Verdict};
-use kq::eviction::DisruptionTarget;
+use kq::eviction::written_to_victim;
 use kq::facts::node_object::NodeObject;
 use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::pod::{Pod, ResourceName};
@@ -73,37 +73,15 @@ fn failure(reason: &Value) -> Failure {
 
 fn kill(victim: &Pod, raw: &Value, errors: &Value, rules: &KubeletRules) -> Value {
     let written = written_status(victim, rules);
-    let kind = DisruptionTarget::TYPE;
-    let mut conditions: Vec<Value> = input::read(&raw["status"]["conditions"]);
-    let mut condition = json!({
-        "type": kind,
-        "status": "True",
-        "reason": DisruptionTarget::REASON,
-        "message": written.condition.message,
-    });
-    if let Some(generation) = written.condition.observed_generation {
-        condition["observedGeneration"] = generation.into();
-    }
-    match conditions.iter_mut().find(|it| it["type"] == kind) {
-        Some(before) => {
-            if written.keeps_transition_time && !before["lastTransitionTime"].is_null() {
-                condition["lastTransitionTime"] = before["lastTransitionTime"].clone();
-            }
-            *before = condition;
-        }
-        None => conditions.push(condition),
-    }
+    let before = raw["status"].as_object().cloned().unwrap_or_default();
+    let condition = Some(&written.condition);
+    let status = written_to_victim(&before, REASON_PREEMPTING, MESSAGE, condition, None);
     let name = &victim.metadata.name;
     let mut out = json!({
         "pod": name,
         "is_evicted": true,
         "grace_period_override_seconds": null,
-        "status_written": {
-            "phase": "Failed",
-            "reason": REASON_PREEMPTING,
-            "message": MESSAGE,
-            "conditions": conditions,
-        },
+        "status_written": status,
         "disruption_target_last_transition_time":
             if written.keeps_transition_time { "kept" } else { "now" },
     });

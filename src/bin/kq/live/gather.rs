@@ -3,8 +3,8 @@
 use super::args::SourceArgs;
 use super::config::{self, KubeletConfig, Told};
 use super::pods::{self, PodsQuestion};
-use super::wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};
-use super::{devices, folders, runtime, stats};
+use super::wants::{PodsWanted, TreeDetail, Wants};
+use super::{devices, folders, remote, runtime, stats};
 use crate::exit::{Failure, note};
 use crate::node_args::RootArgs;
 use kq::cgroup::live::place::{kubelet_roots, named_cgroup};
@@ -101,19 +101,12 @@ fn live(
         return Err(Failure::usage(failure));
     }
     check_named(args)?;
-    let node = args.node_in_question(wants.files, wants.only_on_node);
-    let (host, kubelet) = match node.has_root() {
-        true => (read_host(&root), find(&root)),
-        false => (HostFacts::default(), Sought::default()),
-    };
-    // Where the processes cannot be listed, one may run.
-    let none_runs = kubelet.tried.iter().any(|tried| tried.reason == NONE_RUNS);
-    let is_stopped = none_runs || node == NodeInQuestion::Copied;
-    let stopped = match kubelet.found.is_none() && is_stopped {
-        true => stopped_kubelet(&root),
-        false => None,
-    };
-    let told = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
+    let host = read_host(&root);
+    let kubelet = find(&root);
+    if let Some(name) = remote::node(args, &host, own_name(&root, kubelet.value()).value()) {
+        return remote::gather(args, config, wants, name);
+    }
+    let process = kubelet.value();
     // It may say where the runtime is, and the kubelet's list of pods.
     let asks_for_pods = wants.pods != PodsWanted::None && args.pods.is_empty();
     let kubelet_config = match wants.kubelet_config || wants.wants_runtime() || asks_for_pods {
@@ -318,9 +311,14 @@ fn named_node(args: &SourceArgs) -> Option<Sought<String>> {
 
 /// Returns the name under which the kubelet registers its node.
 fn node_name(args: &SourceArgs, root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
-    if let Some(named) = named_node(args) {
-        return named;
+    match &args.node_name {
+        Some(name) => Sought::found("--node-name", name.clone()),
+        None => own_name(root, process),
     }
+}
+
+/// The same of the machine at a root, whichever node is asked about.
+fn own_name(root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
     if let Some(name) = process.and_then(|process| process.interpreted().hostname_override) {
         return Sought::found("--hostname-override of the kubelet", name);
     }

@@ -6,6 +6,7 @@ mod devices;
 mod folders;
 mod gather;
 mod pods;
+mod remote;
 mod runtime;
 mod stats;
 mod wants;

@@ -17,7 +17,7 @@ use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
 use kq::preemption::apply::{
     Apply, ApplyResult, Ask, Check, CheckResult, Manner, PreemptionApply, Removal, StepReport,
-    Target, Told, result_line, table, unfit, why_not,
+    Target, Told, result_line, successors, table, unfit, why_not,
 };
 use kq::preemption::{PodPreemption, PreemptionResult, Trace, view};
 use std::sync::Arc;
@@ -36,9 +36,11 @@ use std::time::Duration;
 /// time. The kubelet is not spoken to, and takes the pod in once the scheduler or a file
 /// brings it.
 ///
-/// What is in files cannot be changed: with --snapshot, --pods and --node-file, with --checkpoint
-/// and --pod-resources, with --without, and with --priority for a pod of the node, there is
-/// only --dry-run.
+/// With --kubeconfig and --node-name it works from any machine: of a node that is not this machine, the
+/// API server alone is asked.
+///
+/// What is in files cannot be changed: with --snapshot, --pods, --node-file and --without, and
+/// with --priority for a pod of the node, there is --dry-run only.
 ///
 /// Exit code 0: the pod fits. 1: the kubelet would kill nobody for it. 3: a fact is missing.
 /// 4: refused, nothing was changed. 5: stopped part-way.
@@ -97,6 +99,8 @@ struct Plan {
     settled: Option<Settled>,
     /// The victims, and why the API server cannot be asked about one.
     victims: Vec<(Target, Option<String>)>,
+    /// Which pods come in their place.
+    successors: Vec<String>,
 }
 
 impl ApplyArgs {
@@ -114,8 +118,9 @@ impl ApplyArgs {
         let targets: Vec<Target> = planned.victims.iter().map(|pod| Target::of(pod)).collect();
         planned.basis.missing.extend(planned.doubts(&targets));
         let victims = planned.victims.iter().map(|pod| (Target::of(pod), unfit(pod))).collect();
+        let successors = successors(&planned.victims, &planned.admission.node);
         let answer = PodPreemption::new(planned.preemption, planned.admission, planned.basis);
-        let planned = Plan { answer, settled: settled(&about, &pod), victims };
+        let planned = Plan { answer, settled: settled(&about, &pod), victims, successors };
         let mut report = self.report(&planned, &pod);
         let server = match report.result {
             ApplyResult::Planned if self.admission.stored().is_none() => {
@@ -213,7 +218,7 @@ impl ApplyArgs {
         };
         report.steps = planned.victims.iter().map(step).collect();
         report.basis.assumptions.extend(random_order(&answer.preemption, &self.order));
-        report.notes = notes(self.like_kubelet, &report.node, pod);
+        report.notes = notes(self.like_kubelet, &planned.successors, pod);
         report
     }
 
@@ -414,7 +419,7 @@ fn objection(steps: &[StepReport], waits_for_budgets: bool) -> Option<String> {
 }
 
 /// Says what is not as the kubelet does it, and what may follow.
-fn notes(like_kubelet: bool, node: &str, pod: &Pod) -> Vec<String> {
+fn notes(like_kubelet: bool, successors: &[String], pod: &Pod) -> Vec<String> {
     let budgets = match like_kubelet {
         true => "disruption budgets are not asked, as the kubelet does not ask them",
         false => {
@@ -424,13 +429,11 @@ fn notes(like_kubelet: bool, node: &str, pod: &Pod) -> Vec<String> {
     };
     let mut notes = vec![
         budgets.to_owned(),
-        "the victims are deleted; the kubelet would leave them with phase Failed and reason Preempting"
+        "the victims are deleted; the kubelet would leave them with phase Failed and reason Preempting, or Succeeded \
+         where all of their containers exit with 0"
             .to_owned(),
-        format!(
-            "controllers make new pods for them, which the scheduler may send here again: kubectl \
-             cordon {node} keeps them away"
-        ),
     ];
+    notes.extend_from_slice(successors);
     let phase = &pod.status.phase;
     if has_ended(phase) {
         notes.push(format!(

@@ -19,20 +19,21 @@ use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{LoadedPod, load};
 use kq::preemption::why::view::{table, wide};
-use kq::preemption::why::{NoTraces, Traces, named_uid, why_killed};
+use kq::preemption::why::{Certainty, NoTraces, Traces, named_uid, why_killed};
 use std::collections::BTreeSet;
 
 /// Tell who killed a pod, and for which other pod
 ///
 /// The scheduler, the kubelet, or somebody else. The evidence is what is left: the pod's status and
 /// conditions, events about it, the kubelet's log. Each piece is a line with what it says and what it
-/// means; then comes what follows, and how sure that is: certain is what was written down once it was
-/// done, likely what was announced or is what is left, possible what may be. The scheduler's event names
-/// the pod that it made room for. Of the kubelet only the log names it: without it, the critical pods that
-/// started right after are shown as likely or possible.
+/// means; then comes the answer, and how sure it is. It is certain where the evidence forces it, likely
+/// where the evidence leaves another explanation, and possible where an end was announced and has not
+/// come. The evidence that would make it surer is named. The scheduler's event names the pod that it made
+/// room for. Of the kubelet only the log names it: without it, the critical pods that it may have been
+/// are shown.
 ///
-/// A pod that lives is told from one of which a container was restarted: by a probe, for want of memory,
-/// or because it ended by itself.
+/// A running pod is distinguished from one of which a container was restarted: by a probe, for want of
+/// memory, or because it ended by itself.
 ///
 /// With a kubeconfig that is named (--kubeconfig, $KUBECONFIG) the API server is asked for the pod, its
 /// events, and the pods of its node, from anywhere. On the node without one, the kubelet is asked for its
@@ -41,8 +42,8 @@ use std::collections::BTreeSet;
 ///
 /// POD is NAME, NAMESPACE/NAME or a UID. Nothing is changed.
 ///
-/// Exit code 0: it was preempted, and by whom is known. 1: it was not preempted. 3: the evidence is not
-/// there.
+/// Exit code 0: it was preempted, and by which component is known or announced. 1: it was not preempted.
+/// 3: the evidence does not tell.
 ///
 /// Examples:
 ///
@@ -80,6 +81,8 @@ struct Gathered {
     pods: Result<Vec<LoadedPod>, String>,
     events: Result<Vec<PodEvent>, String>,
     now: Timestamp,
+    /// The pods were read at that moment.
+    are_current: bool,
 }
 
 impl WhyArgs {
@@ -89,13 +92,15 @@ impl WhyArgs {
         let mut basis = Basis::default();
         let log = self.log()?;
         let of_files = self.events_of_files()?;
-        let Gathered { pods, events, now } = self.gather(&selector, of_files, &mut basis)?;
+        let Gathered { pods, events, now, are_current } =
+            self.gather(&selector, of_files, &mut basis)?;
         let pods = pods.as_ref().map(|pods| pods.iter().map(|loaded| &loaded.pod).collect());
         let traces = Traces {
             pods: pods.map_err(Clone::clone),
             events: events.as_deref().map_err(Clone::clone),
             log: log.as_ref(),
             now,
+            are_current,
         };
         let answer = why_killed(&selector, &traces, basis).map_err(|error| match &error {
             NoTraces::Ambiguous { .. } => Failure::usage(error).hint("say NAMESPACE/NAME"),
@@ -114,7 +119,7 @@ impl WhyArgs {
         }
         Ok(match answer.cause {
             cause if cause.is_preemption() => Code::Answered,
-            cause if cause.is_open() => Code::Missing,
+            cause if cause.is_open() || answer.certainty == Certainty::Possible => Code::Missing,
             _ => Code::No,
         })
     }
@@ -177,7 +182,7 @@ impl WhyArgs {
                 false => Ok(self.pods_of_files(basis)?),
             };
             let events = events.ok_or_else(|| not_given("events"));
-            return Ok(Gathered { pods, events, now: after_now() });
+            return Ok(Gathered { pods, events, now: after_now(), are_current: false });
         }
         let snapshot = gather(sources, &RootArgs::default(), None, WANTS)?;
         whose::check_stored(&snapshot, sources)?;
@@ -202,7 +207,7 @@ impl WhyArgs {
             Some(_) => "a snapshot keeps none".to_owned(),
             None => "a kubelet's own credentials may not list them".to_owned(),
         });
-        Ok(Gathered { pods, events, now })
+        Ok(Gathered { pods, events, now, are_current: sources.pods.is_empty() })
     }
 
     fn pods_of_files(&self, basis: &mut Basis) -> Result<Vec<LoadedPod>, Failure> {
@@ -284,7 +289,7 @@ impl WhyArgs {
             let more = asked.events(|server, time| server.events_of_uid(&uid, time));
             events.extend(more?.unwrap_or_default());
         }
-        Ok(Gathered { pods, events, now: after_now() })
+        Ok(Gathered { pods, events, now: after_now(), are_current: true })
     }
 }
 

@@ -22,6 +22,7 @@ pub fn answer(case: &Value) -> Value {
     // What a step may answer does not depend on what chance did before: the state does not.
     let mut answers: Vec<Vec<Value>> = vec![Vec::new()];
     for step in case["steps"].as_array().into_iter().flatten() {
+        let raw: Vec<Value> = input::read(&step["pods"]);
         let pods: Vec<Pod> = input::read(&step["pods"]);
         let pods: Vec<&Pod> = pods.iter().collect();
         let summary: StatsSummary = input::read(&step["summary"]);
@@ -36,7 +37,7 @@ pub fn answer(case: &Value) -> Value {
                 after_reclaim: StatsAfterReclaim::Read(after.as_ref().unwrap_or(&summary)),
             },
         );
-        let possible = step_answers(&cycle, &pods);
+        let possible = step_answers(&cycle, &pods, &raw);
         answers = answers
             .iter()
             .flat_map(|before| {
@@ -53,7 +54,7 @@ fn seconds(value: &Value) -> GoDuration {
     GoDuration(value.as_i64().unwrap_or(0) * GoDuration::SECOND.0)
 }
 
-fn step_answers(cycle: &Cycle, pods: &[&Pod]) -> Vec<Value> {
+fn step_answers(cycle: &Cycle, pods: &[&Pod], raw: &[Value]) -> Vec<Value> {
     let base = json!({
         "error": null,
         "events": [],
@@ -68,18 +69,18 @@ fn step_answers(cycle: &Cycle, pods: &[&Pod]) -> Vec<Value> {
             let mut step = base;
             for check in &cycle.local_storage {
                 if let Verdict::Evicted(eviction) = &check.verdict {
-                    evicted(&mut step, pods[check.pod], eviction);
+                    evicted(&mut step, pods[check.pod], &raw[check.pod], eviction);
                 }
             }
             vec![step]
         }
         Outcome::Starved(alternatives) => {
-            alternatives.iter().map(|taken| starved(base.clone(), taken, pods)).collect()
+            alternatives.iter().map(|taken| starved(base.clone(), taken, pods, raw)).collect()
         }
     }
 }
 
-fn starved(mut step: Value, taken: &Alternative, pods: &[&Pod]) -> Value {
+fn starved(mut step: Value, taken: &Alternative, pods: &[&Pod], raw: &[Value]) -> Value {
     push(
         &mut step,
         "events",
@@ -91,13 +92,13 @@ fn starved(mut step: Value, taken: &Alternative, pods: &[&Pod]) -> Value {
     }
     let victim = taken.eviction.as_ref().and_then(|eviction| eviction.victim.as_ref());
     if let Some((pod, eviction)) = victim {
-        evicted(&mut step, pods[*pod], eviction);
+        evicted(&mut step, pods[*pod], &raw[*pod], eviction);
     }
     step
 }
 
-fn evicted(step: &mut Value, pod: &Pod, eviction: &kq::eviction::Eviction) {
-    let (event, kill) = eviction_out(pod, eviction);
+fn evicted(step: &mut Value, pod: &Pod, raw: &Value, eviction: &kq::eviction::Eviction) {
+    let (event, kill) = eviction_out(pod, raw, eviction);
     push(step, "events", event);
     push(step, "kills", kill);
     push(step, "evicted_pods", json!(pod.metadata.name));
