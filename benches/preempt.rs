@@ -2,7 +2,7 @@
 //! own search, and on each node of a large cluster.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use kq::admission::{Before, Explanation, Facts, NodePod, Occupancy, examine, explain};
+use kq::admission::{Explanation, Facts, NodePod, Occupancy, examine, explain};
 use kq::facts::basis::Basis;
 use kq::facts::node_object::NodeObject;
 use kq::k8s::defaults::apply_api_defaults;
@@ -96,7 +96,7 @@ fn plan<'p>(
         fresh: Ok(node),
         given_devices: Ok(&nothing),
     };
-    let (admission, examined) = explain(pod, ledger, &Before::default(), &facts, &rules);
+    let (admission, examined) = explain(pod, ledger, &[], &facts, &rules);
     let (verdict, handled) = make_room(pod, &examined, others, trace, &rules);
     let refusals = verdict.refusals();
     let preemption = explain_preemption(pod, refusals, handled.as_ref(), others, &rules);

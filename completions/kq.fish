@@ -55,8 +55,8 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Names only: paths of cgroups, ids of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -94,8 +94,8 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l page-size -d 'The size of a page of memory' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l live -d 'Ask this node for everything that no flag says: its pods, its kubelet, its machine'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l static -d 'The pods are read from the kubelet\'s folder of static pods, not from the API server'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -106,8 +106,8 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Names only: paths of cgroups, ids of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -147,8 +147,8 @@ false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l page-size -d 'The size of a page of memory' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cpus -d 'How many CPUs are divided; else those of --capacity or --node-file' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l sibling -d 'A busy cgroup beside kubepods and its weight (shares on cgroup v1), such as system.slice=100 (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l live -d 'Ask this node for everything that no flag says: its pods, its kubelet, its machine'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l static -d 'The pods are read from the kubelet\'s folder of static pods, not from the API server'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -164,8 +164,8 @@ json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Names only: paths of cgroups, ids of images'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l interval -d 'How long to wait before looking again' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -185,6 +185,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l cgroup-root -d 'The cgroup above kubepods' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s w -l watch -d 'Look again and again'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -194,8 +195,8 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Names only: paths of cgroups, ids of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -233,6 +234,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -243,8 +245,8 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Names only: paths of cgroups, ids of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -285,12 +287,13 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan and do nothing'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do it without asking'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l allow-oom -d 'Set limits even below what is in use now: processes may be killed'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -312,6 +315,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l dry-run -d 'Show the plan and do nothing'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s y -l yes -d 'Do it without asking'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l allow-oom -d 'Set limits even below what is in use now: processes may be killed'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -324,8 +328,8 @@ wide\t'Every value with its derivation'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'
 name\t'Names only: paths of cgroups, ids of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -344,6 +348,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -378,8 +383,8 @@ age\t'The part of the loop that removes what is too old'
 eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l at-usage -d 'Take the image file system for this full, such as 90%' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l image-fs-capacity -d 'The size of the image file system; else that of the node\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -402,6 +407,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -412,8 +418,8 @@ json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l at-usage -d 'Take the image file system for this full, such as 90%' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l image-fs-capacity -d 'The size of the image file system; else that of the node\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -437,6 +443,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l disk -d 'Explain the disk that images are on'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -453,8 +460,8 @@ age\t'The part of the loop that removes what is too old'
 eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l at-usage -d 'Take the image file system for this full, such as 90%' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l image-fs-capacity -d 'The size of the image file system; else that of the node\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -480,6 +487,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan and do nothing'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do it without asking'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l allow-unsure -d 'Remove also images that may be younger than imageMinimumGCAge, or unused for less than imageMaximumGCAge: nobody but the kubelet knows'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -488,8 +496,8 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -512,6 +520,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -520,8 +529,8 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -544,6 +553,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -552,8 +562,8 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -576,13 +586,14 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l interval -d 'How long to wait before looking again' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -606,6 +617,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l once -d 'Look once'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -624,8 +636,8 @@ age\t'The part of the loop that removes what is too old'
 eviction\t'Disk pressure: what the kubelet would reclaim for it now, or else if there were any'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l at-usage -d 'Take the image file system for this full, such as 90%' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l image-fs-capacity -d 'The size of the image file system; else that of the node\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -650,6 +662,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l records -d 'The file of kq gc record; else /var/lib/kq/image-records.json on the node' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l allow-unsure -d 'Remove also images that may be younger than imageMinimumGCAge, or unused for less than imageMaximumGCAge: nobody but the kubelet knows'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s y -l yes -d 'Remove without asking what each pass says'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -686,10 +699,10 @@ complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l stats -d 'What the kubelet measured (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary); else it is asked. With --pods nothing is looked at but files' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l stats -d 'What the kubelet measured (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary); else it is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-file -d 'The Node object (kubectl get node NAME -o json): whose pods count, the kubelet\'s version, what the node reports' -r
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -711,6 +724,7 @@ complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -739,8 +753,8 @@ yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -764,6 +778,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s A -l all-namespaces -d 'Pods of all namespaces, as without it'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l free -d 'Show the healthy devices that no active pod has, instead'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -787,8 +802,8 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -810,6 +825,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -828,8 +844,8 @@ yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -852,6 +868,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-restart -d 'The kubelet starts anew, and no plugin has registered yet'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -864,8 +881,8 @@ yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -887,6 +904,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -930,8 +948,8 @@ wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l checkpoint -d 'The file to mend; else kubelet_internal_checkpoint of the node' -r -F
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -958,6 +976,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l force -d 'Remove also what is named and in use, or may be; with --rebuild, write also where entries are lost, or may be wrong'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l dry-run -d 'Show the plan and do nothing'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s y -l yes -d 'Do it without asking'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -998,8 +1017,8 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l initial-delay-seconds -d 'How long after the start of the container nothing is probed' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l failure-threshold -d 'How many failures in a row count' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l success-threshold -d 'How many successes in a row count' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1027,6 +1046,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l compare -d 'Also in the ways in which people try it by hand: curl, from inside the pod\'s network, to 127.0.0.1, with more time; and what the difference tells'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l until-action -d 'Probe until the kubelet would do something: kill the container, take it for ready, not ready or started'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s w -l watch -d 'Probe until it is interrupted'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1044,8 +1064,8 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l initial-delay-seconds -d 'How long after the start of the container nothing is probed' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l failure-threshold -d 'How many failures in a row count' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l success-threshold -d 'How many successes in a row count' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1068,6 +1088,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pod-ip -d 'The IP of the one pod that is named; else what the kubelet reported, else what the runtime says' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1088,8 +1109,8 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1112,6 +1133,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h; else that of its process' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pod-ip -d 'The IP of the one pod that is named; else what the kubelet reported, else what the runtime says' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1128,8 +1150,10 @@ complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcomm
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority, or system-cluster-critical or system-node-critical; else that of its spec' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l without -d 'Answer as if this pod were not on the node: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1157,6 +1181,7 @@ json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-restart -d 'Show which pods of the node a kubelet that starts anew would take in again'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l static -d 'Take the pod of the file for a static one, as from the kubelet\'s folder'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1172,8 +1197,10 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subco
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority, or system-cluster-critical or system-node-critical; else that of its spec' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l without -d 'Answer as if this pod were not on the node: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1201,6 +1228,7 @@ wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l static -d 'Take the pod of the file for a static one, as from the kubelet\'s folder'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l all-nodes -d 'Ask every node of the cluster, and show the cheapest first'
@@ -1212,8 +1240,10 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l priority -d 'The pod\'s priority, or system-cluster-critical or system-node-critical; else that of its spec' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l without -d 'Answer as if this pod were not on the node: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l node-file -d 'The Node object (kubectl get node NAME -o json); else the API server is asked' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l checkpoint -d 'The device manager\'s checkpoint; else kubelet_internal_checkpoint of the node' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pod-resources -d 'What the kubelet answers on its pod-resources socket, as JSON; else it is asked' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1243,14 +1273,15 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do it without asking'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l like-kubelet -d 'Delete the victims as the kubelet kills them: no disruption budget is asked'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l static -d 'Take the pod of the file for a static one, as from the kubelet\'s folder'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l events -d 'Events: kubectl get events -A -o json; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-log -d 'The kubelet\'s log: journalctl -u kubelet -o cat, or any other form of it (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1270,6 +1301,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 wide\t'Everything that is known'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1282,8 +1314,8 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -s o -l output -d 'How to 
 wide\t'With what to do'
 json\t'The whole answer as JSON'
 yaml\t'The whole answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1321,13 +1353,14 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-capacity -d 'The m
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l page-size -d 'The size of a page of memory' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s o -l output -d 'Where to store it, compressed when the name ends in .zst; else it is printed' -r
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'A file of kq snapshot; nothing else is asked then, but for files that are named' -r
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /' -r -F
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'A file of kq snapshot; nothing else is read then but files that are named' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l host-root -d 'The folder where the node\'s root is; else /host in a debugging container, else /. A copy of a node\'s files is read, and no server is asked for it' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l pods -d 'The pods of the node: manifests or lists; - is standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l pods-from -d 'Ask only this source for pods: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
 kubelet\t''
@@ -1346,6 +1379,7 @@ complete -c kq -n "__fish_kq_using_subcommand snapshot" -l timeout -d 'How long 
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-config -d 'The KubeletConfiguration, or the answer of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-config-dir -d 'A folder with drop-ins, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l live -d 'Ask this machine for everything that no flag says, also where files are given'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-insecure-skip-tls-verify -d 'Believe the server at the kubelet\'s address whatever certificate it shows, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s v -l verbose -d 'Say what was asked, and what came of it'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'

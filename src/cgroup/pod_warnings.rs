@@ -8,7 +8,7 @@ use crate::cgroup::settings::CgroupSettings;
 use crate::facts::node::Node;
 use crate::facts::resize::{Allocation, RecordedResources, is_resizing, put_allocated};
 use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::pod::{OsRefusal, Pod, ResourceName};
 use crate::k8s::qos::{QosClass, computed_qos_class};
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::{Side, pod_total};

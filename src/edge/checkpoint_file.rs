@@ -7,7 +7,8 @@
 use crate::edge::host::{ReadError, kind_name};
 use crate::edge::input::plain;
 use crate::edge::memory;
-use crate::edge::replace::{NotReplaced, Sibling, is_left_behind};
+use crate::edge::place::folder_to_write;
+use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
 use crate::facts::checkpoint::LARGEST;
 use rustix::fd::OwnedFd;
 use rustix::fs::{
@@ -100,9 +101,9 @@ impl CheckpointFile {
         let fail = |error| CheckpointFileError::Read { path: self.path.clone(), error };
         let (file, _) = self.open_named(name).map_err(fail)?;
         let mut content = Vec::new();
-        let read = File::from(file).take(LARGEST + 1).read_to_end(&mut content);
+        let file = memory::Counting::new(&self.path, File::from(file));
+        let read = file.take(LARGEST + 1).read_to_end(&mut content);
         read.map_err(|error| fail(ReadError::System(plain(&error))))?;
-        memory::received(&self.path, content.len());
         if content.len() as u64 > LARGEST {
             return Err(fail(ReadError::TooLarge { limit: LARGEST }));
         }

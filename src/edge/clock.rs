@@ -2,6 +2,7 @@
 
 use crate::facts::timestamp::Timestamp as Moment;
 use jiff::Timestamp;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 

@@ -10,7 +10,11 @@
 
 use crate::edge::host::{ReadError, kind_name, read_beneath};
 use crate::edge::input::plain;
+use crate::edge::lock_file::{LockError, LockFile};
 use crate::edge::memory;
+use crate::edge::place::folder_to_write;
+use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
+use crate::edge::trust::{NamedBy, read_trusted};
 use crate::facts::image_records::{ImageRecords, LARGEST, RecordsError};
 use crate::facts::sought::Sought;
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};

@@ -142,6 +142,7 @@ fn read_bounded(
             Box::new(file)
         }
     };
+    let mut reader = memory::Counting::new(shown(path), &mut reader);
     let mut content = Vec::new();
     reader.by_ref().take(FIRST).read_to_end(&mut content).map_err(refuse)?;
     let begins = content.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -155,7 +156,6 @@ fn read_bounded(
     }
     let rest = (limit + 1).saturating_sub(content.len() as u64);
     reader.take(rest).read_to_end(&mut content).map_err(refuse)?;
-    memory::received(shown(path), content.len());
     if content.len() as u64 > limit { Err(too_large()) } else { Ok(content) }
 }
 

@@ -149,6 +149,9 @@ pub struct FoundKubelets {
     pub refused: Vec<Tried>,
 }
 
+/// Why no kubelet was found where the processes could be listed.
+pub const NONE_RUNS: &str = "no kubelet runs on this node";
+
 /// Finds the kubelet that runs on the node: of several the one that started first; the others are named
 /// in it. A process that is not believed is a source that was tried.
 ///
@@ -163,7 +166,7 @@ pub fn find_kubelet(root: &Path) -> Result<Sought<KubeletProcess>, FindKubeletEr
     let FoundKubelets { believed, refused: mut tried } = find_kubelets(root)?;
     let mut believed = believed.into_iter();
     let Some(mut first) = believed.next() else {
-        let reason = "no kubelet runs on this node".to_owned();
+        let reason = NONE_RUNS.to_owned();
         tried.push(Tried { source: "/proc".to_owned(), reason });
         return Ok(Sought { found: None, tried });
     };

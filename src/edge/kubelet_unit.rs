@@ -1,6 +1,7 @@
 //! Reading how systemd starts the kubelet, for a node on which none runs.
 
-use crate::edge::host::{LIMIT, list_beneath, read_beneath};
+use crate::edge::host::LIMIT;
+use crate::edge::trust::{list_trusted, read_trusted};
 use crate::facts::kubelet_process::{KubeletProcess, as_started};
 use crate::facts::kubelet_unit::{
     KUBEADM_CONFIG, KUBEADM_UNIT, UNIT, UNIT_FOLDERS, command_line, drop_ins,
@@ -20,7 +21,7 @@ pub struct StoppedKubelet {
 /// kubeadm left its configuration. `None`: nothing tells.
 pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
     let read = |path: &str| {
-        let bytes = read_beneath(root, path, LIMIT).ok()?;
+        let bytes = read_trusted(root, path, LIMIT).ok()?;
         String::from_utf8(bytes).ok()
     };
     let unit = UNIT_FOLDERS.iter().map(|folder| format!("{folder}/{UNIT}"));
@@ -29,7 +30,7 @@ pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
         Some((text, path)) => {
             let folders = UNIT_FOLDERS.map(|folder| format!("{folder}/{UNIT}.d"));
             let listed = folders.map(|folder| {
-                let names = list_beneath(root, &folder).unwrap_or_default();
+                let names = list_trusted(root, &folder).unwrap_or_default();
                 (folder, names)
             });
             let drop_ins = drop_ins(&listed);

@@ -50,6 +50,28 @@ pub fn received(source: &str, bytes: usize) {
     }
 }
 
+/// A reader whose bytes are counted as they arrive, so that a large source is not taken for a small one.
+#[derive(Debug)]
+pub struct Counting<'s, R> {
+    source: &'s str,
+    reader: R,
+}
+
+impl<'s, R: io::Read> Counting<'s, R> {
+    /// Counts what a reader gives as bytes of a source.
+    pub fn new(source: &'s str, reader: R) -> Self {
+        Self { source, reader }
+    }
+}
+
+impl<R: io::Read> io::Read for Counting<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        received(self.source, count);
+        Ok(count)
+    }
+}
+
 /// Watches the memory of this process from now on; `allowed` says how much it may take for so many bytes received.
 /// Where it takes more, `over` is called, and is expected to end the process.
 ///

@@ -21,6 +21,7 @@ pub mod kubelet_identity;
 pub mod kubelet_process;
 pub mod kubelet_unit;
 pub mod listener;
+mod lock_file;
 pub mod memory;
 pub mod node_list_file;
 mod place;

@@ -2,7 +2,7 @@
 //! is the old file or the new one.
 //!
 //! A sibling is written and synced beside the place, and takes the name when it is whole. All of that
-//! happens in one folder that is held open ([`crate::edge::place`]). Killed before, it leaves a sibling that nobody
+//! happens in one folder that is held open (`crate::edge::place`). Killed before, it leaves a sibling that nobody
 //! looks at. What is there is never opened for writing, but for pipes and devices that a person names.
 
 use crate::edge::host::{ReadError, kind_name};

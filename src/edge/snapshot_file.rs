@@ -2,7 +2,7 @@
 
 use crate::edge::input::{open_input, plain, shown};
 use crate::edge::memory;
-use crate::edge::replace::{ReplaceError, replace};
+use crate::edge::replace::{ReplaceError, store};
 use crate::facts::limits::{MAX_SNAPSHOT_BYTES, MAX_ZSTD_WINDOW, unpacked_limit};
 use crate::facts::snapshot::{Snapshot, SnapshotError};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};

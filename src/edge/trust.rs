@@ -21,6 +21,7 @@ use crate::edge::host::{
     MOST_LINKS, ReadError, expect_kind, link_beneath, names_in, open, open_folder, parts, system,
 };
 use crate::edge::input::plain;
+use crate::edge::memory;
 use rustix::fs::{self, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -81,7 +82,7 @@ pub fn read_trusted(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
 pub fn list_trusted(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
     let place = walk(root, path)?;
     expect_kind(&place.file, FileType::Directory)?;
-    names_in(&place.file)
+    names_in(&place.file, path)
 }
 
 /// Lists the files in a folder below the node's root and in those in it, if they are believed. A linked folder is not
@@ -343,7 +344,7 @@ fn read_at(place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
     expect_kind(&file, FileType::RegularFile)?;
     check_file(&file, &fs::fstat(&file).map_err(system)?, &place.shown)?;
     let mut content = Vec::new();
-    File::from(file)
+    memory::Counting::new(&place.shown, File::from(file))
         .take(limit.saturating_add(1))
         .read_to_end(&mut content)
         .map_err(|error| ReadError::System(plain(&error)))?;

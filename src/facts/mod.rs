@@ -20,6 +20,7 @@ pub mod kubelet_config;
 pub mod kubelet_endpoint;
 pub mod kubelet_log;
 pub mod kubelet_process;
+pub mod kubelet_unit;
 pub mod limits;
 pub mod live;
 pub mod missing;

@@ -111,7 +111,7 @@ pub enum Trace {
     #[default]
     Chosen,
     /// Every pod that was looked at, too: as many as rounds times pods. The search is the kubelet's own. Where that
-    /// could be more than [`MOST_VISITS`], only who was chosen.
+    /// could be more than `MOST_VISITS`, only who was chosen.
     Visits,
 }
 

@@ -40,8 +40,6 @@ pub struct DeviceQuestion<'q> {
     pub object: &'q NodeObject,
     /// The other pods of the node.
     pub others: &'q [NodePod<'q>],
-    /// Devices come from files, and all else from the machine that kq runs on.
-    pub mixes_machines: bool,
     /// The flags that say which devices there are; `None`: there are none for this question.
     pub flags: Option<&'static str>,
 }
@@ -243,7 +241,7 @@ impl DeviceQuestion<'_> {
         basis: &mut Basis,
     ) -> Result<DeviceAdmission, Failure> {
         let topology = TopologyArgs::default();
-        let (manager, doubts) = topology.manager(self.node, &state, self.mixes_machines, basis)?;
+        let (manager, doubts) = topology.manager(self.node, &state, basis)?;
         let unknown_options = state.healthy.keys().cloned().collect();
         let circumstances = circumstances(self.node, active, running, unknown_options);
         let in_turn = InTurn::new(&state, &circumstances);

@@ -61,8 +61,8 @@ impl Args {
         let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
         let devices = DevicesWanted { checkpoint: true, pod_resources: false };
         let wants = Wants { tree, state_files: true, devices, ..Wants::PLAN };
-        let look = || {
-            let live = LiveNode::gather(&self.sources, &self.node, wants, &[])?;
+        let look = |sources: &SourceArgs| {
+            let live = LiveNode::gather(sources, &self.node, wants, &[])?;
             Ok(Compared::of(live, Selection::default()))
         };
         let mut named = self.node.files().chain(&self.sources.pods);

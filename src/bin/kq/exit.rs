@@ -4,7 +4,7 @@ use kq::edge::api_server::ApiError;
 use kq::edge::memory;
 use kq::facts::basis::Basis;
 use kq::facts::limits;
-use std::borrow::Cow;
+use kq::output::terminal::{brief, plain, show};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,6 +129,10 @@ impl Failure {
 
 /// Ends kq where what it reads takes more memory than it may. Where the kernel does not say how much that is, only
 /// the limits of the readers hold.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the process ends here, whatever it does on other threads"
+)]
 pub fn watch_memory() {
     let over = |exceeded: &memory::Exceeded| {
         let memory::Exceeded { source, received, allowed } = exceeded;
@@ -159,25 +163,6 @@ pub fn watch_memory() {
 /// Remembers that something may have been changed from here on.
 pub fn changes_begin() {
     CHANGES.store(true, Ordering::Relaxed);
-}
-
-/// Returns a text that is safe on a terminal; line ends stay.
-pub fn safe(text: &str) -> String {
-    let lines: Vec<String> =
-        text.lines().map(|line| kq::output::terminal::plain(line.to_owned())).collect();
-    lines.join("\n")
-}
-
-/// Cuts a message that repeats a very long value, which would bury everything else.
-fn brief(text: &str) -> Cow<'_, str> {
-    const SHOWN: usize = 2_000;
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => {
-            let more = text[end..].chars().count();
-            format!("{}... ({more} more characters)", &text[..end]).into()
-        }
-        None => text.into(),
-    }
 }
 
 /// Writes something that an operator should know.

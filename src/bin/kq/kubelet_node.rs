@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
 use kq::facts::kubelet_config::{EvictionThreshold, RefusedEntry, eviction_thresholds};
-use kq::facts::live::{incomplete, missing};
+use kq::facts::live::{adopt_uid, incomplete, missing};
 use kq::facts::origin::Origin;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;

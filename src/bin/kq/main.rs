@@ -30,7 +30,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     exit::watch_memory();
-    match cli::Cli::parse().run() {
+    match usage::parse().run() {
         Ok(code) => code.into(),
         Err(failure) => failure.report(),
     }

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use anyhow::Error;
 use clap::ValueEnum;
 use kq::output::terminal::{plain, show};
-use kq::output::value::{json_line, write_json, write_yaml};
+use kq::output::value::{write_json, write_yaml};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -33,8 +33,9 @@ pub fn value<T: Serialize>(output: Output, value: &T) -> Result<(), Failure> {
 }
 
 /// Writes a value as one line of JSON.
+#[cfg(feature = "cri")]
 pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
-    let line = json_line(value).map_err(Failure::missing)?;
+    let line = kq::output::value::json_line(value).map_err(Failure::missing)?;
     to_stdout(|out| out.write_all(&line).and_then(|()| out.write_all(b"\n")))
 }
 

@@ -53,7 +53,7 @@ impl Motion {
             if is_recent(parse(&pod.status.start_time)) {
                 motion.recent.get_or_insert(format!("pod {name} started within the last minute"));
             }
-            let last = ends(pod).filter_map(parse_end).max();
+            let last = ends(pod).filter_map(|text| text.parse::<Timestamp>().ok()).max();
             if ended && is_recent(last) {
                 motion.recent.get_or_insert(format!("pod {name} ended within the last minute"));
                 motion.removed.insert(uid.clone());
@@ -118,10 +118,6 @@ fn ends(pod: &Pod) -> impl Iterator<Item = &String> {
     let status = &pod.status;
     let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
     statuses.filter_map(|status| status.state.terminated.as_ref()?.finished_at.as_ref())
-}
-
-fn parse_end(text: &String) -> Option<Timestamp> {
-    text.parse().ok()
 }
 
 /// What there is of each pod, by UID: its cgroups, and its containers with their states.

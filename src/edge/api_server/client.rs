@@ -8,6 +8,7 @@ use crate::edge::api_server::kubeconfig::{self, Access};
 use crate::edge::api_server::list::List;
 use crate::edge::api_server::page::{check_kind, is_node_name, next};
 use crate::edge::api_server::status::in_words;
+use crate::edge::api_server::{ApiError, KubeconfigPlace};
 use crate::edge::http::{Deadline, Exchange, HttpError, MAX_BODY, Redaction, Target, run};
 use http_body_util::Full;
 use hyper::body::Bytes;

@@ -6,12 +6,13 @@
 //! A kubeconfig says to which server a secret is sent. So it may name only files of its own owner, or of root where it
 //! is believed itself: another user's kubeconfig would send root's files away.
 
-use crate::edge::api_server::ApiError;
+use crate::edge::api_server::{ApiError, KubeconfigPlace};
+use crate::edge::host::LIMIT;
 use crate::edge::http::authorities::Authorities;
 use crate::edge::http::tls::{Identity, Tls, Trust, authorities};
-use crate::edge::http::{HttpError, Target, read_bounded, read_token};
-use crate::edge::input::plain;
+use crate::edge::http::{HttpError, TOKEN_FILE, Target, open_bounded, read_token, refuse, token};
 use crate::edge::memory;
+use crate::edge::trust::{Namer, read_trusted};
 use crate::facts::limits::MAX_KUBECONFIG_BYTES;
 use crate::k8s::yaml::{self, YamlError};
 use k8s_openapi::ByteString;
@@ -57,28 +58,18 @@ pub(super) fn read(place: KubeconfigPlace<'_>, context: Option<&str>) -> Result<
 /// Reads YAML as a kubeconfig; relative paths in it are relative to its folder.
 fn parse(path: &Path, content: Vec<u8>) -> Result<Kubeconfig, ApiError> {
     let refuse = |reason| ApiError::Kubeconfig { path: path.display().to_string(), reason };
-    // A named pipe could keep a call beyond its deadline.
-    let metadata = std::fs::metadata(path).map_err(|error| refuse(plain(&error)))?;
-    if !metadata.is_file() {
-        return Err(refuse("is not a regular file".to_owned()));
-    }
-    if metadata.len() > MAX_KUBECONFIG_BYTES {
+    if content.len() as u64 > MAX_KUBECONFIG_BYTES {
         let reason = format!("has more than {MAX_KUBECONFIG_BYTES} bytes, which kq does not read");
         return Err(refuse(reason));
     }
+    let text = String::from_utf8(content).map_err(|_| refuse("not text in UTF-8".to_owned()))?;
+    memory::received(&path.display().to_string(), text.len());
     // kube reads what anchors grow to as well; this reader does not.
-    let bytes = std::fs::read(path).map_err(|error| refuse(plain(&error)))?;
-    memory::received(&path.display().to_string(), bytes.len());
-    // Of UTF-16 only kube knows what to make.
-    let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-    let text = if is_utf16 { "".into() } else { String::from_utf8_lossy(&bytes) };
     for document in yaml::documents(text.trim_start_matches('\u{feff}')) {
         let read = yaml::read(document.text);
         read.map_err(|error| refuse(syntax(&error, document.lines_before)))?;
     }
-    drop(bytes);
-    Kubeconfig::read_from(path).map_err(|error| match error {
-        kube::config::KubeconfigError::ReadConfig(error, _) => refuse(plain(&error)),
+    let mut config = Kubeconfig::from_yaml(&text).map_err(|error| match error {
         // Its text shows lines of the file, and those can be secret.
         kube::config::KubeconfigError::Parse(_) => {
             refuse("it does not have the fields of a kubeconfig".to_owned())

@@ -27,7 +27,8 @@ pub const MAX_MESSAGE_BYTES: usize = 1 << 30;
 /// How long to wait before a socket whose queue is full is tried again.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Connects to the socket of a runtime: `unix:///PATH`, `unix:/PATH` or `/PATH`, beneath the node's root.
+/// Connects to the socket of a runtime that the operator named: `unix:///PATH`, `unix:/PATH` or `/PATH`, beneath the
+/// node's root.
 ///
 /// It waits as long as it takes; the caller sets the time.
 ///
@@ -45,9 +46,98 @@ pub(super) async fn connect_checked(
     named_by: NamedBy,
 ) -> Result<Connection, CriError> {
     let refused = |reason| CriError::Connect { endpoint: endpoint.to_owned(), reason };
-    let path =
-        resolve(host_root, &socket_path(endpoint)?).map_err(|error| refused(plain(&error)))?;
-    dial(path).await.map_err(refused)
+    let place = SocketPlace::find(host_root, &socket_path(endpoint)?, named_by).map_err(refused)?;
+    dial_checked(place).await.map_err(refused)
+}
+
+/// Where a socket is for kq.
+pub(in crate::edge) enum SocketPlace {
+    /// The operator named it: it may be anybody's.
+    Named(PathBuf),
+    /// Nobody else can exchange it, and who listens is looked at.
+    Checked(TrustedSocket),
+}
+
+impl SocketPlace {
+    /// Finds a socket beneath the node's root; the reason of a failure is a lowercase fragment.
+    pub(in crate::edge) fn find(
+        host_root: &Path,
+        path: &Path,
+        named_by: NamedBy,
+    ) -> Result<Self, String> {
+        match named_by {
+            NamedBy::Operator => {
+                resolve(host_root, path).map(Self::Named).map_err(|error| plain(&error))
+            }
+            NamedBy::Node => {
+                let found = TrustedSocket::find(host_root, &path.to_string_lossy());
+                found.map(Self::Checked).map_err(words)
+            }
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Named(path) => path.clone(),
+            Self::Checked(socket) => socket.path(),
+        }
+    }
+}
+
+/// Returns why something was not found, as the system says it.
+pub(super) fn words(error: ReadError) -> String {
+    match error {
+        ReadError::Absent => "no such file or directory".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+/// A connection to a socket.
+pub(in crate::edge) struct Connection {
+    pub(in crate::edge) channel: Channel,
+    /// The user who listens; `None`: the kernel does not say.
+    listener: Option<u32>,
+}
+
+impl Connection {
+    /// Returns the reason why what the other side names is not executed.
+    pub(super) fn distrust(&self) -> Option<String> {
+        distrust(self.listener)
+    }
+}
+
+/// Returns the reason why a listener is not believed.
+fn distrust(listener: Option<u32>) -> Option<String> {
+    match listener {
+        Some(uid) if is_trusted_user(uid) => None,
+        Some(uid) => {
+            Some(format!("not trusted: user {uid} listens there, expected {}", trusted_users()))
+        }
+        None => Some("not trusted: the user who listens there is not known".to_owned()),
+    }
+}
+
+/// Connects to a socket; of one that was checked the listener is looked at as well.
+pub(in crate::edge) async fn dial_checked(place: SocketPlace) -> Result<Connection, String> {
+    let listener = Arc::new(OnceLock::new());
+    let (place, told) = (Arc::new(place), Arc::clone(&listener));
+    let connector = tower::service_fn(move |_: Uri| {
+        let (place, told) = (Arc::clone(&place), Arc::clone(&told));
+        async move {
+            let stream = connect_socket(&place.path()).await?;
+            let uid = stream.peer_cred().ok().map(|found| found.uid());
+            if let (SocketPlace::Checked(_), Some(reason)) = (&*place, distrust(uid)) {
+                return Err(io::Error::other(reason));
+            }
+            // Whoever answers a second connection is not the one that was asked first.
+            if *told.get_or_init(|| uid) != uid {
+                return Err(io::Error::other("another user listens there by now"));
+            }
+            Ok(TokioIo::new(stream))
+        }
+    });
+    let channel = channel_over(connector).await?;
+    Ok(Connection { channel, listener: listener.get().copied().flatten() })
 }
 
 /// Connects to a socket where it is for kq; the reason of a failure is a lowercase fragment.

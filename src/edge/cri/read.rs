@@ -71,7 +71,11 @@ pub fn read_runtime(
     if let Some(info) = info.filter(|_| wants.low_level) {
         facts.restricts_oom_score = info.as_ref().ok().map(RuntimeInfo::restricts_oom_score);
         let left = time.end.saturating_duration_since(Instant::now());
-        facts.low_level = low_level_of(info, endpoint, &socket, host_root, left);
+        facts.low_level = match distrust {
+            None => low_level_of(info, endpoint, &socket, host_root, left),
+            // It would decide what is executed.
+            Some(reason) => Sought::failed(format!("{endpoint} Status(verbose)"), reason),
+        };
     }
     Ok(facts)
 }

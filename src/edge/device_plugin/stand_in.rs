@@ -5,6 +5,7 @@ use super::client::PluginClient;
 use super::control::{CALLERS, Caller, serve_control};
 use super::folder::{CONTROL_SOCKET, KUBELET_SOCKET};
 use super::owned::Held;
+use super::places::Places;
 use super::registration::{Registrar, serve};
 use crate::device::manager::{Device, PluginOptions};
 use crate::edge::clock::steady;
@@ -34,8 +35,11 @@ use tokio::time::timeout;
 /// How many may wait to be accepted, as in Rust's own listeners.
 const WAITING: i32 = 128;
 
-/// Connections at once: each plugin needs one each way.
-const CONNECTIONS: usize = 2_048;
+/// Plugins at once: each needs a connection each way.
+const PLUGINS: usize = 1_024;
+
+/// Callers of the other socket that are listened to at once.
+const LISTENED_TO: usize = 256;
 
 /// How long an answer may take to arrive when it ends, and how often that is looked at.
 const ARRIVAL: Duration = Duration::from_secs(2);
@@ -132,7 +136,10 @@ impl StandIn {
     /// Fails where a socket cannot be made.
     pub fn start(held: &Held, patience: Patience, give_up: fn()) -> io::Result<Self> {
         let folder = held.path.as_path();
-        let at_once = connections_at_once(CONNECTIONS);
+        let at_once = connections_at_once(2 * PLUGINS + LISTENED_TO);
+        let listened_to = (at_once / 4).min(LISTENED_TO);
+        let (callers, plugins) =
+            (Places::new(listened_to), Places::new((at_once - listened_to) / 2));
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         // Before there is anything that a signal could leave behind.

@@ -59,13 +59,13 @@ pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
     expect_kind(&open(root, path, OFlags::PATH)?, FileType::RegularFile)?;
     let file = open(root, path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
     expect_kind(&file, FileType::RegularFile)?;
+    // Of processes there are many, and each says little.
+    let source = if path.starts_with("/proc/") { "/proc" } else { path };
     let mut content = Vec::new();
-    File::from(file)
+    memory::Counting::new(source, File::from(file))
         .take(limit.saturating_add(1))
         .read_to_end(&mut content)
         .map_err(|error| refused(&error))?;
-    // Of processes there are many, and each says little.
-    memory::received(if path.starts_with("/proc/") { "/proc" } else { path }, content.len());
     if content.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(content) }
 }
 
@@ -78,11 +78,11 @@ pub fn read_beneath(root: &Path, path: &str, limit: u64) -> Result<Vec<u8>, Read
 pub fn list_beneath(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
     let folder = open(root, path, OFlags::PATH)?;
     expect_kind(&folder, FileType::Directory)?;
-    names_in(&folder)
+    names_in(&folder, path)
 }
 
-/// Lists the names in an open folder, in order.
-pub(in crate::edge) fn names_in(folder: &OwnedFd) -> Result<Vec<String>, ReadError> {
+/// Lists the names in an open folder, in order; the path is for messages.
+pub(in crate::edge) fn names_in(folder: &OwnedFd, path: &str) -> Result<Vec<String>, ReadError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = fs::openat(folder, ".", flags, Mode::empty()).map_err(system)?;
     let mut names = Vec::new();

@@ -18,8 +18,6 @@ pub use error::{HttpError, Phase, Refusal};
 pub(crate) use exchange::{Exchange, MAX_BODY};
 #[cfg(feature = "apiserver")]
 pub(crate) use redaction::Redaction;
-#[cfg(feature = "apiserver")]
-pub(crate) use secret_file::read_bounded;
 pub(crate) use secret_file::read_token;
 #[cfg(feature = "apiserver")]
 pub(crate) use secret_file::{TOKEN_FILE, open_bounded, refuse, token};

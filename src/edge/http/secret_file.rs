@@ -3,7 +3,8 @@
 use crate::edge::http::error::HttpError;
 use crate::edge::input::plain;
 use crate::edge::memory;
-use std::fs::{self, File};
+use rustix::fs::OFlags;
+use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -35,10 +36,8 @@ pub(crate) fn open_bounded(path: &Path) -> Result<(File, Vec<u8>), String> {
     // Another file can be there by now.
     expect_file(file.metadata().map_err(|error| plain(&error))?.is_file())?;
     let mut content = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut content))
-        .map_err(|error| refuse(what, path, plain(&error)))?;
-    memory::received(what, content.len());
+    (&file).take(MAX_FILE + 1).read_to_end(&mut content).map_err(|error| plain(&error))?;
+    memory::received(&path.display().to_string(), content.len());
     if content.len() as u64 > MAX_FILE {
         return Err(format!("has more than {MAX_FILE} bytes"));
     }

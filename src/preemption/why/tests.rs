@@ -723,8 +723,9 @@ fn each_row_of_the_table() {
     }
     use From::*;
     let by = |component, reason| Event("uid-web", component, reason, "m");
-    let (c, l, p): (fn(Cause) -> Expected, fn(Cause) -> Expected, fn(Cause) -> Expected) =
-        (|it| Some((it, Certain)), |it| Some((it, Likely)), |it| Some((it, Possible)));
+    let c = |it| Some((it, Certain));
+    let l = |it| Some((it, Likely));
+    let p = |it| Some((it, Possible));
     // gone, ended, ended before, deleted, deleted later, runs still, runs
     let rows: Vec<(&str, From, [Expected; 7])> = vec![
         (

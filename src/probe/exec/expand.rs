@@ -19,7 +19,7 @@ pub struct Expanded {
     pub command: Vec<String>,
     /// What is worth to know about the variables that it names, each once, in order.
     pub notes: Vec<ExpansionNote>,
-    /// The command becomes longer than [`MAX_COMMAND_BYTES`], and is not kept.
+    /// The command becomes longer than `MAX_COMMAND_BYTES`, and is not kept.
     pub is_too_long: bool,
 }
 

@@ -132,8 +132,8 @@ impl FrameScan {
             }
             SETTINGS if flags & ACK == 0 => {
                 let settings = self.payload.chunks_exact(6);
-                let sizes = settings.filter(|setting| setting.starts_with(&HEADER_TABLE_SIZE));
-                self.header_table = sizes.last().map(|of| number(of, 2)).or(self.header_table);
+                let mut sizes = settings.filter(|setting| setting.starts_with(&HEADER_TABLE_SIZE));
+                self.header_table = sizes.next_back().map(|of| number(of, 2)).or(self.header_table);
             }
             CONTINUATION => self.header_bytes = self.header_bytes.saturating_add(length),
             RST_STREAM if length >= 4 => self.reset = Some((stream, number(&self.payload, 0))),

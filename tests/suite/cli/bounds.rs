@@ -214,6 +214,7 @@ fn tiny_values_end_where_the_memory_does() {
     }
 }
 
+#[cfg(feature = "apiserver")]
 #[test]
 fn a_kubeconfig_has_a_limit() {
     let folder = folder_with(&[("empty/.keep", "")]);

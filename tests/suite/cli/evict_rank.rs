@@ -391,14 +391,7 @@ RANK   POD          PRIORITY   REQUEST   USAGE   OVER   EXCEEDS   CRITICAL   WHY
 2      shop/batch   0          0         10Mi    10Mi   yes       no         nobody comes after
 --- stderr
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
-warning: the container runtime could not be asked; name it with --runtime-endpoint
-  unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory
-  unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory
-  unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory
-  unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory
-  unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory
-  unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory
-  unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory
+warning: the container runtime could not be asked; name it with --runtime-endpoint (unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory; unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory; unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory; unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory; unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory)
 missing: what the kubelet itself measured, so it may rank by other numbers, and what is left on the node is not known; limits of local storage are taken not to be exceeded: http://127.0.0.1:1/stats/summary: 127.0.0.1:1 refused the connection
 --- exit 3
 

@@ -111,7 +111,7 @@ fn a_stored_node_is_one_look_and_says_so() {
 
 /// Prepares a command on a node of whose kubelet no source tells the configuration.
 fn without_configuration(node: &FakeNode, line: &str) -> Run {
-    let run = kq(line).within(&node.folder()).arg("--host-root").arg("root");
+    let run = kq(line).within(node.folder()).arg("--host-root").arg("root");
     let run = run.arg("--kubelet-url").arg("http://127.0.0.1:1").arg("--pods").arg("pods.json");
     run.arg("--kubelet-version").arg("1.36").arg("--runtime").arg("runc=1.3.6")
 }
@@ -156,7 +156,9 @@ fn without_the_configuration_what_rests_on_it_is_unknown() {
     let ran = without_configuration(&node, "cgroup apply --yes").run();
     assert_eq!(ran.code, 4, "{}{}", ran.stdout, ran.stderr);
     assert_eq!(node.get(POD, "pids.max"), "7");
-    let planned = without_configuration(&node, "cgroup plan --live").json();
+    let ran = without_configuration(&node, "cgroup plan --live -o json").run();
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let planned: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let names = |list: &str| -> Vec<String> {
         let items = planned[list].as_array().expect("a list").iter();
         items

@@ -158,6 +158,49 @@ fn exclusive_cpus_are_shared_with_nobody() {
 }
 
 #[test]
+fn a_pod_for_another_operating_system_is_refused_on_linux() {
+    const OF: &str = "containers: [{name: c, image: i, livenessProbe: {tcpSocket: {port: 80}},
+        resources: {limits: {example.com/gpu: 1}}}]";
+    let metadata = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: d";
+    let by_field = format!("{metadata}}}\nspec: {{os: {{name: windows}}, {OF}}}");
+    let by_label = format!("{metadata}, labels: {{kubernetes.io/os: windows}}}}\nspec: {{{OF}}}");
+    let linux = format!("{metadata}}}\nspec: {{os: {{name: linux}}, {OF}}}");
+    let files = [
+        ("field.yaml", by_field),
+        ("label.yaml", by_label),
+        ("linux.yaml", linux),
+        ("devices.yaml", "[{resource: example.com/gpu, id: a}]".to_owned()),
+    ];
+    let folder = folder_with(&files);
+    for (file, warned) in [
+        (
+            "field.yaml",
+            Some(
+                "spec.os.name is \"windows\": a kubelet on linux refuses the pod (PodOSNotSupported)",
+            ),
+        ),
+        (
+            "label.yaml",
+            Some(
+                "the label kubernetes.io/os is \"windows\": a kubelet on linux refuses the pod (PodOSSelector",
+            ),
+        ),
+        ("linux.yaml", None),
+    ] {
+        for line in ["cgroup plan", "probe plan", "devices plan --devices devices.yaml"] {
+            let ran = kq(&format!("{line} {file}")).within(folder.path()).run();
+            let has = ran.stderr.contains("a kubelet on linux refuses the pod");
+            assert_eq!(has, warned.is_some(), "{line} {file}: {}", ran.text());
+            assert!(
+                ran.stderr.contains(warned.unwrap_or_default()),
+                "{line} {file}: {}",
+                ran.stderr
+            );
+        }
+    }
+}
+
+#[test]
 fn a_resize_that_waits_refuses_nobody() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u, generation: 2}\n\
                spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}]}\n\

@@ -87,7 +87,7 @@ fn an_answer_that_is_too_large_is_not_begun() {
         "HTTP/1.1 200 OK\r\nContent-Length: 1073741825\r\n\r\n".to_owned(),
     );
     let error = get(server.url("http"), AMPLE).expect_err("too large");
-    assert!(matches!(error, HttpError::TooLarge { limit: 0x4000_0000, .. }), "{error}");
+    assert!(matches!(error, HttpError::TooLarge { limit: 0x2000_0000, .. }), "{error}");
 }
 
 #[test]

@@ -11,12 +11,12 @@ pub use plan::{Detail, Planned, plan};
 pub use wanted::as_of_kubelet;
 
 use self::wanted::{bind_static, pod_of_node};
+use self::whose::NodeFile;
 use crate::device_admission::DeviceQuestion;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::live::{SourceArgs, Wants};
-use crate::node_args::of_file;
 use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::admission::{Before, NodePod, Refusal};
@@ -63,8 +63,6 @@ pub struct AdmissionNode {
     pub node: KubeletNode,
     /// The pods that are taken for gone.
     without: Vec<String>,
-    /// Devices come from files, and all else from the machine that kq runs on.
-    mixes_machines: bool,
     /// The flags that say which devices there are; `None`: there are none for this question.
     device_flags: Option<&'static str>,
     /// What the answer rests on.
@@ -163,43 +161,26 @@ impl AdmissionArgs {
         put_allocations(&mut node, &mut basis);
         basis.warnings.extend(node.notes.iter().cloned());
         let without = self.without.clone();
-        let sources = &self.kubelet.sources;
-        let mixes_machines = self.devices.first_given().is_some()
-            && sources.snapshot.is_none()
-            && sources.host_root.is_none();
         let device_flags = Some("--checkpoint, --pod-resources");
-        Ok(AdmissionNode { node, without, mixes_machines, device_flags, basis })
+        Ok(AdmissionNode { node, without, device_flags, basis })
     }
 
     /// Gathers the node.
     fn node(&self, basis: &mut Basis) -> Result<KubeletNode, Failure> {
         let sources = &self.kubelet.sources;
-        let given = match &self.node_file {
-            None => None,
-            Some(file) => {
-                let object = read_node_object(file, &mut basis.warnings).map_err(of_file)?;
-                whose::check_name(file, &object, sources)?;
-                Some((file, object))
-            }
-        };
-        let sought =
-            given.as_ref().map(|(file, object)| Sought::found(shown(file), object.clone()));
+        let node_file = NodeFile::read(self.node_file.as_deref(), &mut basis.warnings)?;
         let devices = self.devices.read()?;
-        if let Some(object) = sought.clone().filter(|_| sources.files_alone()) {
-            return self.kubelet.of_pods_with(|snapshot| {
-                snapshot.node = object;
-                devices.put(snapshot);
-            });
-        }
         let mut wants = Wants {
             node: true,
             runtime: RuntimeWants { sandboxes: true, containers: true, ..RuntimeWants::default() },
             ..Wants::DEVICES
         };
         devices.leave_out(&mut wants);
+        wants.files |= self.devices.first_given().is_some();
+        let object = node_file.put_into(&mut wants, sources)?;
         let node = self.kubelet.gather_with(wants, |snapshot| {
             devices.put(snapshot);
-            if let Some(object) = sought {
+            if let Some(object) = object {
                 snapshot.node = object;
             }
         })?;
@@ -212,7 +193,7 @@ impl AdmissionNode {
     /// Takes a node that was gathered elsewhere, with all of its pods; its own files are not there.
     pub fn of(mut node: KubeletNode, mut basis: Basis) -> Self {
         put_allocations(&mut node, &mut basis);
-        Self { node, without: Vec::new(), mixes_machines: false, device_flags: None, basis }
+        Self { node, without: Vec::new(), device_flags: None, basis }
     }
 
     /// Returns what is asked of the device manager, among these pods.
@@ -224,7 +205,6 @@ impl AdmissionNode {
             node: &self.node,
             object: self.object()?,
             others,
-            mixes_machines: self.mixes_machines,
             flags: self.device_flags,
         })
     }

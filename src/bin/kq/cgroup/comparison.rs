@@ -66,8 +66,8 @@ impl ComparisonArgs {
         let subjects = Subjects::of(&self.subjects);
         let tree = Some(TreeDetail { usage, statistics: false, processes: true });
         let wants = Wants { tree, state_files: true, ..Wants::PLAN };
-        let look = || {
-            let live = LiveNode::gather(&self.sources, &self.node, wants, &subjects.files)?;
+        let look = |sources: &SourceArgs| {
+            let live = LiveNode::gather(sources, &self.node, wants, &subjects.files)?;
             live.check_kubepods()?;
             let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
             Ok(Compared::of(live, selection))
@@ -135,22 +135,24 @@ impl Compared {
     pub fn settled(
         sources: &SourceArgs,
         mut named: &mut dyn Iterator<Item = &String>,
-        look: impl Fn() -> Result<Self, Failure>,
+        look: impl Fn(&SourceArgs) -> Result<Self, Failure>,
     ) -> Result<Self, Failure> {
-        let mut compared = look()?;
+        let mut compared = look(sources)?;
         let is_there_again = Iterator::all(&mut named, |file| Path::new(file).is_file());
         if sources.snapshot.is_some() || !is_there_again {
             return Ok(compared);
         }
         // A plan that cannot be made is the same the next time.
         let Ok(mut seen) = compared.look() else { return Ok(compared) };
+        // The sources are named once.
+        let again = SourceArgs { verbose: false, ..sources.clone() };
         for _ in 1..LOOKS {
             if seen.is_clean() {
                 break;
             }
             pause(PAUSE);
             // A source that fails now may be what is changing; what it said before is what there is.
-            let Ok(next) = look() else { break };
+            let Ok(next) = look(&again) else { break };
             let Ok(now) = next.look() else { break };
             let confirmed = now.confirmed(&seen);
             let is_settled = now.is_settled(&confirmed);

@@ -1,14 +1,10 @@
 //! The flags that say which node devices are of, and where what is known of them comes from.
 
+use crate::admission_node::whose::NodeFile;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{DevicesWanted, SourceArgs, Wants};
-use crate::node_args::of_file;
-use kq::edge::cri::RuntimeWants;
-use kq::edge::input::shown;
-use kq::edge::kubelet_files::read_node_object;
-use kq::facts::sought::Sought;
+use crate::live::{DevicesWanted, PodsWanted, Wants};
 
 /// The flags that say which node devices are of.
 #[derive(Debug, clap::Args)]
@@ -30,19 +26,13 @@ impl DeviceNodeArgs {
     pub fn beside_given(&self, stand_alone: bool, wants: Wants) -> Wants {
         let wants = Wants { files: stand_alone, ..wants };
         let sources = &self.kubelet.sources;
-        self.files.first_given().is_none()
-            && self.node_file.is_none()
-            && sources.snapshot.is_none()
-            && sources.host_root.is_none()
-            && sources.pods.is_empty()
-    }
-
-    /// Tells whether devices come from files, and all else from the machine that kq runs on.
-    pub fn mixes_machines(&self) -> bool {
-        let sources = &self.kubelet.sources;
-        self.files.first_given().is_some()
-            && sources.snapshot.is_none()
-            && sources.host_root.is_none()
+        let asks = sources.snapshot.is_some()
+            || sources.node_in_question(wants.files, wants.only_on_node).has_root();
+        if !stand_alone || asks {
+            return wants;
+        }
+        let pods = if sources.pods.is_empty() { PodsWanted::None } else { wants.pods };
+        Wants { devices: DevicesWanted::NONE, pods, ..wants }
     }
 
     /// Gathers what is wanted; a file that is named wins over what the node says, and that is not
@@ -54,7 +44,7 @@ impl DeviceNodeArgs {
     pub fn gather(&self, mut wants: Wants) -> Result<KubeletNode, Failure> {
         let given = self.files.read()?;
         given.leave_out(&mut wants);
-        leave_machine(&mut wants, &self.kubelet.sources);
+        wants.files |= self.files.first_given().is_some();
         let mut notes = Vec::new();
         let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
         let object = node_file.put_into(&mut wants, &self.kubelet.sources)?;

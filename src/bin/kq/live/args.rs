@@ -2,6 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
+use kq::edge::api_server::KubeconfigPlace;
 use kq::edge::host::is_running;
 use kq::edge::spec::{Given, NodeFlags, NodeInQuestion, RootFolder};
 use kq::facts::snapshot::PodSource;

@@ -7,8 +7,10 @@ use kq::edge::kubelet_api::{
     Credentials, HttpError, KubeletApi, ServerTrust, hint, is_other_certificate,
 };
 use kq::edge::kubelet_files::read_kubelet_config_beneath;
+use kq::edge::kubelet_identity::{RunningKubelet, own_certificates};
 use kq::edge::kubelet_unit::StoppedKubelet;
 use kq::edge::spec::{self, NodeInQuestion, config_sources};
+use kq::edge::trust::read_trusted;
 use kq::facts::describe::ConfigSource;
 use kq::facts::kubelet_config::Source;
 use kq::facts::kubelet_endpoint::{
@@ -65,6 +67,15 @@ pub struct Told<'a> {
     pub kubelet: Option<&'a KubeletProcess>,
     /// It does not run, and what says how it would be started.
     pub stopped: Option<&'a StoppedKubelet>,
+    /// The processes that were looked at, where none is the kubelet.
+    pub tried: &'a [Tried],
+}
+
+impl<'a> Told<'a> {
+    /// Returns the kubelet if it runs.
+    fn running(self) -> Option<&'a KubeletProcess> {
+        self.kubelet.filter(|_| self.stopped.is_none())
+    }
 }
 
 /// Reads the configuration from the best source that answers. One that is named on the command line
@@ -93,7 +104,9 @@ pub fn gather(
             spec::ConfigSource::Configz => {
                 let value = on_disk.as_ref().and_then(|read| read.as_ref().ok());
                 let config = value.map(|(_, config)| &config.value);
-                for endpoint in endpoints(args, node, root, config, &mut tried) {
+                let process = told.running();
+                let server = KubeletServer { args, node, root, process, config };
+                for endpoint in server.endpoints(&mut tried) {
                     let source = format!("{}/configz", endpoint.url);
                     match configz(&server, &endpoint) {
                         Ok(config) => {
@@ -110,58 +123,163 @@ pub fn gather(
                 }
                 Some(Err(failed)) => tried.push(failed.clone()),
                 None if !node.has_root() => {}
-                None => tried.push(Tried {
-                    source: "/proc".to_owned(),
-                    reason: "no kubelet runs on this node".to_owned(),
-                }),
+                None => tried.extend(told.tried.iter().cloned()),
             },
         }
     }
     Sought { found: None, tried }
 }
 
-/// Returns the endpoints of the kubelet of the node in question. Where that is not known to run here, a
-/// flag must name one.
-pub fn endpoints(
-    args: &SourceArgs,
-    node: NodeInQuestion,
-    root: &Path,
-    config: Option<&Value>,
-    tried: &mut Vec<Tried>,
-) -> Vec<KubeletEndpoint> {
-    match node.not_asked() {
-        Some(reason) if args.kubelet_url.is_none() => {
-            tried.push(Tried { source: "the kubelet".to_owned(), reason: reason.to_owned() });
-            Vec::new()
-        }
-        _ => kubelet_endpoints(&known_kubelet(args, root, config)),
-    }
+/// The server of the kubelet of this node, and what is known of it.
+pub struct KubeletServer<'a> {
+    /// The flags.
+    pub args: &'a SourceArgs,
+    /// The node in question.
+    pub node: NodeInQuestion,
+    /// Where the node's root is.
+    pub root: &'a Path,
+    /// The running kubelet, where it is believed.
+    pub process: Option<&'a KubeletProcess>,
+    /// Its configuration, where that is believed.
+    pub config: Option<&'a Value>,
 }
 
-/// Returns what is known about the kubelet's endpoints.
-fn known_kubelet(args: &SourceArgs, root: &Path, config: Option<&Value>) -> KnownKubelet {
-    let number = |field: &str| {
-        config?.get(field).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok())
-    };
-    let files = [CONTROL_PLANE_CERTIFICATE, CONTROL_PLANE_KEY].into_iter().map(PathBuf::from);
-    let exists = |path: &PathBuf| root.join(path.strip_prefix("/").unwrap_or(path)).exists();
-    KnownKubelet {
-        url: args.kubelet_url.clone(),
-        token_file: args.kubelet_token_file.clone(),
-        client_certificate: args.kubelet_client_certificate.clone(),
-        client_key: args.kubelet_client_key.clone(),
-        address: config
-            .and_then(|config| config.get("address")?.as_str())
-            .map(str::to_owned)
-            .filter(|address| !address.is_empty()),
-        port: number("port"),
-        // A file that does not name it turns it off.
-        read_only_port: number("readOnlyPort").or_else(|| config.map(|_| 0)),
-        accepts_certificates: config.map(|config| {
-            let file = config.pointer("/authentication/x509/clientCAFile").and_then(Value::as_str);
-            file.is_some_and(|file| !file.is_empty())
-        }),
-        files: files.filter(exists).collect(),
+/// What a server of a kubelet said.
+pub struct KubeletAnswer {
+    /// The answer.
+    pub body: Vec<u8>,
+    /// The server is known to be the kubelet; else the operator said that it is believed.
+    pub is_verified: bool,
+}
+
+impl KubeletServer<'_> {
+    /// Returns the endpoints to ask. That none is asked is a source that was tried.
+    pub fn endpoints(&self, tried: &mut Vec<Tried>) -> Vec<KubeletEndpoint> {
+        if let Some(reason) = self.node.not_asked().filter(|_| self.args.kubelet_url.is_none()) {
+            tried.push(Tried { source: "the kubelet".to_owned(), reason: reason.to_owned() });
+            return Vec::new();
+        }
+        let endpoints = kubelet_endpoints(&self.known());
+        if endpoints.is_empty() {
+            tried.push(Tried {
+                source: "the kubelet's API".to_owned(),
+                reason: "not asked, because no kubelet that is believed runs here (--kubelet-url names a server)"
+                    .to_owned(),
+            });
+        }
+        endpoints
+    }
+
+    /// Returns what is known about the kubelet's endpoints.
+    fn known(&self) -> KnownKubelet {
+        let Self { args, root, config, .. } = *self;
+        let number = |field: &str| {
+            config?.get(field).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok())
+        };
+        let files = [CONTROL_PLANE_CERTIFICATE, CONTROL_PLANE_KEY].into_iter().map(PathBuf::from);
+        let is_believed =
+            |path: &PathBuf| read_trusted(root, &path.to_string_lossy(), LIMIT).is_ok();
+        KnownKubelet {
+            runs: self.process.is_some(),
+            has_server_flag: args.kubelet_certificate_authority.is_some()
+                || args.kubelet_insecure_skip_tls_verify,
+            url: args.kubelet_url.clone(),
+            token_file: args.kubelet_token_file.clone(),
+            client_certificate: args.kubelet_client_certificate.clone(),
+            client_key: args.kubelet_client_key.clone(),
+            address: config
+                .and_then(|config| config.get("address")?.as_str())
+                .map(str::to_owned)
+                .filter(|address| !address.is_empty()),
+            port: number("port"),
+            // A file that does not name it turns it off.
+            read_only_port: number("readOnlyPort").or_else(|| config.map(|_| 0)),
+            accepts_certificates: config.map(|config| {
+                let file =
+                    config.pointer("/authentication/x509/clientCAFile").and_then(Value::as_str);
+                file.is_some_and(|file| !file.is_empty())
+            }),
+            files: files.filter(is_believed).collect(),
+        }
+    }
+
+    /// Returns the ways in which the server at an endpoint may be known, the best one first: what the operator says,
+    /// its certificate, its socket.
+    fn trusts(&self, endpoint: &KubeletEndpoint) -> Vec<ServerTrust> {
+        let Self { args, root, process, config, .. } = *self;
+        let is_tls = is_tls(&endpoint.url);
+        match &args.kubelet_certificate_authority {
+            Some(file) if is_tls => return vec![ServerTrust::Authority(file.clone())],
+            _ if is_tls && args.kubelet_insecure_skip_tls_verify => {
+                return vec![ServerTrust::Insecure];
+            }
+            _ if !is_tls && endpoint.origin == EndpointOrigin::Flag => {
+                return vec![ServerTrust::Insecure];
+            }
+            _ => {}
+        }
+        let Some(process) = process else { return Vec::new() };
+        let mut trusts = Vec::new();
+        if is_tls {
+            let root_dir = process.interpreted().root_dir;
+            let root_dir = root_dir.as_deref().unwrap_or(DEFAULT_ROOT_DIR);
+            let file = config.and_then(|config| config.get("tlsCertFile")?.as_str());
+            let certificates = own_certificates(root, root_dir, file);
+            trusts.extend((!certificates.is_empty()).then_some(ServerTrust::Pinned(certificates)));
+        }
+        trusts.push(ServerTrust::Socket(RunningKubelet::new(root, process)));
+        trusts
+    }
+
+    /// Asks an endpoint of the kubelet.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason, and what to do about it.
+    pub fn ask(&self, endpoint: &KubeletEndpoint, path: &str) -> Result<KubeletAnswer, String> {
+        const SAY: &str =
+            "say --kubelet-certificate-authority FILE or --kubelet-insecure-skip-tls-verify";
+        let on_node = |file: &Path| self.root.join(file.strip_prefix("/").unwrap_or(file));
+        let credentials = match (&endpoint.credentials, endpoint.credentials_origin) {
+            (
+                Credentials::ClientCertificate { certificate, key },
+                CredentialsOrigin::ControlPlane,
+            ) => Credentials::ClientCertificate {
+                certificate: on_node(certificate),
+                key: on_node(key),
+            },
+            (credentials, _) => credentials.clone(),
+        };
+        let mut reason = format!(
+            "the server is not known to be the kubelet, because none that is believed runs here: {SAY}"
+        );
+        for server in self.trusts(endpoint) {
+            let is_socket = matches!(server, ServerTrust::Socket(_));
+            if is_socket && matches!(credentials, Credentials::TokenFile(_)) {
+                reason = format!(
+                    "a token is not sent to a server without a verified certificate: {SAY}"
+                );
+                continue;
+            }
+            let is_verified = server != ServerTrust::Insecure;
+            let api =
+                KubeletApi { url: endpoint.url.clone(), credentials: credentials.clone(), server };
+            let error = match api.get(path, self.args.timeout) {
+                Ok(body) => return Ok(KubeletAnswer { body, is_verified }),
+                Err(error) => error,
+            };
+            let hint = match &error {
+                HttpError::Unknown { .. } if is_tls(&endpoint.url) => Some(SAY.to_owned()),
+                HttpError::Unknown { .. } => Some("--kubelet-url names a server".to_owned()),
+                // Who may not ask needs to know what is needed; that nobody listens says enough.
+                _ => hint(&error).filter(|_| matches!(error.status(), Some(401 | 403))),
+            };
+            reason = hint.map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"));
+            if !is_other_certificate(&error) {
+                break;
+            }
+        }
+        Err(reason)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::args::SourceArgs;
 use super::config::{self, KubeletConfig, Told};
 use super::pods::{self, PodsQuestion};
-use super::wants::{PodsWanted, TreeDetail, Wants};
+use super::wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};
 use super::{devices, folders, remote, runtime, stats};
 use crate::exit::{Failure, note};
 use crate::node_args::RootArgs;
@@ -12,11 +12,12 @@ use kq::edge::cgroup_tree::{TreeWants, read_tree};
 use kq::edge::clock::after_now;
 use kq::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
 use kq::edge::image_records::read_records;
-use kq::edge::kubelet_process::find_kubelet;
+use kq::edge::kubelet_process::{NONE_RUNS, find_kubelet};
 use kq::edge::kubelet_unit::stopped_kubelet;
 use kq::edge::program_version::program_version;
 use kq::edge::snapshot_file::{SnapshotFileError, read_snapshot};
 use kq::edge::spec::NodeInQuestion;
+use kq::edge::trust::{NamedBy, TrustedProgram};
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::devices::DeviceFacts;
@@ -101,22 +102,32 @@ fn live(
         return Err(Failure::usage(failure));
     }
     check_named(args)?;
-    let host = read_host(&root);
-    let kubelet = find(&root);
-    if let Some(name) = remote::node(args, &host, own_name(&root, kubelet.value()).value()) {
+    let node = args.node_in_question(wants.files, wants.only_on_node);
+    let (host, kubelet) = match node.has_root() {
+        true => (read_host(&root), find(&root)),
+        false => (HostFacts::default(), Sought::default()),
+    };
+    let machine = own_name(&root, kubelet.value());
+    if node.runs_here()
+        && let Some(name) = remote::node(args, &host, machine.value())
+    {
         return remote::gather(args, config, wants, name);
     }
-    let process = kubelet.value();
+    // Where the processes cannot be listed, one may run.
+    let none_runs = kubelet.tried.iter().any(|tried| tried.reason == NONE_RUNS);
+    let is_stopped = none_runs || node == NodeInQuestion::Copied;
+    let stopped = match kubelet.found.is_none() && is_stopped {
+        true => stopped_kubelet(&root),
+        false => None,
+    };
+    let told = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
     // It may say where the runtime is, and the kubelet's list of pods.
     let asks_for_pods = wants.pods != PodsWanted::None && args.pods.is_empty();
     let kubelet_config = match wants.kubelet_config || wants.wants_runtime() || asks_for_pods {
-        true => config::gather(
-            args,
-            node,
-            config.is_some(),
-            &root,
-            Told { kubelet: told, stopped: stopped.as_ref() },
-        ),
+        true => {
+            let told = Told { kubelet: told, stopped: stopped.as_ref(), tried: &kubelet.tried };
+            config::gather(args, node, config.is_some(), &root, told)
+        }
         false => Sought::default(),
     };
     let found = kubelet_config.value().map(|config| &config.value);
@@ -139,13 +150,14 @@ fn live(
         root: &root,
         host: &host,
         process: told,
+        runs: kubelet.value().is_some(),
         settings: &settings,
         has_node_file: wants.has_node_file,
         node_name: node_name.value().map(String::as_str),
     };
     let (node_object, pods) = pods::gather(&question, wants, &runtime)?;
     let stats_summary = match wants.stats_summary {
-        true => stats::gather(args, node, &root, &settings),
+        true => stats::gather(args, node, &root, kubelet.value(), &settings),
         false => Sought::default(),
     };
     let asked = Asked { root: &root, host: &host, settings: &settings, timeout: args.timeout };
@@ -211,7 +223,7 @@ impl Asked<'_> {
             cgroups,
             folders: folders::gather(wants.folders, root, host, runtime, settings, timeout),
             image_records: match wants.image_records {
-                true => read_records(root, DEFAULT_PATH),
+                true => read_records(root, DEFAULT_PATH, NamedBy::Node),
                 false => Sought::default(),
             },
             state_files: wants.state_files.then(|| read_state_files(root, &settings.root_dir)),
@@ -259,16 +271,8 @@ fn check_named(args: &SourceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why no kubelet was found where the processes could be listed.
-const NONE_RUNS: &str = "no kubelet runs on this node";
-
 fn find(root: &Path) -> Sought<KubeletProcess> {
-    let source = "/proc";
-    match find_kubelet(root) {
-        Ok(Some(process)) => Sought::found(format!("/proc/{}", process.pid), process),
-        Ok(None) => Sought::failed(source, NONE_RUNS),
-        Err(error) => Sought::failed(source, error.to_string()),
-    }
+    find_kubelet(root).unwrap_or_else(|error| Sought::failed("/proc", error.to_string()))
 }
 
 /// Asks the kubelet's own program for its version; others that hold a kubelet have versions of theirs.
@@ -287,15 +291,7 @@ fn ask_version(root: &Path, process: &KubeletProcess, args: &SourceArgs) -> Soug
     }
 }
 
-/// Tells whether a process is root's, by every id that it has.
-fn is_roots(root: &Path, pid: i32) -> bool {
-    let status = read_beneath(root, &format!("/proc/{pid}/status"), LIMIT).unwrap_or_default();
-    let status = String::from_utf8_lossy(&status);
-    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    ids.is_some_and(|ids| ids.split_whitespace().all(|id| id == "0"))
-}
-
-/// Tells whether a Node object is that of this machine: by the machine's number, else by its name.
+/// Returns true for a Node object of this machine: by the machine's number, else by its name.
 pub fn is_of_this_machine(object: &NodeObject, args: &SourceArgs) -> bool {
     let (root, _) = host_root(None);
     let by_name = || {
@@ -311,10 +307,7 @@ fn named_node(args: &SourceArgs) -> Option<Sought<String>> {
 
 /// Returns the name under which the kubelet registers its node.
 fn node_name(args: &SourceArgs, root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
-    match &args.node_name {
-        Some(name) => Sought::found("--node-name", name.clone()),
-        None => own_name(root, process),
-    }
+    named_node(args).unwrap_or_else(|| own_name(root, process))
 }
 
 /// The same of the machine at a root, whichever node is asked about.

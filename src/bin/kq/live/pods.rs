@@ -1,15 +1,16 @@
 //! The pods of the node, and its Node object.
 
 use super::args::SourceArgs;
-use super::config::{KubeletConfig, ask, endpoints};
+use super::config::{KubeletConfig, KubeletServer};
 use super::runtime::environment;
 use super::wants::Wants;
 use crate::exit::Failure;
-use kq::edge::api_server::{ApiServer, connect};
+use kq::edge::api_server::{ApiServer, KubeconfigPlace, connect};
 use kq::edge::clock::{steady, within};
-use kq::edge::host::read_static_manifests;
+use kq::edge::host::{LIMIT, ReadError, read_static_manifests};
 use kq::edge::input::{read_input, shown};
 use kq::edge::spec::{Given, NodeInQuestion, NodeSource, node_sources, pod_sources};
+use kq::edge::trust::read_trusted;
 use kq::facts::host::HostFacts;
 use kq::facts::kubelet_process::KubeletProcess;
 use kq::facts::node_object::NodeObject;
@@ -31,8 +32,10 @@ pub struct PodsQuestion<'a> {
     pub root: &'a Path,
     /// What the machine says of itself.
     pub host: &'a HostFacts,
-    /// The running kubelet.
+    /// The kubelet: one that runs, or one that would be started.
     pub process: Option<&'a KubeletProcess>,
+    /// It runs.
+    pub runs: bool,
     /// What its configuration says.
     pub settings: &'a KubeletConfig,
     /// The Node object is given.
@@ -156,11 +159,8 @@ pub fn api_server(args: &SourceArgs, snapshot: &Snapshot) -> Result<ApiServer, F
     let root = Path::new(&snapshot.host_root.path);
     let node = args.node_in_question(false, false);
     let found = kubeconfig(args, node, root, snapshot.kubelet.value());
-    let path = match &found {
-        Some(Kubeconfig::File(path)) => Some(path.as_path()),
-        Some(Kubeconfig::Environment(_)) | None => None,
-    };
-    connect(path, args.context.as_deref(), args.timeout).map_err(Failure::from)
+    let place = found.as_ref().map_or(KubeconfigPlace::Usual, |found| found.place(root));
+    connect(place, args.context.as_deref(), args.timeout).map_err(Failure::from)
 }
 
 impl PodsQuestion<'_> {
@@ -260,12 +260,14 @@ impl PodsQuestion<'_> {
     }
 
     fn of_kubelet(&self) -> Result<Found<RecordedPods>, Vec<Tried>> {
+        let Self { args, node, root, process, settings, .. } = *self;
+        let process = process.filter(|_| self.runs);
+        let server = KubeletServer { args, node, root, process, config: settings.value() };
         let mut tried = Vec::new();
-        let config = self.settings.value();
-        for endpoint in endpoints(self.args, self.node, self.root, config, &mut tried) {
+        for endpoint in server.endpoints(&mut tried) {
             let source = format!("{}/pods", endpoint.url);
             let begun = steady();
-            match ask(self.args, self.root, &endpoint, "/pods") {
+            match server.ask(&endpoint, "/pods").map(|answer| answer.body) {
                 Ok(answer) => match self.load("the kubelet", vec![answer], begun) {
                     Err(reason) => tried.push(Tried { source, reason }),
                     Ok(loaded) => match (&loaded.pods[..], loaded.problems.first()) {
@@ -295,7 +297,7 @@ impl PodsQuestion<'_> {
         let loads = move || {
             // Else a node without pods would be made of any other answer.
             if !answers.iter().all(|answer| is_list(answer)) {
-                return Err("the answer is no list of pods".to_owned());
+                return Err("the answer is not a list of pods".to_owned());
             }
             let mut loaded = Loaded::default();
             answers.into_iter().for_each(|answer| loaded.append(load(name, &answer)));

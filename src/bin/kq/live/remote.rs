@@ -18,6 +18,7 @@ use super::wants::{DevicesWanted, Wants};
 use crate::exit::Failure;
 use kq::edge::api_server::connect;
 use kq::edge::clock::after_now;
+use kq::edge::spec::NodeInQuestion;
 use kq::facts::devices::DeviceFacts;
 use kq::facts::host::HostFacts;
 use kq::facts::node_object::NodeObject;
@@ -41,7 +42,7 @@ pub fn node<'a>(
     if is_placed || !is_named {
         return None;
     }
-    let server = connect(args.kubeconfig.as_deref(), args.context.as_deref(), args.timeout);
+    let server = connect(args.kubeconfig_place(), args.context.as_deref(), args.timeout);
     let object = server.ok().and_then(|server| server.node(name).ok());
     let object = object.and_then(|bytes| serde_json::from_slice::<NodeObject>(&bytes).ok());
     let is_here = object.is_some_and(|object| object.is_of_machine(host) == Some(true));
@@ -66,9 +67,11 @@ pub fn gather(
     };
     let question = PodsQuestion {
         args,
+        node: NodeInQuestion::Running,
         root: Path::new("/"),
         host: &HostFacts::default(),
         process: None,
+        runs: false,
         settings: &KubeletConfig::of(config, None),
         has_node_file: wants.has_node_file,
         node_name: Some(name),

@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use kq::edge::cri::{CriError, RuntimeWants, read_runtime};
 use kq::edge::host::{LIMIT, ReadError, read_beneath};
 use kq::edge::spec::NodeInQuestion;
+use kq::edge::trust::{NamedBy, read_trusted};
 use kq::facts::runtime::RuntimeFacts;
 use kq::facts::runtime_endpoint::{
     CRICTL_CONFIG, CRICTL_CONFIG_VARIABLE, CrictlConfig, ENDPOINT_VARIABLE, EndpointHints,
@@ -34,7 +35,6 @@ pub fn gather(
     };
     let candidates = endpoints(&hints);
     let mut tried = candidates.skipped;
-    tried.extend(refused);
     for endpoint in candidates.candidates {
         // The usual file is the node's, whoever wrote it.
         let is_operators = endpoint.only && endpoint.said_by != CRICTL_CONFIG;
@@ -66,7 +66,7 @@ fn crictl_config(node: NodeInQuestion, root: &Path) -> Option<CrictlConfig> {
             let read = read_beneath(Path::new("/"), &absolute.to_string_lossy(), LIMIT);
             (path, read)
         }
-        None => (CRICTL_CONFIG.to_owned(), read_beneath(root, CRICTL_CONFIG, LIMIT)),
+        None => (CRICTL_CONFIG.to_owned(), read_trusted(root, CRICTL_CONFIG, LIMIT)),
     };
     let text = match read {
         Err(ReadError::Absent) if !is_named => return None,

@@ -1,11 +1,12 @@
 //! What the kubelet measured: its `/stats/summary`.
 
 use super::args::SourceArgs;
-use super::config::{KubeletConfig, ask, endpoints};
+use super::config::{KubeletConfig, KubeletServer};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
 use kq::edge::spec::NodeInQuestion;
+use kq::facts::kubelet_process::KubeletProcess;
 use kq::facts::sought::{Found, Sought, Tried};
 use kq::facts::stats_summary::StatsSummary;
 use serde_json::Value;
@@ -16,10 +17,12 @@ pub fn gather(
     args: &SourceArgs,
     node: NodeInQuestion,
     root: &Path,
+    process: Option<&KubeletProcess>,
     settings: &KubeletConfig,
 ) -> Sought<StatsSummary> {
+    let server = KubeletServer { args, node, root, process, config: settings.value() };
     let mut tried = Vec::new();
-    for endpoint in endpoints(args, node, root, settings.value(), &mut tried) {
+    for endpoint in server.endpoints(&mut tried) {
         let source = format!("{}/stats/summary", endpoint.url);
         let answer = server.ask(&endpoint, "/stats/summary");
         match answer.and_then(|answer| read(&answer.body)) {

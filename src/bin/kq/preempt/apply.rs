@@ -39,8 +39,9 @@ use std::time::Duration;
 /// With --kubeconfig and --node-name it works from any machine: of a node that is not this machine, the
 /// API server alone is asked.
 ///
-/// What is in files cannot be changed: with --snapshot, --pods, --node-file and --without, and
-/// with --priority for a pod of the node, there is --dry-run only.
+/// What is in files cannot be changed: with --snapshot, --pods and --node-file, with --checkpoint
+/// and --pod-resources, with --without, and with --priority for a pod of the node, there is
+/// only --dry-run.
 ///
 /// Exit code 0: the pod fits. 1: the kubelet would kill nobody for it. 3: a fact is missing.
 /// 4: refused, nothing was changed. 5: stopped part-way.

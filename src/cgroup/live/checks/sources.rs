@@ -21,6 +21,8 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
         let reason = snapshot.kubelet.reason();
         let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
         let pods = examined.tree().ok().and_then(|tree| examined.present(tree).first().copied());
+        // The root of all cgroups is on every machine.
+        let pods = pods.filter(|(_, root)| root.depth() > 0);
         let left = match (pods, snapshot.runtime.value().and_then(|it| it.sandboxes.value())) {
             (Some((_, root)), _) => Some(format!("the cgroup {}", root.as_str())),
             (None, Some(sandboxes)) if !sandboxes.is_empty() => {

@@ -11,13 +11,21 @@ fn the_kubelet_is_checked() {
         "kubelet",
         &[
             ("runs", as_it_is, Fine, "1.36.2, process 700 (kubelet)", ""),
-            ("gone, with pods", gone, Warn, "/kubepods.slice is there", "start the kubelet"),
+            (
+                "gone, with pods",
+                gone,
+                Fail,
+                "it has the cgroup /kubepods.slice",
+                "start the kubelet",
+            ),
             (
                 "gone, without pods",
                 |given| {
                     given.snapshot.kubelet =
                         Sought::failed("/proc", "no kubelet runs on this node");
                     given.remove("/kubepods.slice");
+                    given.snapshot.kubelet_config = Sought::default();
+                    given.snapshot.runtime = Sought::default();
                 },
                 Unknown,
                 "no kubelet runs",
