@@ -8,6 +8,9 @@
 
 /// The command line as an operator sees it: answers, notes, exit codes.
 mod cli;
+/// A port on which nobody listens.
+#[path = "../support/closed_port.rs"]
+mod closed_port;
 /// No file of this suite is left out.
 mod complete;
 /// kq agrees with what a recorded kubelet did with devices.

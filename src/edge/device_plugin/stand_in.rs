@@ -32,8 +32,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-/// How many may wait to be accepted, as in Rust's own listeners.
-const WAITING: i32 = 128;
+/// How many may wait to be accepted: as many as the kernel allows (`net.core.somaxconn`), as for a kubelet. A client
+/// that does not wait is turned away where the queue is full.
+const WAITING: i32 = i32::MAX;
 
 /// Plugins at once: each needs a connection each way.
 const PLUGINS: usize = 1_024;

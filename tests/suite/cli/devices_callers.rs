@@ -4,6 +4,8 @@ use super::devices_serve::{RESOURCE, Served, able, allocate, four, json, pod};
 use super::kq;
 use crate::edges::device_plugin::sample_plugin::{Behaviour, Plugin, register};
 use kq::edge::device_plugin::v1beta1::RegisterRequest;
+use kq::edge::listener::connect_within;
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -153,10 +155,14 @@ fn those_who_say_nothing_keep_nobody_out() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let folder = folder.path();
     let mut served = Served::start(folder, &[]);
+    let served_by = Pid::from_child(&served.child);
     let mut idle = Vec::new();
+    // They come faster than they are taken in: nobody waits here, and all find room.
+    kill_process(served_by, Signal::STOP).expect("it runs");
     let mut crowd = |socket: &str, count: usize, begin: &[u8]| {
         for _ in 0..count {
-            let mut stream = UnixStream::connect(folder.join(socket)).expect("it listens");
+            let stream = connect_within(&folder.join(socket), Duration::ZERO);
+            let mut stream = stream.expect("there is room in the queue");
             let _ = stream.write_all(begin);
             idle.push(stream);
         }
@@ -166,6 +172,7 @@ fn those_who_say_nothing_keep_nobody_out() {
     crowd("kubelet.sock", 100, b"");
     let begin = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
     crowd("kubelet.sock", 100, begin);
+    kill_process(served_by, Signal::CONT).expect("it runs");
     let plugin = Plugin::start(folder, "gpu.sock", four(), Behaviour::default());
     plugin.register(RESOURCE).expect("it is accepted");
     served.until("LISTED");

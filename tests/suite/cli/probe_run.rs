@@ -1,6 +1,7 @@
 //! `kq probe run` against real servers on loopback.
 
 use super::{Ran, folder_with, kq};
+use crate::closed_port::ClosedPort;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -76,12 +77,6 @@ fn answer(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Returns a port on which nobody listens.
-fn closed_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
-}
-
 fn run_json(line: &str) -> (i32, Value) {
     let Ran { code, stdout, stderr } = kq(&format!("{line} -o json")).run();
     let value = serde_json::from_str(&stdout);
@@ -104,7 +99,8 @@ fn a_healthy_server_is_asked_as_the_kubelet_asks() {
 
 #[test]
 fn verdicts_have_exit_codes_causes_and_events() {
-    let refused = closed_port();
+    let closed = ClosedPort::new("127.0.0.1");
+    let refused = closed.address.port();
     let rows = [
         ("success", answer("204 No Content", ""), 0, "SUCCESS", Value::Null, "", ""),
         (
@@ -353,7 +349,8 @@ fn curl_and_the_kubelet_part_at_redirects() {
     let hops = &value["probes"][0]["attempts"][0]["hops"];
     assert_eq!((&hops[0]["target"], &hops[1]["status"]), (&json!("/login"), &json!(500)), "{hops}");
     // With nothing to compare nothing is concluded.
-    let refused = closed_port();
+    let closed = ClosedPort::new("127.0.0.1");
+    let refused = closed.address.port();
     let (_, value) = run_json(&format!("probe run --tcp 127.0.0.1:{refused} --compare"));
     let said = &value["probes"][0]["comparison"]["differences"];
     assert_eq!(said, &json!(["there is no other way to try it from here"]));

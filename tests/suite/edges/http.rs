@@ -2,6 +2,7 @@
 
 use super::http_server::pki::{Authority, Certified};
 use super::http_server::{AMPLE, SHORT, Server, Wire, answer, timed};
+use crate::closed_port::ClosedPort;
 use kq::edge::kubelet_api::{Credentials, HttpError, KubeletApi, Phase, ServerTrust};
 use std::io::Write;
 use std::thread::sleep;
@@ -200,9 +201,8 @@ fn a_server_that_accepts_nobody_is_left_while_connecting() {
 
 #[test]
 fn a_port_where_nobody_listens_refuses() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    drop(listener);
+    let closed = ClosedPort::new("127.0.0.1");
+    let address = closed.address;
     for scheme in ["http", "https"] {
         let error = get(format!("{scheme}://{address}"), AMPLE).expect_err("nobody listens");
         assert!(matches!(error, HttpError::Refused { .. }), "{error}");

@@ -1,6 +1,7 @@
 //! gRPC probes of servers that do what they should not: each ends in its time, in bounded memory, with the
 //! words of grpc-go.
 
+use crate::closed_port::ClosedPort;
 use kq::edge::probe::grpc::probe_grpc;
 use kq::probe::{Attempt, GrpcTarget, ProbeResult};
 use std::io::{Read, Write};
@@ -313,13 +314,11 @@ fn what_does_not_begin_with_settings_is_no_connection() {
 
 #[test]
 fn a_server_that_comes_late_is_found() {
-    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
-    let address = format!("127.0.0.1:{port}");
-    let bound = address.clone();
+    let closed = ClosedPort::new("127.0.0.1");
+    let address = closed.address.to_string();
     thread::spawn(move || {
         thread::sleep(Duration::from_millis(300));
-        let listener = TcpListener::bind(bound).expect("the port is still free");
-        let (mut stream, _) = listener.accept().expect("somebody comes");
+        let (mut stream, _) = closed.open().accept().expect("somebody comes");
         let _ = stream.write_all(&settings());
         let _ = read_request(&mut stream);
         let _ = stream.write_all(&frame(HEADERS, END_HEADERS, 1, &good_headers()));

@@ -1,5 +1,6 @@
 //! TCP probes of hosts that do not answer, and of names.
 
+use crate::closed_port::ClosedPort;
 use kq::edge::probe::tcp::probe_tcp;
 use kq::probe::{Attempt, Cause, Phase, ProbeResult, ProbeTimeout, TcpTarget};
 use std::net::TcpListener;
@@ -60,7 +61,8 @@ fn names_are_looked_up() {
     assert_eq!(attempt, Attempt { phases: attempt.phases.clone(), ..Attempt::success("") });
     let phases: Vec<Phase> = attempt.phases.iter().map(|part| part.phase).collect();
     assert_eq!(phases, [Phase::Lookup, Phase::Connect]);
-    drop(listener);
+    let closed = ClosedPort::new("127.0.0.1");
+    let port = closed.address.port();
     let attempt = probe(&format!("localhost:{port}"), second);
     let said = text(&attempt);
     assert!(said.ends_with(&format!(":{port}: connect: connection refused")), "{said}");

@@ -1,5 +1,6 @@
 //! Listeners on loopback, in whose port the vectors of the probes are written as `{port}`.
 
+use crate::closed_port::ClosedPort;
 use serde_json::Value;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ pub struct Listener {
     address: Option<SocketAddr>,
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+    closed: Option<ClosedPort>,
     /// What keeps the queue of the listener full.
     held: Vec<(Option<TcpListener>, Option<rustix::fd::OwnedFd>)>,
 }
@@ -20,15 +22,15 @@ impl Listener {
     /// Starts a listener of a kind; no address has no listener.
     pub fn start(address: &str, kind: &str) -> Self {
         let done = Arc::new(AtomicBool::new(false));
-        let mut listener = Self { address: None, done, thread: None, held: Vec::new() };
+        let mut listener =
+            Self { address: None, done, thread: None, closed: None, held: Vec::new() };
         if address.is_empty() {
             return listener;
         }
         let bound = TcpListener::bind((address, 0)).expect("a port is free");
         listener.address = Some(bound.local_addr().expect("it has a port"));
         match kind {
-            // The port is free again, and nobody listens there.
-            "none" | "closed_port" => drop(bound),
+            "none" | "closed_port" => listener.close(address),
             "backlog_full" => listener.fill(bound),
             "accepts" => listener.accept(bound, Vec::push),
             "closes_at_once" => listener.accept(bound, |_, stream| drop(stream)),
@@ -42,7 +44,7 @@ impl Listener {
     /// One that somebody else has started.
     pub fn at(address: SocketAddr) -> Self {
         let done = Arc::new(AtomicBool::new(false));
-        Self { address: Some(address), done, thread: None, held: Vec::new() }
+        Self { address: Some(address), done, thread: None, closed: None, held: Vec::new() }
     }
 
     pub fn port(&self) -> u16 {
@@ -53,6 +55,12 @@ impl Listener {
     pub fn run<T>(&self, work: impl Future<Output = T>) -> T {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         runtime.enable_all().build().expect("a runtime").block_on(work)
+    }
+
+    fn close(&mut self, host: &str) {
+        let closed = ClosedPort::new(host);
+        self.address = Some(closed.address);
+        self.closed = Some(closed);
     }
 
     fn accept(

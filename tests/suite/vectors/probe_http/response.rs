@@ -4,12 +4,12 @@ use super::super::digest::sha256;
 use super::super::input;
 use super::super::probe_server::{Listener, fill_in, leave_out, whole_time};
 use super::server::Server;
+use crate::closed_port::ClosedPort;
 use kq::edge::probe::http::probe_http;
 use kq::k8s::pod::HttpGetAction;
 use kq::probe::http::build_request;
 use kq::probe::{Attempt, ProbeResult, ProbeTimeout};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use std::time::Instant;
 
 /// Texts that are longer are compared by their digest.
@@ -19,7 +19,8 @@ pub fn answer(case: &Value) -> Value {
     let host = case["pod_ip"].as_str().unwrap_or_default();
     let server = &case["server"];
     if server.is_null() {
-        let (port, _bound) = closed_port(host);
+        let closed = ClosedPort::new(host);
+        let port = closed.address.port();
         return ask(case, port);
     }
     if server["listener_backlog_full"].as_bool() == Some(true) {
@@ -36,17 +37,6 @@ pub fn answer(case: &Value) -> Value {
         out["requests_seen"] = seen.iter().map(shown).collect();
     }
     out
-}
-
-/// Takes a port where nobody listens, so that nobody else gets it.
-fn closed_port(host: &str) -> (u16, rustix::fd::OwnedFd) {
-    use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
-    let address = SocketAddr::new(host.parse().expect("an address"), 0);
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let socket = socket(family, SocketType::STREAM, None).expect("a socket");
-    bind(&socket, &address).expect("a port is free");
-    let bound = getsockname(&socket).expect("it has a port");
-    (SocketAddr::try_from(bound).expect("an address of IP").port(), socket)
 }
 
 /// Runs the probe of a case whose server listens at that port.
