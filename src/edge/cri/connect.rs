@@ -1,6 +1,7 @@
 //! A connection to a runtime's socket.
 
 use super::beneath::resolve;
+use super::counted::CountedStream;
 use super::reason::chain;
 use super::{CriError, v1};
 use crate::edge::host::ReadError;
@@ -22,7 +23,7 @@ use v1::runtime_service_client::RuntimeServiceClient;
 /// The limit of tonic is 4 MiB, that of the kubelet and crictl 16 MiB, and a node with many images
 /// passes both: 60,000 images are about 9 MiB. A node on which the kubelet fails for that reason is one
 /// where kq must still answer, so the limit only stops what cannot be meant.
-pub const MAX_MESSAGE_BYTES: usize = 1 << 30;
+pub const MAX_MESSAGE_BYTES: usize = 256 << 20;
 
 /// How long to wait before a socket whose queue is full is tried again.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -133,7 +134,7 @@ pub(in crate::edge) async fn dial_checked(place: SocketPlace) -> Result<Connecti
             if *told.get_or_init(|| uid) != uid {
                 return Err(io::Error::other("another user listens there by now"));
             }
-            Ok(TokioIo::new(stream))
+            Ok(TokioIo::new(CountedStream::new(stream, place.path().display().to_string())))
         }
     });
     let channel = channel_over(connector).await?;
@@ -147,7 +148,7 @@ pub(in crate::edge) async fn dial(path: PathBuf) -> Result<Channel, String> {
 
 async fn channel_over<C>(connector: C) -> Result<Channel, String>
 where
-    C: Service<Uri, Response = TokioIo<UnixStream>, Error = io::Error> + Send + 'static,
+    C: Service<Uri, Response = TokioIo<CountedStream>, Error = io::Error> + Send + 'static,
     C::Future: Send,
 {
     // The address is never looked up; it is the authority that Go's gRPC sends over unix sockets.

@@ -25,6 +25,8 @@ pub(super) mod connect;
 #[cfg(feature = "cri")]
 mod convert;
 #[cfg(feature = "cri")]
+mod counted;
+#[cfg(feature = "cri")]
 mod decode;
 #[cfg(feature = "cri")]
 mod exec;

@@ -227,3 +227,63 @@ fn a_kubeconfig_has_a_limit() {
     assert!(ran.wrong(false).is_empty(), "{:?}: {}", ran.wrong(false), said(&ran));
     refuses(&ran, 3, &["kubeconfig", "has more than 16777216 bytes"]);
 }
+
+#[test]
+fn the_timeout_covers_reading_what_was_received() {
+    use crate::edges::http_server::{Server, Wire, answer};
+    // To read them all takes longer than that, with optimisation too.
+    let list = format!(
+        r#"{{"kind":"PodList","apiVersion":"v1","items":[{}{{}}]}}"#,
+        "{},".repeat(8_000_000)
+    );
+    let list = answer("200 OK", &[], &list);
+    let server = Server::start(Wire::Plain, move |_, seen, to| match seen.line.contains("/pods") {
+        true => to.write_all(list.as_bytes()),
+        false => to.write_all(answer("404 Not Found", &[], "").as_bytes()),
+    });
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let line = format!(
+        "evict rank --signal memory.available --host-root {} --kubelet-url {} --timeout 1s",
+        folder.path().display(),
+        server.url("http"),
+    );
+    let begun = std::time::Instant::now();
+    let ran = super::kq(&line).run();
+    let took = begun.elapsed();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.text().contains("could not be read within"), "{}", ran.text());
+    assert!(took.as_secs() < 5, "{took:?}");
+}
+
+#[cfg(feature = "cri")]
+#[test]
+fn a_runtime_may_have_very_many_images() {
+    use super::made_up_node::{Kernel, Node};
+    use crate::edges::cri::fake::{Answers, Server};
+    use kq::edge::cri::v1;
+    // More than 30 MB of them: more than the memory that is taken without having received anything.
+    let image = |number: usize| v1::Image {
+        id: format!("sha256:{number:064}"),
+        repo_tags: vec![format!("registry.example.com/team/{number}:v1")],
+        size: 1_000,
+        ..v1::Image::default()
+    };
+    let images = (0..250_000).map(image).collect();
+    let answers = Answers {
+        sandboxes: Some(v1::ListPodSandboxResponse::default()),
+        containers: Some(v1::ListContainersResponse::default()),
+        images: Some(v1::ListImagesResponse { images }),
+        filesystems: Some(v1::ImageFsInfoResponse::default()),
+        ..Answers::default()
+    };
+    let node = Node::new(Kernel::V2);
+    let _runtime = Server::answering(&node.path("run/containerd/containerd.sock"), answers);
+    let line = format!(
+        "gc dry-run --trigger eviction -o name --timeout 60s --kubelet-start 2026-01-01T00:00:00Z \
+         --host-root {}",
+        node.root().display()
+    );
+    let ran = super::kq(&line).run();
+    assert!(!ran.stderr.contains("MiB of memory"), "{}", ran.stderr);
+    assert_eq!(ran.stdout.lines().count(), 250_000, "{} {}", ran.code, ran.stderr);
+}

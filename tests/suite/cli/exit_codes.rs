@@ -165,17 +165,33 @@ fn values_that_are_all_unknown_are_no_match() {
 
 #[test]
 fn a_dry_run_is_refused_like_the_change() {
-    // The kubelet's configuration is unknown, and a value differs.
+    // Pods have no cgroup that is the kubelet's alone, so nothing may be written.
+    let mut snapshot = example();
+    let settings = &mut snapshot["kubeletConfig"]["found"]["value"]["value"];
+    settings["cgroupsPerQOS"] = false.into();
+    settings["enforceNodeAllocatable"] = json!(["none"]);
+    let ran = dry_run(&snapshot.to_string());
+    assert_eq!(ran.code, 4, "{}", ran.text());
+    assert!(ran.stderr.contains("cgroupsPerQOS: false"), "{}", ran.text());
+}
+
+#[test]
+fn a_dry_run_on_a_guess_is_refused_where_it_would_change_something() {
     let mut snapshot = example();
     snapshot["kubeletConfig"] = failed();
-    let text = snapshot.to_string().replace("\"30\\n\"", "\"31\\n\"");
-    let folder = folder_with(&[("guess.json", text)]);
-    let file = folder.path().join("guess.json");
-    let ran = kq(&format!("cgroup apply --dry-run --snapshot {}", file.display())).run();
-    assert!(ran.code == 4 || ran.code == 3, "{}", ran.text());
-    if ran.code == 4 {
-        assert!(ran.stderr.contains("refused: "), "{}", ran.text());
-    }
+    let same = snapshot.to_string();
+    let ran = dry_run(&same);
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let ran = dry_run(&same.replace("\"30\\n\"", "\"31\\n\""));
+    assert_eq!(ran.code, 4, "{}", ran.text());
+    assert!(ran.stderr.contains("refused: the kubelet's whole configuration"), "{}", ran.text());
+}
+
+/// Asks what would be changed on the node of a snapshot.
+fn dry_run(snapshot: &str) -> Ran {
+    let folder = folder_with(&[("node.json", snapshot.to_owned())]);
+    let file = folder.path().join("node.json");
+    kq(&format!("cgroup apply --dry-run --snapshot {}", file.display())).run()
 }
 
 #[test]

@@ -39,6 +39,42 @@ const FOLDERS: &[&str] = &[
     "tests/fuzz/seeds",
 ];
 
+/// Names and values for `kq cgroup explain`.
+const KERNEL_FILES: &[&str] = &[
+    "cpu.weight",
+    "cpu.max",
+    "cpu.shares",
+    "cpu.cfs_quota_us",
+    "memory.max",
+    "memory.min",
+    "pids.max",
+    "hugetlb.2MB.max",
+    "100",
+    "max",
+    "max 100000",
+    "-1",
+    "18446744073709551615",
+    "9223372036854771712",
+];
+
+/// Files of a node, and what the names of those that fit contain.
+const ROOT: &[(&str, &str)] = &[
+    ("var/lib/kubelet/config.yaml", "kubelet_config"),
+    ("var/lib/kubelet/cpu_manager_state", "cpu_manager_state"),
+    ("var/lib/kubelet/memory_manager_state", "memory_manager_state"),
+    ("var/lib/kubelet/device-plugins/kubelet_internal_checkpoint", "kubelet_internal_checkpoint"),
+    ("var/lib/kubelet/allocated_pods_state", "pods_state"),
+    ("var/lib/kubelet/dra_manager_state", "dra_state"),
+    ("var/lib/kubelet/image_manager/pulled", "image_records"),
+    ("kubelet_internal_checkpoint", "kubelet_internal_checkpoint"),
+    ("etc/kubernetes/manifests/web.yaml", "examples/"),
+    ("proc/meminfo", "kubelet-log"),
+    ("proc/cpuinfo", "args"),
+    ("proc/41/cmdline", "args"),
+    ("proc/41/comm", "note"),
+    ("sys/fs/cgroup/cgroup.controllers", "note"),
+];
+
 /// How many failures are enough.
 const ENOUGH: usize = 20;
 
@@ -161,9 +197,7 @@ impl Corpus {
         loop {
             let folder = tempfile::tempdir().expect("a folder can be made");
             fs::create_dir(folder.path().join("root")).expect("a folder can be made");
-            for (name, bytes) in &case.files {
-                fs::write(folder.path().join(name), bytes).expect("a file can be written");
-            }
+            write_files(folder.path(), &case.files);
             let stdin = case.stdin.as_ref().map(|name| folder.path().join(name));
             let ran = run::run(program, &case.arguments, folder.path(), stdin.as_deref());
             let wrong = ran.wrong(case.wants_json);
@@ -232,7 +266,11 @@ impl Corpus {
             stdin: None,
             wants_json: false,
         };
-        let needs_main = driven.flag("--snapshot").is_some() && random.percent(75);
+        // What changes or sends something takes no snapshot: it is refused before anything is read.
+        let acts =
+            |word: &String| ["apply", "record", "repair", "run", "serve"].contains(&word.as_str());
+        let often = if driven.words.iter().any(acts) { 5 } else { 75 };
+        let needs_main = driven.flag("--snapshot").is_some() && random.percent(often);
         // Flags that do not go together are refused before a file is read.
         let is_plain = random.percent(75);
         for flag in &driven.flags {
@@ -246,7 +284,8 @@ impl Corpus {
                 "--passes" | "--once" => true,
                 "--output" => random.percent(85),
                 "--dry-run" => random.percent(70),
-                "--live" => !needs_main && random.percent(50),
+                // Without it some commands do not take a root.
+                "--live" => !needs_main && random.percent(90),
                 "--pods" | "--node-file" | "--kubelet-config" | "--stats" | "--events"
                 | "--kubelet-log" | "--checkpoint" | "--pod-resources" | "--nodes" => {
                     random.percent(if needs_main { 10 } else { 60 })
@@ -257,6 +296,9 @@ impl Corpus {
                 continue;
             }
             self.add(random, flag, &mut case);
+        }
+        if case.arguments.iter().any(|argument| argument.ends_with("=root")) && random.percent(80) {
+            self.fill_root(random, &mut case);
         }
         let many = if random.percent(10) { 3 } else { 1 };
         for positional in &driven.positionals {
@@ -279,6 +321,23 @@ impl Corpus {
         case
     }
 
+    /// Puts changed files where a kubelet has its own.
+    fn fill_root(&self, random: &mut Random, case: &mut Case) {
+        for (path, kind) in ROOT {
+            let fitting: Vec<&Seed> =
+                self.seeds.iter().filter(|seed| seed.name.contains(kind)).collect();
+            if fitting.is_empty() || random.percent(20) {
+                continue;
+            }
+            let sound = &random.one(&fitting).bytes;
+            let bytes = match random.percent(50) {
+                true => mutated(random, sound, &self.values),
+                false => sound.clone(),
+            };
+            case.files.push((format!("root/{path}"), bytes));
+        }
+    }
+
     /// Adds a flag, with a value where it has one.
     fn add(&self, random: &mut Random, flag: &Flag, case: &mut Case) {
         match flag.value {
@@ -292,6 +351,12 @@ impl Corpus {
     }
 
     fn positional(&self, random: &mut Random, name: &str, case: &mut Case) -> String {
+        if case.words == ["cgroup", "explain"] && random.percent(90) {
+            return (*random.one(KERNEL_FILES)).to_owned();
+        }
+        if name == "SHELL" {
+            return (*random.one(&["bash", "zsh", "fish"])).to_owned();
+        }
         let is_file = name.contains("FILE") || name.contains("TRACE");
         match is_file && random.percent(80) {
             true => self.file(random, name, case),
@@ -343,7 +408,8 @@ impl Corpus {
                 return String::from_utf8_lossy(&seed.bytes).contains("NodeSnapshot");
             }
             let name = seed.name.rsplit('/').next().unwrap_or_default();
-            wanted.iter().any(|part| name.contains(part))
+            let is_object = || String::from_utf8_lossy(&seed.bytes).contains("kind");
+            wanted.iter().any(|part| name.contains(part)) && (asked != "--pods" || is_object())
         };
         let fitting: Vec<&Seed> = self.seeds.iter().filter(fits).collect();
         let seed = match fitting.is_empty() || random.percent(5) {
@@ -413,9 +479,7 @@ impl Corpus {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz/{seed}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join("root")).expect("a folder can be made");
-        for (name, bytes) in &case.files {
-            fs::write(folder.join(name), bytes).expect("a file can be written");
-        }
+        write_files(&folder, &case.files);
         fs::write(folder.join(".stdout"), &ran.stdout).expect("a file can be written");
         fs::write(folder.join(".stderr"), &ran.stderr).expect("a file can be written");
         let line: Vec<String> = case.arguments.iter().map(|word| quoted(word)).collect();
@@ -430,6 +494,15 @@ impl Corpus {
             folder.display(),
             stderr.escape_debug()
         )
+    }
+}
+
+fn write_files(folder: &Path, files: &[(String, Vec<u8>)]) {
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        let parent = path.parent().expect("it is in the folder");
+        fs::create_dir_all(parent).expect("a folder can be made");
+        fs::write(path, bytes).expect("a file can be written");
     }
 }
 

@@ -48,7 +48,7 @@ impl Random {
 
 /// Returns a changed copy of a file. `others` are files from which values are taken.
 pub fn mutated(random: &mut Random, file: &[u8], others: &[Value]) -> Vec<u8> {
-    let changes = *random.one(&[0, 1, 1, 1, 2, 4]);
+    let changes = *random.one(&[0, 1, 1, 1, 1, 2, 4]);
     let value = std::str::from_utf8(file).ok().and_then(parsed);
     let mut bytes = match value {
         Some(mut value) if !random.percent(15) => {
@@ -59,7 +59,7 @@ pub fn mutated(random: &mut Random, file: &[u8], others: &[Value]) -> Vec<u8> {
         }
         _ => file.to_vec(),
     };
-    if random.percent(20) {
+    if random.percent(10) {
         for _ in 0..=random.below(4) {
             change_bytes(random, &mut bytes);
         }
@@ -130,7 +130,7 @@ fn change(random: &mut Random, value: &mut Value, others: &[Value], depth: usize
         *text = inner.to_string();
         return;
     }
-    match random.below(12) {
+    match random.below(20) {
         0 => delete(random, place),
         1 => duplicate(random, place),
         2 | 3 => *place = odd(random),

@@ -177,7 +177,8 @@ impl Ran {
     }
 }
 
-/// Tells whether a character does something on a terminal.
+/// Tells whether a character does something on a terminal: controls, and what changes the direction of text.
 fn plays(c: char) -> bool {
-    c.is_control() && !matches!(c, '\n' | '\t')
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && !matches!(c, '\n' | '\t')
 }
