@@ -30,5 +30,4 @@ pub mod probe;
 pub mod program_version;
 pub mod replace;
 pub mod snapshot_file;
-pub mod spec;
 pub mod trust;

@@ -1,13 +1,13 @@
 //! The flags that name files with what the kubelet knows of devices.
 
 use crate::exit::Failure;
-use crate::live::{Wants, of_named_file};
 use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
 use kq::facts::devices::DeviceFacts;
 use kq::facts::pod_resources_file::read_answers;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::sought::Sought;
+use kq::node::{Wants, of_named_file};
 
 /// The flags that name files with what the kubelet knows of devices.
 #[derive(Debug, Default, clap::Args)]

@@ -3,14 +3,15 @@
 use crate::cgroup::comparison::Compared;
 use crate::cgroup::live_node::LiveNode;
 use crate::exit::{Code, Failure, note, warn};
-use crate::live::{DevicesWanted, SourceArgs, TreeDetail, Wants};
 use crate::node_args::NodeArgs;
+use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
 use clap::ValueEnum;
 use kq::cgroup::live::checks::{Examined, NodeChecks, checks};
 use kq::cgroup::live::checks_view;
 use kq::cgroup::live::diff::{Verdict, summary};
 use kq::facts::pod_selector::Selection;
+use kq::node::{DevicesWanted, TreeDetail, Wants};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Check this node: what is known of it from where, and what is wrong with its cgroups

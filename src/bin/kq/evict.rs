@@ -6,7 +6,6 @@ use crate::cgroup::live_tree::tree_of;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{TreeDetail, Wants, of_stats_file};
 use anyhow::anyhow;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -26,6 +25,7 @@ use kq::facts::snapshot::{PodSource, Snapshot};
 use kq::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
+use kq::node::{TreeDetail, Wants, of_stats_file};
 use std::collections::BTreeSet;
 
 /// Tell whom the kubelet evicts when the node runs short

@@ -1,6 +1,7 @@
 //! How kq ends: exit codes are an interface, messages name the way out.
 
-use kq::edge::api_server::ApiError;
+pub use kq::answer::Failure;
+use kq::answer::FailureKind;
 use kq::edge::memory;
 use kq::facts::basis::Basis;
 use kq::facts::limits;
@@ -36,14 +37,6 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Why there is no answer.
-#[derive(Debug)]
-pub struct Failure {
-    code: Code,
-    error: anyhow::Error,
-    hints: Vec<String>,
-}
-
 impl Code {
     /// Returns this code, or [`Code::Missing`] where facts are missing that could turn "yes" into "no".
     pub fn unless(self, is_incomplete: bool) -> Self {
@@ -54,77 +47,33 @@ impl Code {
     }
 }
 
-impl From<ApiError> for Failure {
-    /// What can be no name is a mistake; all else could not be had.
-    fn from(error: ApiError) -> Self {
-        let hint = error.hint();
-        let failure = match error {
-            ApiError::NodeName { .. } | ApiError::PodName { .. } => Self::usage(error),
-            _ => Self::missing(error),
-        };
-        hint.into_iter().fold(failure, Self::hint)
+impl From<FailureKind> for Code {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::No => Self::No,
+            FailureKind::Usage => Self::Usage,
+            FailureKind::Missing => Self::Missing,
+            FailureKind::Refused => Self::Refused,
+        }
     }
 }
 
-impl Failure {
-    /// A mistake in what was given.
-    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self { code: Code::Usage, error: error.into(), hints: Vec::new() }
-    }
+/// Returns true where the reader of standard output has gone, as `head` does.
+pub fn is_closed_pipe(failure: &Failure) -> bool {
+    let closed = failure.downcast_ref::<std::io::Error>();
+    closed.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
 
-    /// The answer is "no".
-    pub fn no(error: impl Into<anyhow::Error>) -> Self {
-        Self { code: Code::No, error: error.into(), hints: Vec::new() }
+/// Writes the error, its causes and the hints, and returns the exit code. A closed pipe is not an error.
+pub fn report(failure: &Failure) -> ExitCode {
+    if is_closed_pipe(failure) {
+        return Code::Answered.into();
     }
-
-    /// A change that is not made; nothing was written.
-    pub fn refused(error: impl Into<anyhow::Error>) -> Self {
-        Self { code: Code::Refused, error: error.into(), hints: Vec::new() }
+    to_stderr("kq", &brief(&failure.reason()));
+    for hint in failure.hints() {
+        to_stderr("hint", hint);
     }
-
-    /// A named pod, image or other object that the node does not have: a mistake in the name where all
-    /// objects of the kind are known, else undecided; `unknown` is the reason why not all of them are known.
-    pub fn not_found(error: impl Into<anyhow::Error>, unknown: Option<&str>) -> Self {
-        match unknown {
-            None => Self::usage(error),
-            Some(reason) => Self::missing(anyhow::anyhow!("{:#}: {reason}", error.into())),
-        }
-    }
-
-    /// A fact that could not be had.
-    pub fn missing(error: impl Into<anyhow::Error>) -> Self {
-        Self { code: Code::Missing, error: error.into(), hints: Vec::new() }
-    }
-
-    /// Adds a way out.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
-        self
-    }
-
-    /// Returns the error and its causes in one line.
-    pub fn reason(&self) -> String {
-        format!("{:#}", self.error)
-    }
-
-    /// Tells whether nobody reads the answer any more.
-    pub fn is_closed_pipe(&self) -> bool {
-        let closed = self.error.downcast_ref::<std::io::Error>();
-        closed.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-    }
-
-    /// Writes the error, its causes and the hints, and returns the exit code.
-    pub fn report(self) -> ExitCode {
-        // A reader that has seen enough, such as `head`, is no error.
-        if self.is_closed_pipe() {
-            return Code::Answered.into();
-        }
-        to_stderr("kq", &brief(&self.reason()));
-        for hint in &self.hints {
-            to_stderr("hint", hint);
-        }
-        self.code.into()
-    }
+    Code::from(failure.kind()).into()
 }
 
 /// Ends kq where what it reads takes more memory than it may. Where the kernel does not say how much that is, only

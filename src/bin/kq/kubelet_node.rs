@@ -2,8 +2,8 @@
 //! names of pods.
 
 use crate::exit::Failure;
-use crate::live::{SourceArgs, Wants, gather};
 use crate::node_args::{ConfigArgs, GivenConfig, RootArgs, RulesArgs, config_of};
+use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
@@ -17,6 +17,7 @@ use kq::facts::workloads::Workloads;
 use kq::image_gc::policy::ImageGcPolicy;
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
+use kq::node::Wants;
 use serde_json::Value;
 
 /// The flags that say which node it is about, and by which rules its kubelet goes.

@@ -16,12 +16,12 @@ mod gc;
 mod generate;
 mod interval;
 mod kubelet_node;
-mod live;
 mod node_args;
 mod preempt;
 mod probe;
 mod progress;
 mod snapshot;
+mod source_args;
 mod subjects;
 mod usage;
 mod write;
@@ -32,6 +32,6 @@ fn main() -> ExitCode {
     exit::watch_memory();
     match usage::parse().run() {
         Ok(code) => code.into(),
-        Err(failure) => failure.report(),
+        Err(failure) => exit::report(&failure),
     }
 }

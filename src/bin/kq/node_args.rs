@@ -23,6 +23,7 @@ use kq::k8s::feature_gates::parse_flag;
 use kq::k8s::pod::{ResourceList, ResourceName};
 use kq::k8s::quantity::Quantity;
 use kq::k8s::version::KubeletVersion;
+use kq::node::kubelet_root;
 use serde_json::Value;
 use std::error::Error;
 use std::str::FromStr;
@@ -73,7 +74,7 @@ pub struct RootArgs {
 
     /// The cgroup above kubepods
     #[arg(long, value_name = "PATH")]
-    cgroup_root: Option<String>,
+    pub cgroup_root: Option<String>,
 }
 
 /// The flags that describe a node. They win over the kubelet's configuration, which wins over the
@@ -291,10 +292,7 @@ impl RootArgs {
     /// Returns `cgroupRoot` and `cgroupsPerQOS`: what is given by flags, else what the configuration
     /// says.
     pub fn kubelet_root(&self, config: Option<&Value>) -> (String, bool) {
-        let root = config.and_then(|config| config.get("cgroupRoot")?.as_str());
-        let root = self.cgroup_root.as_deref().or(root).filter(|root| !root.is_empty());
-        let per_qos = config.and_then(|config| config.get("cgroupsPerQOS")?.as_bool());
-        (root.unwrap_or("/").to_owned(), per_qos.unwrap_or(true))
+        kubelet_root(self.cgroup_root.as_deref(), config)
     }
 }
 

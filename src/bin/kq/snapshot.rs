@@ -1,8 +1,8 @@
 //! `kq snapshot`
 
 use crate::exit::{Code, Failure, note};
-use crate::live::{SourceArgs, Wants, forget_secrets, gather};
 use crate::node_args::{GivenConfig, RootArgs};
+use crate::source_args::{SourceArgs, gather};
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
@@ -10,6 +10,7 @@ use kq::facts::devices::DeviceFacts;
 use kq::facts::live::missing;
 use kq::facts::snapshot::{RecordedConfig, Snapshot};
 use kq::facts::sought::Sought;
+use kq::node::{Wants, forget_secrets};
 use kq::output::value::json_line;
 
 /// Store everything that kq can find out about this node

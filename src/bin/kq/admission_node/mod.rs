@@ -16,7 +16,7 @@ use crate::device_admission::DeviceQuestion;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{SourceArgs, Wants};
+use crate::source_args::SourceArgs;
 use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::admission::{Before, NodePod, Refusal};
@@ -29,6 +29,7 @@ use kq::facts::snapshot::{PodSource, RecordedPods};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::{OS_LABEL, Pod, ResourceName};
 use kq::k8s::priority::priority_of_class;
+use kq::node::Wants;
 use std::collections::BTreeSet;
 
 /// The flags that say what a pod is to the cluster, and to which node it is to come.

@@ -1,14 +1,15 @@
 //! Whose Node object was given: facts of two nodes make no answer about either.
 
 use crate::exit::Failure;
-use crate::live::{SourceArgs, Wants, is_of_this_machine};
 use crate::node_args::of_file;
+use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq::edge::input::shown;
 use kq::edge::kubelet_files::read_node_object;
 use kq::facts::node_object::NodeObject;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::sought::Sought;
+use kq::node::{Wants, is_of_this_machine};
 
 /// The Node object of `--node-file`, where it is given.
 pub struct NodeFile(Option<(String, NodeObject)>);
@@ -32,7 +33,7 @@ impl NodeFile {
         check_name(file, object, sources)?;
         wants.has_node_file = true;
         let names_node = sources.snapshot.is_some() || sources.host_root.is_some();
-        wants.files |= !names_node && !is_of_this_machine(object, sources);
+        wants.files |= !names_node && !is_of_this_machine(object, &sources.spec());
         Ok(Some(Sought::found(shown(file), object.clone())))
     }
 

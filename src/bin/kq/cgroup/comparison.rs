@@ -2,8 +2,8 @@
 
 use super::live_node::LiveNode;
 use crate::exit::{Code, Failure};
-use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::NodeArgs;
+use crate::source_args::SourceArgs;
 use crate::subjects::Subjects;
 use anyhow::anyhow;
 use kq::cgroup::live::compare::Rounding;
@@ -25,6 +25,7 @@ use kq::facts::timestamp::Timestamp;
 use kq::k8s::feature_gates::Gate;
 use kq::k8s::manifest::LoadedPod;
 use kq::k8s::pod::Pod;
+use kq::node::{TreeDetail, Wants};
 use std::path::Path;
 use std::time::Duration;
 

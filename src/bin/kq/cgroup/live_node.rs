@@ -2,8 +2,8 @@
 
 use super::live_tree::{Gathered, check_kubepods, tree_of};
 use crate::exit::Failure;
-use crate::live::{SourceArgs, Wants};
 use crate::node_args::{Described, FoundNode, NodeArgs, config_of};
+use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq::cgroup::files::CgroupDriver;
 use kq::cgroup::knowledge::Knowledge;
@@ -23,6 +23,7 @@ use kq::k8s::defaults::{apply_api_defaults, apply_priority};
 use kq::k8s::manifest::{Loaded, LoadedPod, load};
 use kq::k8s::pod::Pod;
 use kq::k8s::qos::QosClass;
+use kq::node::Wants;
 use std::collections::BTreeSet;
 
 /// Everything that was found out about a node.

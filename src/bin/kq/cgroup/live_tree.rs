@@ -1,8 +1,8 @@
 //! The cgroup tree of a live node, with names: what can be asked without knowing what is planned.
 
 use crate::exit::Failure;
-use crate::live::{SourceArgs, Wants, gather};
 use crate::node_args::{GivenConfig, RootArgs};
+use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
 use kq::cgroup::files::CgroupDriver;
 use kq::cgroup::live::place::kubelet_roots;
@@ -10,6 +10,7 @@ use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::live::missing;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::workloads::Workloads;
+use kq::node::Wants;
 
 /// What was gathered, and where the cgroup of all pods may be.
 pub struct Gathered {

@@ -2,8 +2,8 @@
 
 use super::live_node::LiveNode;
 use crate::exit::{Code, Failure, note, warn};
-use crate::live::{SourceArgs, Wants};
 use crate::node_args::NodeArgs;
+use crate::source_args::SourceArgs;
 use crate::subjects::{Subjects, is_file};
 use crate::write::Output;
 use anyhow::anyhow;
@@ -19,6 +19,7 @@ use kq::facts::workloads::effective_uid;
 use kq::k8s::defaults::{apply_api_defaults, apply_priority};
 use kq::k8s::manifest::{Loaded, LoadedPod, NoteKind, load};
 use kq::k8s::priority::mark_static;
+use kq::node::Wants;
 use std::collections::BTreeMap;
 use std::path::Path;
 

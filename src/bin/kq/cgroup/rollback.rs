@@ -3,8 +3,8 @@
 use super::change::{ChangeArgs, Files, act, conclude, values};
 use super::live_tree::LiveTree;
 use crate::exit::{Code, Failure, note};
-use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::RootArgs;
+use crate::source_args::SourceArgs;
 use crate::write;
 use anyhow::{Context, anyhow};
 use kq::cgroup::files::{CgroupDriver, CgroupVersion};
@@ -14,6 +14,7 @@ use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::repair::{Ground, check};
 use kq::edge::cgroup_files::KernelFiles;
 use kq::edge::input::read_input;
+use kq::node::{TreeDetail, Wants};
 use std::path::Path;
 
 /// Take back what kq cgroup apply did

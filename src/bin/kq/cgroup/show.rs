@@ -3,12 +3,13 @@
 use super::live_tree::{LiveTree, check_kubepods};
 use crate::exit::{Code, Failure, warn};
 use crate::interval::parse_interval;
-use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::RootArgs;
+use crate::source_args::SourceArgs;
 use crate::subjects::Subjects;
 use crate::write::{self, Output};
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
+use kq::node::{TreeDetail, Wants};
 use std::time::Duration;
 
 /// Show the cgroups of this node with the names of pods and containers

@@ -2,11 +2,12 @@
 
 use super::live_tree::{LiveTree, check_kubepods};
 use crate::exit::{Code, Failure, warn};
-use crate::live::{SourceArgs, TreeDetail, Wants};
 use crate::node_args::RootArgs;
+use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
 use kq::cgroup::live::which::{Asked, WhichError, lines, which};
 use kq::facts::cgroup_tree::CgroupPath;
+use kq::node::{TreeDetail, Wants};
 
 /// Say which pod and container a process, a cgroup or a container id belongs to
 ///

@@ -217,7 +217,8 @@ mod asked {
 
     /// Says what was done where it could not be shown.
     fn unseen(written: Result<(), Failure>, done: impl FnOnce() -> String) {
-        if let Some(failure) = written.err().filter(|failure| !failure.is_closed_pipe()) {
+        if let Some(failure) = written.err().filter(|failure| !crate::exit::is_closed_pipe(failure))
+        {
             warn(&format!("the answer could not be written: {}; {}", failure.reason(), done()));
         }
     }

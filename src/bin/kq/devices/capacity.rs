@@ -4,12 +4,12 @@ use super::given::read_devices;
 use super::node::DeviceNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
-use crate::live::{PodsWanted, Wants};
 use kq::device::assemble::assemble;
 use kq::device::capacity::{Around, capacity, table, wide};
 use kq::device::pods::NodePods;
 use kq::edge::cri::RuntimeWants;
 use kq::facts::basis::Basis;
+use kq::node::{PodsWanted, Wants};
 
 /// Show which devices the node offers, as the kubelet counts them
 ///

@@ -5,7 +5,6 @@ use super::unknown_pod::unknown_pod;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
-use crate::live::Wants;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
@@ -14,6 +13,7 @@ use kq::device::list::{
 };
 use kq::device::pods::NodePods;
 use kq::facts::pod_selector::{PodSelector, Selection};
+use kq::node::Wants;
 
 /// Show which container has which device, and in what state
 ///

@@ -4,7 +4,7 @@ use crate::admission_node::whose::NodeFile;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{DevicesWanted, PodsWanted, Wants};
+use kq::node::{DevicesWanted, PodsWanted, Wants};
 
 /// The flags that say which node devices are of.
 #[derive(Debug, clap::Args)]

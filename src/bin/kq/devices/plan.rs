@@ -12,7 +12,6 @@ use crate::device_admission::{
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
-use crate::live::Wants;
 use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::admission::qualified;
@@ -29,6 +28,7 @@ use kq::facts::devices::DeviceFacts;
 use kq::facts::live::incomplete;
 use kq::facts::pod_selector::PodSelector;
 use kq::k8s::pod::{OsRefusal, Pod};
+use kq::node::Wants;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

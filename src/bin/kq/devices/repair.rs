@@ -5,7 +5,6 @@ use crate::ask::ask;
 use crate::exit::{self, Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
-use crate::live::{DevicesWanted, Wants};
 use crate::write;
 use anyhow::anyhow;
 use kq::device::pods::NodePods;
@@ -17,6 +16,7 @@ use kq::edge::clock::now;
 use kq::edge::host::{ReadError, host_root};
 use kq::facts::checkpoint::device::DeviceCheckpoint;
 use kq::facts::snapshot::Snapshot;
+use kq::node::{DevicesWanted, Wants};
 use std::path::{Path, PathBuf};
 
 /// Mend the device checkpoint of a kubelet that is stopped

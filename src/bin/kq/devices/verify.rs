@@ -3,7 +3,7 @@
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::{SourceArgs, Wants};
+use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::device::pods::NodePods;
@@ -15,6 +15,7 @@ use kq::facts::checkpoint::{LARGEST, StateFile};
 use kq::facts::host::Text;
 use kq::facts::snapshot::Snapshot;
 use kq::k8s::feature_gates::Gate;
+use kq::node::Wants;
 use std::borrow::Cow;
 use std::path::Path;
 

@@ -7,7 +7,6 @@ use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
-use crate::live::Wants;
 use anyhow::anyhow;
 use kq::edge::cri::{RuntimeWants, StatusWants};
 use kq::image_gc::containers::GcTrigger;
@@ -18,6 +17,7 @@ use kq::image_gc::image_name::find_image;
 use kq::image_gc::knowledge::Sources;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
 use kq::image_gc::uses::Uses;
+use kq::node::Wants;
 use std::collections::BTreeSet;
 
 /// Tell the story of one image, or of the disk that images are on

@@ -3,9 +3,9 @@
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note};
 use crate::form::Form;
-use crate::live::Wants;
 use kq::image_gc::images::{ImageList, table, wide};
 use kq::image_gc::uses::Uses;
+use kq::node::Wants;
 use std::collections::BTreeSet;
 
 /// List the images: size, age, last use, pinned, used by

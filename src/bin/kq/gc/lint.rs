@@ -4,13 +4,13 @@ use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
-use crate::live::Wants;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::kubelet_config::{EvictionSettings, EvictionThreshold, parse_eviction_thresholds};
 use kq::facts::runtime::Image;
 use kq::image_gc::lint::{Disks, GcLint, Linted};
 use kq::image_gc::lint_view::{advice, table, wide};
 use kq::image_gc::uses::{Uses, listed};
+use kq::node::Wants;
 use std::collections::BTreeSet;
 
 /// Find what is refused, unwise or surprising in the settings

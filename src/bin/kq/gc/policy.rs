@@ -3,9 +3,9 @@
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
-use crate::live::Wants;
 use kq::image_gc::policy_report::{GcPolicy, PolicySources};
 use kq::image_gc::policy_view::{table, wide};
+use kq::node::Wants;
 
 /// Show the policy in force, who set it, and what the kubelet refuses
 ///

@@ -5,7 +5,6 @@ use super::pressure::PressureFacts;
 use super::records::GcNodeArgs;
 use crate::exit::{Failure, note, warn};
 use crate::kubelet_node::KubeletNode;
-use crate::live::Wants;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use kq::eviction::Pressure;
@@ -22,6 +21,7 @@ use kq::image_gc::policy::ImageGcPolicy;
 use kq::image_gc::uses::Uses;
 use kq::k8s::pod::Pod;
 use kq::k8s::quantity::Quantity;
+use kq::node::Wants;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

@@ -3,7 +3,6 @@
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, warn};
 use crate::kubelet_node::KubeletNode;
-use crate::live::Wants;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::clock::now;
@@ -16,6 +15,7 @@ use kq::image_gc::record::{RecordError, record};
 use kq::image_gc::uses::{Uses, listed};
 use kq::k8s::duration::GoDuration;
 use kq::k8s::feature_gates::Gate;
+use kq::node::Wants;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;

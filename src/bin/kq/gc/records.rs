@@ -2,11 +2,11 @@
 
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use crate::live::Wants;
 use anyhow::anyhow;
 use kq::edge::image_records::read_records;
 use kq::edge::trust::NamedBy;
 use kq::facts::snapshot::Snapshot;
+use kq::node::Wants;
 use std::path::{Path, PathBuf};
 
 /// The flags that say which node it is about, and what was recorded of its images.

@@ -6,7 +6,6 @@ use crate::admission_node::{AdmissionArgs, Detail, plan};
 use crate::ask::ask;
 use crate::exit::{self, Code, Failure, note, tell};
 use crate::form::Form;
-use crate::live::api_server;
 use crate::subjects::is_file;
 use crate::write;
 use anyhow::anyhow;
@@ -15,6 +14,7 @@ use kq::edge::clock::steady;
 use kq::edge::interrupt::Interrupts;
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
+use kq::node::api_server;
 use kq::preemption::apply::{
     Apply, ApplyResult, Ask, Check, CheckResult, Manner, PreemptionApply, Removal, StepReport,
     Target, Told, result_line, successors, table, unfit, why_not,
@@ -125,7 +125,7 @@ impl ApplyArgs {
         let mut report = self.report(&planned, &pod);
         let server = match report.result {
             ApplyResult::Planned if self.admission.stored().is_none() => {
-                let server = api_server(self.admission.sources(), &about.node.snapshot);
+                let server = api_server(&self.admission.sources().spec(), &about.node.snapshot);
                 self.check(server, &planned, &mut report)?
             }
             _ => None,

@@ -2,10 +2,9 @@
 
 use crate::admission_node::AdmissionArgs;
 use crate::exit::Failure;
-use crate::live::of_files;
 use crate::node_args::of_file;
 use anyhow::anyhow;
-use kq::edge::api_server::{ApiServer, connect};
+use kq::edge::api_server::ApiServer;
 use kq::edge::input::shown;
 use kq::edge::node_list_file::read_node_list_file;
 use kq::facts::basis::Basis;
@@ -16,6 +15,7 @@ use kq::facts::sought::Found;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{Loaded, load};
 use kq::k8s::pod::Pod;
+use kq::node::of_files;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pods of all nodes, from files.
@@ -85,7 +85,7 @@ impl<'a> Cluster<'a> {
             Some(server) => server,
             None => {
                 let sources = &self.args.kubelet.sources;
-                connect(sources.kubeconfig_place(), sources.context.as_deref(), sources.timeout)?
+                sources.spec().connect()?
             }
         };
         Ok(self.server.insert(server))
@@ -128,7 +128,7 @@ impl<'a> Cluster<'a> {
         if sources.pods.is_empty() {
             return Ok(None);
         }
-        let Found { source, mut value } = of_files(sources)?;
+        let Found { source, mut value } = of_files(&sources.spec())?;
         let twice = value.keep_one_of_a_uid();
         value.notes.extend(twice);
         Ok(Some(FiledPods { source, recorded: value }))

@@ -3,10 +3,10 @@
 use crate::admission_node::whose;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
-use crate::live::{DevicesWanted, SourceArgs, Wants, environment, gather, of_files};
 use crate::node_args::RootArgs;
+use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
-use kq::edge::api_server::{ApiError, ApiServer, connect};
+use kq::edge::api_server::{ApiError, ApiServer};
 use kq::edge::clock::after_now;
 use kq::edge::cri::RuntimeWants;
 use kq::edge::input::{read_input, read_input_within, shown};
@@ -18,6 +18,7 @@ use kq::facts::snapshot::PodSource;
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{LoadedPod, load};
+use kq::node::{DevicesWanted, Wants, of_files};
 use kq::preemption::why::view::{table, wide};
 use kq::preemption::why::{Certainty, NoTraces, Traces, named_uid, why_killed};
 use std::collections::BTreeSet;
@@ -166,8 +167,8 @@ impl WhyArgs {
     ) -> Result<Gathered, Failure> {
         let sources = &self.sources;
         let has_files = events.is_some() || !sources.pods.is_empty();
-        let named =
-            sources.kubeconfig.is_some() || (!has_files && environment("KUBECONFIG").is_some());
+        let named = sources.kubeconfig.is_some()
+            || (!has_files && sources.spec().environment.kubeconfig.is_some());
         let is_asked = named
             && sources.snapshot.is_none()
             && sources.pods_from.is_none_or(|from| from == PodSource::ApiServer);
@@ -211,7 +212,7 @@ impl WhyArgs {
     }
 
     fn pods_of_files(&self, basis: &mut Basis) -> Result<Vec<LoadedPod>, Failure> {
-        let found = of_files(&self.sources)?.value;
+        let found = of_files(&self.sources.spec())?.value;
         basis.warnings.extend(found.notes);
         basis
             .missing
@@ -227,8 +228,7 @@ impl WhyArgs {
         basis: &mut Basis,
     ) -> Result<Gathered, Failure> {
         let sources = &self.sources;
-        let server =
-            connect(sources.kubeconfig_place(), sources.context.as_deref(), sources.timeout)?;
+        let server = sources.spec().connect()?;
         let asked = Asked { server: &server, sources };
         let (namespace, name) = (selector.namespace(), selector.name().unwrap_or_default());
         let mut events = match given {

@@ -3,7 +3,6 @@
 use super::node::ProbeNodeArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
-use crate::live::Wants;
 use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::edge::cri::CriSession;
@@ -15,6 +14,7 @@ use kq::facts::workloads::{add_container_ids, effective_uid};
 use kq::k8s::manifest::{Note, NoteKind, load};
 use kq::k8s::pod::{Pod, PodStatus};
 use kq::k8s::probe_defaults::apply_probe_defaults;
+use kq::node::Wants;
 use kq::probe::subject::{display_name, subjects};
 use std::path::Path;
 

@@ -6,7 +6,6 @@ use super::pods::{Probed, ProbedPod, Wanted, fill_in, gather};
 use super::what_if::WhatIf;
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
-use crate::live::Wants;
 use anyhow::anyhow;
 use kq::edge::probe::run::{Ran, Sending, Wire, run_probes};
 use kq::facts::origin::Origin;
@@ -14,6 +13,7 @@ use kq::facts::runtime::Sandbox;
 use kq::facts::timestamp::Timestamp;
 use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::pod::{Container, Pod, Probe, ProbeType};
+use kq::node::Wants;
 use kq::probe::report::{
     API_VERSION, Basis, Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced,
 };

@@ -1,12 +1,15 @@
-//! The flags that say where facts are.
+//! The flags that name the sources of facts.
 
+use crate::exit::{Failure, note};
+use crate::node_args::RootArgs;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use kq::edge::api_server::KubeconfigPlace;
-use kq::edge::host::is_running;
-use kq::edge::spec::{Given, NodeFlags, NodeInQuestion, RootFolder};
-use kq::facts::snapshot::PodSource;
+use kq::facts::runtime_endpoint::{CRICTL_CONFIG_VARIABLE, ENDPOINT_VARIABLE};
+use kq::facts::snapshot::{PodSource, Snapshot};
 use kq::k8s::duration::GoDuration;
+use kq::node::source_order::NodeInQuestion;
+use kq::node::{self, Environment, NodeSpec, Wants, summary};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -121,34 +124,61 @@ impl SourceArgs {
         given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
     }
 
-    /// Returns the node in question. `files` tells whether files are named that stand for what it says,
-    /// beside those of `--pods`; `only_on_node`, whether none can stand for what is asked.
-    pub fn node_in_question(&self, files: bool, only_on_node: bool) -> NodeInQuestion {
-        let kind = |root: &PathBuf| match is_running(root) {
-            true => RootFolder::Running,
-            false => RootFolder::Copy,
-        };
-        NodeInQuestion::of(NodeFlags {
-            live: self.live || self.pods_from.is_some(),
-            root: self.host_root.as_ref().map(kind),
-            files: files || !self.pods.is_empty(),
-            only_on_node,
-        })
-    }
-
-    /// Returns where the kubeconfig is, where only the operator says so.
-    pub fn kubeconfig_place(&self) -> KubeconfigPlace<'_> {
-        self.kubeconfig.as_deref().map_or(KubeconfigPlace::Usual, KubeconfigPlace::Named)
-    }
-
-    /// Returns what was said, for the order of the sources.
-    pub fn given(&self, kubeconfig: bool) -> Given {
-        Given {
-            pod_files: !self.pods.is_empty(),
-            pods_from: self.pods_from,
-            kubeconfig,
-            ..Given::default()
+    /// Returns what the flags say.
+    pub fn spec(&self) -> NodeSpec {
+        let sources = self.clone();
+        NodeSpec {
+            snapshot: sources.snapshot,
+            live: sources.live,
+            host_root: sources.host_root,
+            pods: sources.pods,
+            pods_from: sources.pods_from,
+            node_name: sources.node_name,
+            kubeconfig: sources.kubeconfig,
+            context: sources.context,
+            kubelet_url: sources.kubelet_url,
+            kubelet_token_file: sources.kubelet_token_file,
+            kubelet_client_certificate: sources.kubelet_client_certificate,
+            kubelet_client_key: sources.kubelet_client_key,
+            kubelet_certificate_authority: sources.kubelet_certificate_authority,
+            kubelet_insecure_skip_tls_verify: sources.kubelet_insecure_skip_tls_verify,
+            runtime_endpoint: sources.runtime_endpoint,
+            cgroup_root: None,
+            environment: environment(),
+            timeout: sources.timeout,
         }
+    }
+
+    /// Returns the node in question; see [`NodeSpec::node_in_question`].
+    pub fn node_in_question(&self, files: bool, only_on_node: bool) -> NodeInQuestion {
+        self.spec().node_in_question(files, only_on_node)
+    }
+}
+
+/// Gathers what is wanted; with `--verbose` the sources are shown. `config` is the kubelet's configuration where it is
+/// given.
+pub fn gather(
+    sources: &SourceArgs,
+    root: &RootArgs,
+    config: Option<&Value>,
+    wants: Wants,
+) -> Result<Snapshot, Failure> {
+    let spec = NodeSpec { cgroup_root: root.cgroup_root.clone(), ..sources.spec() };
+    let snapshot = node::gather(&spec, config, wants)?;
+    if sources.verbose {
+        summary(&snapshot).iter().for_each(|line| note("source", line));
+    }
+    Ok(snapshot)
+}
+
+/// Returns the variables of the environment that name sources; an empty one is not set.
+#[expect(clippy::disallowed_methods, reason = "the environment is read here, once")]
+fn environment() -> Environment {
+    let read = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Environment {
+        kubeconfig: read("KUBECONFIG"),
+        container_runtime_endpoint: read(ENDPOINT_VARIABLE),
+        cri_config_file: read(CRICTL_CONFIG_VARIABLE),
     }
 }
 

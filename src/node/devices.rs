@@ -2,14 +2,14 @@
 
 use super::config::KubeletConfig;
 use super::wants::DevicesWanted;
-use kq::edge::host::ReadError;
-use kq::edge::input::{InputError, read_input_within};
-use kq::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
-use kq::edge::trust::{NamedBy, list_trusted, read_trusted};
-use kq::facts::checkpoint::LARGEST;
-use kq::facts::devices::{CheckpointFact, DeviceFacts, no_folder};
-use kq::facts::pod_resources::PodResources;
-use kq::facts::sought::Sought;
+use crate::edge::host::ReadError;
+use crate::edge::input::{InputError, read_input_within};
+use crate::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
+use crate::edge::trust::{NamedBy, list_trusted, read_trusted};
+use crate::facts::checkpoint::LARGEST;
+use crate::facts::devices::{CheckpointFact, DeviceFacts, no_folder};
+use crate::facts::pod_resources::PodResources;
+use crate::facts::sought::Sought;
 use std::path::Path;
 use std::time::Duration;
 

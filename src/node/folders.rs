@@ -2,12 +2,12 @@
 
 use super::config::KubeletConfig;
 use super::wants::FoldersWanted;
-use kq::edge::host::{read_filesystem, read_usage};
-use kq::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
-use kq::facts::host::HostFacts;
-use kq::facts::mounts::Mounts;
-use kq::facts::runtime::RuntimeFacts;
-use kq::facts::sought::{Sought, Tried};
+use crate::edge::host::{read_filesystem, read_usage};
+use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
+use crate::facts::host::HostFacts;
+use crate::facts::mounts::Mounts;
+use crate::facts::runtime::RuntimeFacts;
+use crate::facts::sought::{Sought, Tried};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn places(runtime: &Sought<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
     match told.and_then(Sought::value) {
         Some(told) => {
             // The kubelet takes the first of each as well.
-            let first = |list: &[kq::facts::runtime::FilesystemUsage]| {
+            let first = |list: &[crate::facts::runtime::FilesystemUsage]| {
                 let mountpoint = list.first().map(|usage| usage.mountpoint.clone());
                 mountpoint.filter(|path| path.starts_with('/'))
             };
@@ -132,7 +132,7 @@ fn filesystem(root: &Path, path: &str, mounts: &Mounts) -> Sought<Filesystem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kq::facts::runtime::{FilesystemUsage, ImageFilesystems};
+    use crate::facts::runtime::{FilesystemUsage, ImageFilesystems};
 
     #[test]
     fn folders_are_where_the_runtime_and_the_kubelet_say() {

@@ -10,39 +10,37 @@
 //!
 //! Where a flag names a root, a runtime's socket or a kubelet's address, the operator says where the node is.
 
-use super::args::SourceArgs;
 use super::config::KubeletConfig;
 use super::pods::{self, PodsQuestion};
-use super::runtime::environment;
+use super::source_order::NodeInQuestion;
+use super::spec::NodeSpec;
 use super::wants::{DevicesWanted, Wants};
-use crate::exit::Failure;
-use kq::edge::api_server::connect;
-use kq::edge::clock::after_now;
-use kq::edge::spec::NodeInQuestion;
-use kq::facts::devices::DeviceFacts;
-use kq::facts::host::HostFacts;
-use kq::facts::node_object::NodeObject;
-use kq::facts::snapshot::{API_VERSION, KIND, PodSource, Snapshot};
-use kq::facts::sought::Sought;
+use crate::answer::Failure;
+use crate::edge::clock::after_now;
+use crate::facts::devices::DeviceFacts;
+use crate::facts::host::HostFacts;
+use crate::facts::node_object::NodeObject;
+use crate::facts::snapshot::{API_VERSION, KIND, PodSource, Snapshot};
+use crate::facts::sought::Sought;
 use serde_json::Value;
 use std::path::Path;
 
 /// Returns the name of the node that is asked about, where it is another one than this machine.
 pub fn node<'a>(
-    args: &'a SourceArgs,
+    spec: &'a NodeSpec,
     host: &HostFacts,
     own_name: Option<&String>,
 ) -> Option<&'a str> {
-    let name = args.node_name.as_ref().filter(|name| own_name != Some(*name))?;
-    let is_placed = args.host_root.is_some()
-        || args.runtime_endpoint.is_some()
-        || args.kubelet_url.is_some()
-        || args.pods_from.is_some_and(|from| from != PodSource::ApiServer);
-    let is_named = args.kubeconfig.is_some() || environment("KUBECONFIG").is_some();
+    let name = spec.node_name.as_ref().filter(|name| own_name != Some(*name))?;
+    let is_placed = spec.host_root.is_some()
+        || spec.runtime_endpoint.is_some()
+        || spec.kubelet_url.is_some()
+        || spec.pods_from.is_some_and(|from| from != PodSource::ApiServer);
+    let is_named = spec.kubeconfig.is_some() || spec.environment.kubeconfig.is_some();
     if is_placed || !is_named {
         return None;
     }
-    let server = connect(args.kubeconfig_place(), args.context.as_deref(), args.timeout);
+    let server = spec.connect();
     let object = server.ok().and_then(|server| server.node(name).ok());
     let object = object.and_then(|bytes| serde_json::from_slice::<NodeObject>(&bytes).ok());
     let is_here = object.is_some_and(|object| object.is_of_machine(host) == Some(true));
@@ -51,22 +49,22 @@ pub fn node<'a>(
 
 /// Gathers what the API server has of a node: nothing of this machine.
 pub fn gather(
-    args: &SourceArgs,
+    spec: &NodeSpec,
     config: Option<&Value>,
     wants: Wants,
     name: &str,
 ) -> Result<Snapshot, Failure> {
     let reason = format!("this machine is not node {name}");
-    let args = match args.pods.is_empty() {
-        true => &SourceArgs { pods_from: Some(PodSource::ApiServer), ..args.clone() },
-        false => args,
+    let spec = match spec.pods.is_empty() {
+        true => &NodeSpec { pods_from: Some(PodSource::ApiServer), ..spec.clone() },
+        false => spec,
     };
     let runtime = match wants.wants_runtime() {
         true => Sought::failed("the container runtime", &*reason),
         false => Sought::default(),
     };
     let question = PodsQuestion {
-        args,
+        spec,
         node: NodeInQuestion::Running,
         root: Path::new("/"),
         host: &HostFacts::default(),

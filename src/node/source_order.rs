@@ -94,7 +94,7 @@ impl NodeInQuestion {
 
 /// What was said about sources, and what there is to ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct SourceFlags {
     /// `--pods`
     pub pod_files: bool,
     /// `--pods-from`
@@ -130,7 +130,7 @@ pub enum NodeSource {
 }
 
 /// Returns where to ask for pods, in order; the first one that answers wins.
-pub fn pod_sources(given: Given) -> Vec<PodSource> {
+pub fn pod_sources(given: SourceFlags) -> Vec<PodSource> {
     if given.pod_files {
         return vec![PodSource::Files];
     }
@@ -147,7 +147,7 @@ pub fn pod_sources(given: Given) -> Vec<PodSource> {
 
 /// Returns where to ask for the kubelet's configuration, in order; after the last, there are the
 /// defaults of its version.
-pub fn config_sources(given: Given) -> Vec<ConfigSource> {
+pub fn config_sources(given: SourceFlags) -> Vec<ConfigSource> {
     match given.kubelet_config {
         true => vec![ConfigSource::File],
         false => vec![ConfigSource::Configz, ConfigSource::Process],
@@ -155,7 +155,7 @@ pub fn config_sources(given: Given) -> Vec<ConfigSource> {
 }
 
 /// Returns where to ask about the node, in order; what one source does not tell, the next may.
-pub fn node_sources(given: Given) -> Vec<NodeSource> {
+pub fn node_sources(given: SourceFlags) -> Vec<NodeSource> {
     let mut order = match (given.node_file, given.kubeconfig) {
         (true, _) => vec![NodeSource::File],
         (false, true) => vec![NodeSource::ApiServer],
@@ -172,22 +172,27 @@ mod tests {
     #[test]
     fn the_first_that_is_named_wins() {
         use PodSource::{ApiServer, Files, Kubelet, Runtime, StaticManifests};
-        let nothing = Given::default();
+        let nothing = SourceFlags::default();
         for (name, given, expected) in [
             ("nothing said", nothing, vec![Kubelet, StaticManifests, Runtime]),
             (
                 "a kubeconfig",
-                Given { kubeconfig: true, ..nothing },
+                SourceFlags { kubeconfig: true, ..nothing },
                 vec![ApiServer, Kubelet, StaticManifests, Runtime],
             ),
             (
                 "files over everything",
-                Given { pod_files: true, pods_from: Some(Kubelet), kubeconfig: true, ..nothing },
+                SourceFlags {
+                    pod_files: true,
+                    pods_from: Some(Kubelet),
+                    kubeconfig: true,
+                    ..nothing
+                },
                 vec![Files],
             ),
             (
                 "one source",
-                Given { pods_from: Some(StaticManifests), kubeconfig: true, ..nothing },
+                SourceFlags { pods_from: Some(StaticManifests), kubeconfig: true, ..nothing },
                 vec![StaticManifests],
             ),
         ] {
@@ -227,14 +232,18 @@ mod tests {
 
     #[test]
     fn files_win_over_what_runs() {
-        let given =
-            Given { kubelet_config: true, node_file: true, kubeconfig: true, ..Given::default() };
+        let given = SourceFlags {
+            kubelet_config: true,
+            node_file: true,
+            kubeconfig: true,
+            ..SourceFlags::default()
+        };
         assert_eq!(config_sources(given), [ConfigSource::File]);
         assert_eq!(node_sources(given), [NodeSource::File, NodeSource::Host]);
-        let none = Given::default();
+        let none = SourceFlags::default();
         assert_eq!(config_sources(none), [ConfigSource::Configz, ConfigSource::Process]);
         assert_eq!(node_sources(none), [NodeSource::Host]);
-        let kubeconfig = Given { kubeconfig: true, ..none };
+        let kubeconfig = SourceFlags { kubeconfig: true, ..none };
         assert_eq!(node_sources(kubeconfig), [NodeSource::ApiServer, NodeSource::Host]);
     }
 }

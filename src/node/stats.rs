@@ -1,26 +1,26 @@
 //! What the kubelet measured: its `/stats/summary`.
 
-use super::args::SourceArgs;
 use super::config::{KubeletConfig, KubeletServer};
-use crate::exit::Failure;
+use super::source_order::NodeInQuestion;
+use super::spec::NodeSpec;
+use crate::answer::Failure;
+use crate::edge::input::{read_input, shown};
+use crate::facts::kubelet_process::KubeletProcess;
+use crate::facts::sought::{Found, Sought, Tried};
+use crate::facts::stats_summary::StatsSummary;
 use anyhow::anyhow;
-use kq::edge::input::{read_input, shown};
-use kq::edge::spec::NodeInQuestion;
-use kq::facts::kubelet_process::KubeletProcess;
-use kq::facts::sought::{Found, Sought, Tried};
-use kq::facts::stats_summary::StatsSummary;
 use serde_json::Value;
 use std::path::Path;
 
 /// Asks the kubelet, at the endpoints at which it is asked for its configuration.
 pub fn gather(
-    args: &SourceArgs,
+    spec: &NodeSpec,
     node: NodeInQuestion,
     root: &Path,
     process: Option<&KubeletProcess>,
     settings: &KubeletConfig,
 ) -> Sought<StatsSummary> {
-    let server = KubeletServer { args, node, root, process, config: settings.value() };
+    let server = KubeletServer { spec, node, root, process, config: settings.value() };
     let mut tried = Vec::new();
     for endpoint in server.endpoints(&mut tried) {
         let source = format!("{}/stats/summary", endpoint.url);

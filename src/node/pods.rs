@@ -1,31 +1,30 @@
 //! The pods of the node, and its Node object.
 
-use super::args::SourceArgs;
 use super::config::{KubeletConfig, KubeletServer};
-use super::runtime::environment;
+use super::source_order::{NodeInQuestion, NodeSource, SourceFlags, node_sources, pod_sources};
+use super::spec::NodeSpec;
 use super::wants::Wants;
-use crate::exit::Failure;
-use kq::edge::api_server::{ApiServer, KubeconfigPlace, connect};
-use kq::edge::clock::{steady, within};
-use kq::edge::host::{LIMIT, ReadError, read_static_manifests};
-use kq::edge::input::{read_input, shown};
-use kq::edge::spec::{Given, NodeInQuestion, NodeSource, node_sources, pod_sources};
-use kq::edge::trust::read_trusted;
-use kq::facts::host::HostFacts;
-use kq::facts::kubelet_process::KubeletProcess;
-use kq::facts::node_object::NodeObject;
-use kq::facts::runtime::RuntimeFacts;
-use kq::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use kq::facts::sought::{Found, Sought, Tried};
-use kq::k8s::manifest::{Loaded, Note, NoteKind, load};
-use kq::k8s::priority::mark_static;
+use crate::answer::Failure;
+use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
+use crate::edge::clock::{steady, within};
+use crate::edge::host::{LIMIT, ReadError, read_static_manifests};
+use crate::edge::input::{read_input, shown};
+use crate::edge::trust::read_trusted;
+use crate::facts::host::HostFacts;
+use crate::facts::kubelet_process::KubeletProcess;
+use crate::facts::node_object::NodeObject;
+use crate::facts::runtime::RuntimeFacts;
+use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
+use crate::facts::sought::{Found, Sought, Tried};
+use crate::k8s::manifest::{Loaded, Note, NoteKind, load};
+use crate::k8s::priority::mark_static;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What is known when pods are asked for.
 pub struct PodsQuestion<'a> {
     /// The flags.
-    pub args: &'a SourceArgs,
+    pub spec: &'a NodeSpec,
     /// Which node it is about.
     pub node: NodeInQuestion,
     /// Where the node's root is.
@@ -51,13 +50,13 @@ pub fn gather(
     runtime: &Sought<RuntimeFacts>,
 ) -> Result<(Sought<NodeObject>, Sought<RecordedPods>), Failure> {
     let needs_pods = wants.needs_pods(runtime);
-    let given = Given {
+    let given = SourceFlags {
         node_file: question.has_node_file,
-        ..question.args.given(question.kubeconfig().is_some())
+        ..question.spec.source_flags(question.kubeconfig().is_some())
     };
     let order = match question.node.has_root() {
         true => pod_sources(given),
-        false => of_named(pod_sources(given), question.args),
+        false => of_named(pod_sources(given), question.spec),
     };
     let asks_server = (needs_pods && order.contains(&PodSource::ApiServer))
         || (wants.node && node_sources(given).contains(&NodeSource::ApiServer));
@@ -88,12 +87,12 @@ pub fn gather(
 }
 
 /// Keeps the sources of pods that a flag names.
-fn of_named(order: Vec<PodSource>, args: &SourceArgs) -> Vec<PodSource> {
+fn of_named(order: Vec<PodSource>, spec: &NodeSpec) -> Vec<PodSource> {
     let is_named = |source: &PodSource| match source {
         PodSource::Files | PodSource::ApiServer => true,
-        PodSource::Kubelet => args.kubelet_url.is_some(),
+        PodSource::Kubelet => spec.kubelet_url.is_some(),
         PodSource::StaticManifests => false,
-        PodSource::Runtime => args.runtime_endpoint.is_some(),
+        PodSource::Runtime => spec.runtime_endpoint.is_some(),
     };
     order.into_iter().filter(is_named).collect()
 }
@@ -131,19 +130,19 @@ fn not_asked() -> Tried {
 
 /// Returns the kubeconfig to use: one that was named, those of the environment, that of the kubelet.
 fn kubeconfig(
-    args: &SourceArgs,
+    spec: &NodeSpec,
     node: NodeInQuestion,
     root: &Path,
     process: Option<&KubeletProcess>,
 ) -> Option<Kubeconfig> {
-    if let Some(named) = &args.kubeconfig {
+    if let Some(named) = &spec.kubeconfig {
         return Some(Kubeconfig::File(named.clone()));
     }
     if !node.runs_here() {
         return None;
     }
-    if let Some(paths) = environment("KUBECONFIG") {
-        return Some(Kubeconfig::Environment(paths));
+    if let Some(paths) = &spec.environment.kubeconfig {
+        return Some(Kubeconfig::Environment(paths.clone()));
     }
     let flag = process.and_then(|process| process.interpreted().kubeconfig);
     let usual = ["/etc/kubernetes/kubelet.conf".to_owned()];
@@ -155,17 +154,29 @@ fn kubeconfig(
 }
 
 /// Connects to the API server that facts about this node are from.
-pub fn api_server(args: &SourceArgs, snapshot: &Snapshot) -> Result<ApiServer, Failure> {
+pub fn api_server(spec: &NodeSpec, snapshot: &Snapshot) -> Result<ApiServer, Failure> {
     let root = Path::new(&snapshot.host_root.path);
-    let node = args.node_in_question(false, false);
-    let found = kubeconfig(args, node, root, snapshot.kubelet.value());
+    let node = spec.node_in_question(false, false);
+    let found = kubeconfig(spec, node, root, snapshot.kubelet.value());
     let place = found.as_ref().map_or(KubeconfigPlace::Usual, |found| found.place(root));
-    connect(place, args.context.as_deref(), args.timeout).map_err(Failure::from)
+    connect(place, spec.context.as_deref(), spec.timeout).map_err(Failure::from)
+}
+
+impl From<ApiError> for Failure {
+    /// A name that cannot exist is a mistake; any other error is a missing fact.
+    fn from(error: ApiError) -> Self {
+        let hint = error.hint();
+        let failure = match error {
+            ApiError::NodeName { .. } | ApiError::PodName { .. } => Self::usage(error),
+            _ => Self::missing(error),
+        };
+        hint.into_iter().fold(failure, Self::hint)
+    }
 }
 
 impl PodsQuestion<'_> {
     fn kubeconfig(&self) -> Option<Kubeconfig> {
-        kubeconfig(self.args, self.node, self.root, self.process)
+        kubeconfig(self.spec, self.node, self.root, self.process)
     }
 
     /// Connects to the API server and asks for the node; one that is another machine is not believed.
@@ -182,8 +193,8 @@ impl PodsQuestion<'_> {
             let tried = Tried { source, reason };
             (Err(tried.clone()), Sought { found: None, tried: vec![tried] })
         };
-        let context = self.args.context.as_deref();
-        let server = match connect(place, context, self.args.timeout) {
+        let context = self.spec.context.as_deref();
+        let server = match connect(place, context, self.spec.timeout) {
             Ok(server) => server,
             Err(error) => return failed(shown, error.to_string()),
         };
@@ -226,7 +237,7 @@ impl PodsQuestion<'_> {
         runtime: &Sought<RuntimeFacts>,
     ) -> Result<Result<Found<RecordedPods>, Vec<Tried>>, Failure> {
         Ok(match source {
-            PodSource::Files => Ok(of_files(self.args)?),
+            PodSource::Files => Ok(of_files(self.spec)?),
             PodSource::ApiServer => match server {
                 Ok(server) => self.of_server(server).map_err(|tried| vec![tried]),
                 Err(tried) => Err(vec![tried.clone()]),
@@ -251,7 +262,7 @@ impl PodsQuestion<'_> {
         let source = format!("the API server {}", server.url());
         let name = self.node_name.unwrap_or_default();
         let begun = steady();
-        let pages = server.pods_of_node(name, self.args.timeout);
+        let pages = server.pods_of_node(name, self.spec.timeout);
         let pages =
             pages.map_err(|error| Tried { source: source.clone(), reason: error.reason() })?;
         let loaded = self.load("the API server", pages, begun);
@@ -260,9 +271,9 @@ impl PodsQuestion<'_> {
     }
 
     fn of_kubelet(&self) -> Result<Found<RecordedPods>, Vec<Tried>> {
-        let Self { args, node, root, process, settings, .. } = *self;
+        let Self { spec, node, root, process, settings, .. } = *self;
         let process = process.filter(|_| self.runs);
-        let server = KubeletServer { args, node, root, process, config: settings.value() };
+        let server = KubeletServer { spec, node, root, process, config: settings.value() };
         let mut tried = Vec::new();
         for endpoint in server.endpoints(&mut tried) {
             let source = format!("{}/pods", endpoint.url);
@@ -293,7 +304,7 @@ impl PodsQuestion<'_> {
         answers: Vec<Vec<u8>>,
         asked: Instant,
     ) -> Result<Loaded, String> {
-        let given = self.args.timeout;
+        let given = self.spec.timeout;
         let loads = move || {
             // Else a node without pods would be made of any other answer.
             if !answers.iter().all(|answer| is_list(answer)) {
@@ -354,9 +365,9 @@ impl PodsQuestion<'_> {
 /// # Errors
 ///
 /// Fails for a file that cannot be read, and where none of them has a pod that can be.
-pub fn of_files(args: &SourceArgs) -> Result<Found<RecordedPods>, Failure> {
+pub fn of_files(spec: &NodeSpec) -> Result<Found<RecordedPods>, Failure> {
     let mut loaded = Loaded::default();
-    for file in &args.pods {
+    for file in &spec.pods {
         let content = read_input(file).map_err(Failure::missing)?;
         loaded.append(load(shown(file), &content));
     }
@@ -368,10 +379,10 @@ pub fn of_files(args: &SourceArgs) -> Result<Found<RecordedPods>, Failure> {
     }
     let is_empty_list = |note: &Note| matches!(note.kind, NoteKind::EmptyList { .. });
     if loaded.pods.is_empty() && !loaded.notes.iter().any(is_empty_list) {
-        return Err(Failure::usage(anyhow::anyhow!("{}: no pods", args.pods.join(", ")))
+        return Err(Failure::usage(anyhow::anyhow!("{}: no pods", spec.pods.join(", ")))
             .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
     }
-    Ok(Found { source: args.pods.join(", "), value: recorded(PodSource::Files, loaded, notes) })
+    Ok(Found { source: spec.pods.join(", "), value: recorded(PodSource::Files, loaded, notes) })
 }
 
 /// Tells whether an answer calls itself a list of pods.

@@ -1,62 +1,52 @@
 //! The story of gathering: what is asked, in which order, and what follows from it.
 
-use super::args::SourceArgs;
 use super::config::{self, KubeletConfig, Told};
 use super::pods::{self, PodsQuestion};
+use super::source_order::NodeInQuestion;
+use super::spec::NodeSpec;
 use super::wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};
 use super::{devices, folders, remote, runtime, stats};
-use crate::exit::{Failure, note};
-use crate::node_args::RootArgs;
-use kq::cgroup::live::place::{kubelet_roots, named_cgroup};
-use kq::edge::cgroup_tree::{TreeWants, read_tree};
-use kq::edge::clock::after_now;
-use kq::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
-use kq::edge::image_records::read_records;
-use kq::edge::kubelet_process::{NONE_RUNS, find_kubelet};
-use kq::edge::kubelet_unit::stopped_kubelet;
-use kq::edge::program_version::program_version;
-use kq::edge::snapshot_file::{SnapshotFileError, read_snapshot};
-use kq::edge::spec::NodeInQuestion;
-use kq::edge::trust::{NamedBy, TrustedProgram};
-use kq::facts::cgroup_layout::CgroupLayout;
-use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use kq::facts::devices::DeviceFacts;
-use kq::facts::filesystems::{FolderRole, NodeFolder};
-use kq::facts::host::HostFacts;
-use kq::facts::image_records::{DEFAULT_PATH, ImageRecords};
-use kq::facts::kubelet_process::{KubeletProcess, Program};
-use kq::facts::node_object::NodeObject;
-use kq::facts::runtime::RuntimeFacts;
-use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
-use kq::facts::sought::{Found, Sought, Tried};
-use kq::facts::state_files::StateFiles;
+use crate::answer::Failure;
+use crate::cgroup::live::place::named_cgroup;
+use crate::edge::cgroup_tree::{TreeWants, read_tree};
+use crate::edge::clock::after_now;
+use crate::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
+use crate::edge::image_records::read_records;
+use crate::edge::kubelet_process::{NONE_RUNS, find_kubelet};
+use crate::edge::kubelet_unit::stopped_kubelet;
+use crate::edge::program_version::program_version;
+use crate::edge::snapshot_file::{SnapshotFileError, read_snapshot};
+use crate::edge::trust::{NamedBy, TrustedProgram};
+use crate::facts::cgroup_layout::CgroupLayout;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::devices::DeviceFacts;
+use crate::facts::filesystems::{FolderRole, NodeFolder};
+use crate::facts::host::HostFacts;
+use crate::facts::image_records::{DEFAULT_PATH, ImageRecords};
+use crate::facts::kubelet_process::{KubeletProcess, Program};
+use crate::facts::node_object::NodeObject;
+use crate::facts::runtime::RuntimeFacts;
+use crate::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
+use crate::facts::sought::{Found, Sought, Tried};
+use crate::facts::state_files::StateFiles;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 /// Gathers what is wanted, from a stored snapshot or from the node. `config` is the kubelet's
 /// configuration where it is given.
-pub fn gather(
-    args: &SourceArgs,
-    root_args: &RootArgs,
-    config: Option<&Value>,
-    wants: Wants,
-) -> Result<Snapshot, Failure> {
-    let mut snapshot = match &args.snapshot {
+pub fn gather(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapshot, Failure> {
+    let mut snapshot = match &spec.snapshot {
         Some(path) => {
             let mut snapshot = stored(path)?;
-            put_given(&mut snapshot, args, config.is_some(), wants)?;
+            put_given(&mut snapshot, spec, config.is_some(), wants)?;
             snapshot
         }
-        None => live(args, root_args, config, wants)?,
+        None => live(spec, config, wants)?,
     };
     let found = snapshot.kubelet_config.value().map(|config| &config.value);
-    let roots = roots(root_args, config.or(found));
+    let roots = spec.kubelet_roots(config.or(found));
     wants.restrict(&mut snapshot, &roots);
-    if args.verbose {
-        tell(&snapshot);
-    }
     Ok(snapshot)
 }
 
@@ -72,12 +62,12 @@ fn stored(path: &str) -> Result<Snapshot, Failure> {
 /// Puts what is given on the command line over what is stored, as it goes over what a node says.
 fn put_given(
     snapshot: &mut Snapshot,
-    args: &SourceArgs,
+    spec: &NodeSpec,
     has_config: bool,
     wants: Wants,
 ) -> Result<(), Failure> {
-    if !args.pods.is_empty() && wants.needs_pods(&snapshot.runtime) {
-        let found = Some(pods::of_files(args)?);
+    if !spec.pods.is_empty() && wants.needs_pods(&snapshot.runtime) {
+        let found = Some(pods::of_files(spec)?);
         snapshot.pods = Sought { found, tried: Vec::new() };
     }
     if has_config {
@@ -89,29 +79,24 @@ fn put_given(
 
 /// Looks around on the node. Only what no answer can do without is a failure; all else that cannot be
 /// had is recorded with its reason.
-fn live(
-    args: &SourceArgs,
-    root_args: &RootArgs,
-    config: Option<&Value>,
-    wants: Wants,
-) -> Result<Snapshot, Failure> {
-    let (root, because) = host_root(args.host_root.as_deref());
+fn live(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapshot, Failure> {
+    let (root, because) = host_root(spec.host_root.as_deref());
     let root = std::path::absolute(&root).unwrap_or(root);
     if !root.is_dir() {
         let failure = anyhow::anyhow!("--host-root {}: no such folder", root.display());
         return Err(Failure::usage(failure));
     }
-    check_named(args)?;
-    let node = args.node_in_question(wants.files, wants.only_on_node);
+    check_named(spec)?;
+    let node = spec.node_in_question(wants.files, wants.only_on_node);
     let (host, kubelet) = match node.has_root() {
         true => (read_host(&root), find(&root)),
         false => (HostFacts::default(), Sought::default()),
     };
     let machine = own_name(&root, kubelet.value());
     if node.runs_here()
-        && let Some(name) = remote::node(args, &host, machine.value())
+        && let Some(name) = remote::node(spec, &host, machine.value())
     {
-        return remote::gather(args, config, wants, name);
+        return remote::gather(spec, config, wants, name);
     }
     // Where the processes cannot be listed, one may run.
     let none_runs = kubelet.tried.iter().any(|tried| tried.reason == NONE_RUNS);
@@ -122,30 +107,30 @@ fn live(
     };
     let told = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
     // It may say where the runtime is, and the kubelet's list of pods.
-    let asks_for_pods = wants.pods != PodsWanted::None && args.pods.is_empty();
+    let asks_for_pods = wants.pods != PodsWanted::None && spec.pods.is_empty();
     let kubelet_config = match wants.kubelet_config || wants.wants_runtime() || asks_for_pods {
         true => {
             let told = Told { kubelet: told, stopped: stopped.as_ref(), tried: &kubelet.tried };
-            config::gather(args, node, config.is_some(), &root, told)
+            config::gather(spec, node, config.is_some(), &root, told)
         }
         false => Sought::default(),
     };
     let found = kubelet_config.value().map(|config| &config.value);
     let settings = KubeletConfig::of(config.or(found), told);
     let node_name = match node.has_root() {
-        true => node_name(args, &root, told),
-        false => named_node(args).unwrap_or_default(),
+        true => node_name(spec, &root, told),
+        false => named_node(spec).unwrap_or_default(),
     };
     let version = match kubelet.value() {
-        Some(process) if wants.node => ask_version(&root, process, args),
+        Some(process) if wants.node => ask_version(&root, process, spec),
         _ => Sought::default(),
     };
     let runtime = match wants.wants_runtime() {
-        true => runtime::gather(args, node, &root, &settings, wants.runtime)?,
+        true => runtime::gather(spec, node, &root, &settings, wants.runtime)?,
         false => Sought::default(),
     };
     let question = PodsQuestion {
-        args,
+        spec,
         node,
         root: &root,
         host: &host,
@@ -157,12 +142,12 @@ fn live(
     };
     let (node_object, pods) = pods::gather(&question, wants, &runtime)?;
     let stats_summary = match wants.stats_summary {
-        true => stats::gather(args, node, &root, kubelet.value(), &settings),
+        true => stats::gather(spec, node, &root, kubelet.value(), &settings),
         false => Sought::default(),
     };
-    let asked = Asked { root: &root, host: &host, settings: &settings, timeout: args.timeout };
+    let asked = Asked { spec, root: &root, host: &host, settings: &settings };
     let local = match node.has_root() {
-        true => asked.local(root_args, wants, &runtime),
+        true => asked.local(wants, &runtime),
         false => Local::not_asked(node, wants),
     };
     Ok(Snapshot {
@@ -200,19 +185,20 @@ struct Local {
 
 /// Where that is looked for.
 struct Asked<'a> {
+    spec: &'a NodeSpec,
     root: &'a Path,
     host: &'a HostFacts,
     settings: &'a KubeletConfig,
-    timeout: Duration,
 }
 
 impl Asked<'_> {
-    fn local(&self, root_args: &RootArgs, wants: Wants, runtime: &Sought<RuntimeFacts>) -> Local {
-        let Self { root, host, settings, timeout } = *self;
+    fn local(&self, wants: Wants, runtime: &Sought<RuntimeFacts>) -> Local {
+        let Self { spec, root, host, settings } = *self;
+        let timeout = spec.timeout;
         let cgroups = match wants.tree {
             None => Sought::default(),
             Some(detail) => {
-                let roots = roots(root_args, settings.value());
+                let roots = spec.kubelet_roots(settings.value());
                 let beside = reserved(settings.value());
                 let TreeDetail { usage, statistics, processes } = detail;
                 let tree = TreeWants { roots, beside, usage, statistics, processes };
@@ -255,13 +241,13 @@ impl Local {
 }
 
 /// Refuses files that were named and are not there: what is asked for by name is not guessed around.
-fn check_named(args: &SourceArgs) -> Result<(), Failure> {
+fn check_named(spec: &NodeSpec) -> Result<(), Failure> {
     for (flag, file) in [
-        ("--kubeconfig", &args.kubeconfig),
-        ("--kubelet-token-file", &args.kubelet_token_file),
-        ("--kubelet-client-certificate", &args.kubelet_client_certificate),
-        ("--kubelet-client-key", &args.kubelet_client_key),
-        ("--kubelet-certificate-authority", &args.kubelet_certificate_authority),
+        ("--kubeconfig", &spec.kubeconfig),
+        ("--kubelet-token-file", &spec.kubelet_token_file),
+        ("--kubelet-client-certificate", &spec.kubelet_client_certificate),
+        ("--kubelet-client-key", &spec.kubelet_client_key),
+        ("--kubelet-certificate-authority", &spec.kubelet_certificate_authority),
     ] {
         if let Some(file) = file.as_ref().filter(|file| !file.exists()) {
             let missing = anyhow::anyhow!("{flag} {}: no such file", file.display());
@@ -276,7 +262,7 @@ fn find(root: &Path) -> Sought<KubeletProcess> {
 }
 
 /// Asks the kubelet's own program for its version; others that hold a kubelet have versions of theirs.
-fn ask_version(root: &Path, process: &KubeletProcess, args: &SourceArgs) -> Sought<String> {
+fn ask_version(root: &Path, process: &KubeletProcess, spec: &NodeSpec) -> Sought<String> {
     let source = format!("/proc/{}/exe --version", process.pid);
     if process.program != Program::Kubelet {
         return Sought::failed(source, "the kubelet is a part of another program");
@@ -285,29 +271,29 @@ fn ask_version(root: &Path, process: &KubeletProcess, args: &SourceArgs) -> Soug
         Ok(program) => program,
         Err(error) => return Sought::failed(source, format!("not executed: {error}")),
     };
-    match program_version(&program, args.timeout) {
+    match program_version(&program, spec.timeout) {
         Ok(version) => Sought::found(source, version),
         Err(error) => Sought::failed(source, error.to_string()),
     }
 }
 
 /// Returns true for a Node object of this machine: by the machine's number, else by its name.
-pub fn is_of_this_machine(object: &NodeObject, args: &SourceArgs) -> bool {
+pub fn is_of_this_machine(object: &NodeObject, spec: &NodeSpec) -> bool {
     let (root, _) = host_root(None);
     let by_name = || {
         let kubelet = find(&root);
-        node_name(args, &root, kubelet.value()).value() == Some(&object.metadata.name)
+        node_name(spec, &root, kubelet.value()).value() == Some(&object.metadata.name)
     };
     object.is_of_machine(&read_host(&root)).unwrap_or_else(by_name)
 }
 
-fn named_node(args: &SourceArgs) -> Option<Sought<String>> {
-    args.node_name.as_ref().map(|name| Sought::found("--node-name", name.clone()))
+fn named_node(spec: &NodeSpec) -> Option<Sought<String>> {
+    spec.node_name.as_ref().map(|name| Sought::found("--node-name", name.clone()))
 }
 
 /// Returns the name under which the kubelet registers its node.
-fn node_name(args: &SourceArgs, root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
-    named_node(args).unwrap_or_else(|| own_name(root, process))
+fn node_name(spec: &NodeSpec, root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
+    named_node(spec).unwrap_or_else(|| own_name(root, process))
 }
 
 /// The same of the machine at a root, whichever node is asked about.
@@ -334,12 +320,6 @@ fn own_name(root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
     Sought { found: None, tried }
 }
 
-/// Returns where the cgroup of all pods may be.
-pub fn roots(args: &RootArgs, config: Option<&Value>) -> Vec<CgroupPath> {
-    let (root, per_qos) = args.kubelet_root(config);
-    kubelet_roots(&root, per_qos).into_iter().map(|(_, path)| path).collect()
-}
-
 /// Returns where the cgroups are that the configuration reserves for the system.
 fn reserved(config: Option<&Value>) -> Vec<CgroupPath> {
     let fields = ["systemReservedCgroup", "kubeReservedCgroup"];
@@ -349,7 +329,7 @@ fn reserved(config: Option<&Value>) -> Vec<CgroupPath> {
 
 fn gather_tree(
     root: &Path,
-    layout: &Result<CgroupLayout, kq::facts::host::HostFactError>,
+    layout: &Result<CgroupLayout, crate::facts::host::HostFactError>,
     wants: &TreeWants,
 ) -> Sought<CgroupTree> {
     let layout = match layout {
@@ -362,62 +342,4 @@ fn gather_tree(
         return Sought::failed(source, "no cgroup hierarchy is mounted");
     }
     Sought::found(source, read_tree(root, layout, wants))
-}
-
-/// Says what was asked and what came of it.
-fn tell(snapshot: &Snapshot) {
-    let HostRoot { path, because } = &snapshot.host_root;
-    note("source", &format!("host: {path} ({because})"));
-    tell_of("node name", &snapshot.node_name, |name| name.clone());
-    tell_of("kubelet", &snapshot.kubelet, |process| format!("process {}", process.pid));
-    tell_of("kubelet version", &snapshot.kubelet_version, |version| version.clone());
-    tell_of("kubelet configuration", &snapshot.kubelet_config, |_| "read".to_owned());
-    tell_of("node", &snapshot.node, |node| node.metadata.name.clone());
-    tell_of("pods", &snapshot.pods, |pods| format!("{} from {}", pods.pods.len(), pods.source));
-    tell_of("runtime", &snapshot.runtime, |runtime| {
-        format!("{} {}", runtime.version.runtime_name, runtime.version.runtime_version)
-    });
-    if let Some(runtime) = snapshot.runtime.value() {
-        tell_of("cgroup driver", &runtime.cgroup_driver, ToString::to_string);
-        tell_of("low-level runtime", &runtime.low_level, |program| {
-            format!("{} {} ({})", program.name, program.version, program.path)
-        });
-        tell_of("sandboxes", &runtime.sandboxes, |list| list.len().to_string());
-        tell_of("containers", &runtime.containers, |list| list.len().to_string());
-        tell_of("images", &runtime.images, |list| list.len().to_string());
-        tell_of("image file systems", &runtime.image_filesystems, |told| {
-            told.image.len().to_string()
-        });
-        tell_of("container statuses", &runtime.container_statuses, |list| list.len().to_string());
-        tell_of("writable layers", &runtime.writable_layers, |list| list.len().to_string());
-    }
-    for (role, folder) in &snapshot.folders {
-        let fact = format!("folder of {role}");
-        tell_of(&fact, &folder.filesystem, |found| format!("{} on {}", found.kind, found.device));
-        tell_of(&format!("{fact}: usage"), &folder.usage, |usage| format!("{} bytes", usage.bytes));
-    }
-    tell_of("records of images", &snapshot.image_records, |all| all.images.len().to_string());
-    tell_of("stats summary", &snapshot.stats_summary, |all| format!("{} pods", all.pods.len()));
-    if let Some(devices) = &snapshot.devices {
-        tell_of("device checkpoint", &devices.checkpoint, |read| {
-            match (read.absent, &read.error) {
-                (true, _) => "none yet".to_owned(),
-                (false, None) => format!("{} entries", read.entries.len()),
-                (false, Some(error)) => format!("{} entries, but {error}", read.entries.len()),
-            }
-        });
-        tell_of("pod resources", &devices.pod_resources, |told| {
-            format!("{} pods", told.pods.len())
-        });
-    }
-    tell_of("cgroups", &snapshot.cgroups, |tree| format!("{} read", tree.cgroups.len()));
-}
-
-fn tell_of<T>(fact: &str, sought: &Sought<T>, shown: impl Fn(&T) -> String) {
-    for Tried { source, reason } in &sought.tried {
-        note("source", &format!("{fact}: {source}: {reason}"));
-    }
-    if let Some(Found { source, value }) = &sought.found {
-        note("source", &format!("{fact}: {} from {source}", shown(value)));
-    }
 }

@@ -1,27 +1,27 @@
 //! The running kubelet's configuration: what it says itself, else the files and flags it was started
 //! with.
 
-use super::args::SourceArgs;
-use kq::edge::host::LIMIT;
-use kq::edge::kubelet_api::{
+use super::source_order::{self, NodeInQuestion, config_sources};
+use super::spec::NodeSpec;
+use crate::edge::host::LIMIT;
+use crate::edge::kubelet_api::{
     Credentials, HttpError, KubeletApi, ServerTrust, hint, is_other_certificate,
 };
-use kq::edge::kubelet_files::read_kubelet_config_beneath;
-use kq::edge::kubelet_identity::{RunningKubelet, own_certificates};
-use kq::edge::kubelet_unit::StoppedKubelet;
-use kq::edge::spec::{self, NodeInQuestion, config_sources};
-use kq::edge::trust::read_trusted;
-use kq::facts::describe::ConfigSource;
-use kq::facts::kubelet_config::Source;
-use kq::facts::kubelet_endpoint::{
+use crate::edge::kubelet_files::read_kubelet_config_beneath;
+use crate::edge::kubelet_identity::{RunningKubelet, own_certificates};
+use crate::edge::kubelet_unit::StoppedKubelet;
+use crate::edge::trust::read_trusted;
+use crate::facts::describe::ConfigSource;
+use crate::facts::kubelet_config::Source;
+use crate::facts::kubelet_endpoint::{
     CONTROL_PLANE_CERTIFICATE, CONTROL_PLANE_KEY, CredentialsOrigin, EndpointOrigin, KnownKubelet,
     KubeletEndpoint, kubelet_endpoints,
 };
-use kq::facts::kubelet_process::{Assignment, DEFAULT_ROOT_DIR, KubeletProcess};
-use kq::facts::origin::Origin;
-use kq::facts::settings::{assign, assign_gates, assign_list};
-use kq::facts::snapshot::RecordedConfig;
-use kq::facts::sought::{Found, Sought, Tried};
+use crate::facts::kubelet_process::{Assignment, DEFAULT_ROOT_DIR, KubeletProcess};
+use crate::facts::origin::Origin;
+use crate::facts::settings::{assign, assign_gates, assign_list};
+use crate::facts::snapshot::RecordedConfig;
+use crate::facts::sought::{Found, Sought, Tried};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -81,17 +81,17 @@ impl<'a> Told<'a> {
 /// Reads the configuration from the best source that answers. One that is named on the command line
 /// is read elsewhere, and makes all of this unnecessary.
 pub fn gather(
-    args: &SourceArgs,
+    spec: &NodeSpec,
     node: NodeInQuestion,
     is_given: bool,
     root: &Path,
     told: Told<'_>,
 ) -> Sought<RecordedConfig> {
-    if !node.has_root() && args.kubelet_url.is_none() {
+    if !node.has_root() && spec.kubelet_url.is_none() {
         // What no file says is the default.
         return Sought::default();
     }
-    let given = spec::Given { kubelet_config: is_given, ..args.given(false) };
+    let given = source_order::SourceFlags { kubelet_config: is_given, ..spec.source_flags(false) };
     let on_disk = told.kubelet.map(|process| of_process(root, process));
     let on_disk = match told.stopped {
         Some(stopped) => on_disk.map(|read| as_of_stopped(read, stopped)),
@@ -100,12 +100,12 @@ pub fn gather(
     let mut tried = Vec::new();
     for source in config_sources(given) {
         match source {
-            spec::ConfigSource::File => {}
-            spec::ConfigSource::Configz => {
+            source_order::ConfigSource::File => {}
+            source_order::ConfigSource::Configz => {
                 let value = on_disk.as_ref().and_then(|read| read.as_ref().ok());
                 let config = value.map(|(_, config)| &config.value);
                 let process = told.running();
-                let server = KubeletServer { args, node, root, process, config };
+                let server = KubeletServer { spec, node, root, process, config };
                 for endpoint in server.endpoints(&mut tried) {
                     let source = format!("{}/configz", endpoint.url);
                     match configz(&server, &endpoint) {
@@ -116,7 +116,7 @@ pub fn gather(
                     }
                 }
             }
-            spec::ConfigSource::Process => match &on_disk {
+            source_order::ConfigSource::Process => match &on_disk {
                 Some(Ok((source, config))) => {
                     let found = Found { source: source.clone(), value: config.clone() };
                     return Sought { found: Some(found), tried };
@@ -133,7 +133,7 @@ pub fn gather(
 /// The server of the kubelet of this node, and what is known of it.
 pub struct KubeletServer<'a> {
     /// The flags.
-    pub args: &'a SourceArgs,
+    pub spec: &'a NodeSpec,
     /// The node in question.
     pub node: NodeInQuestion,
     /// Where the node's root is.
@@ -155,7 +155,7 @@ pub struct KubeletAnswer {
 impl KubeletServer<'_> {
     /// Returns the endpoints to ask. That none is asked is a source that was tried.
     pub fn endpoints(&self, tried: &mut Vec<Tried>) -> Vec<KubeletEndpoint> {
-        if let Some(reason) = self.node.not_asked().filter(|_| self.args.kubelet_url.is_none()) {
+        if let Some(reason) = self.node.not_asked().filter(|_| self.spec.kubelet_url.is_none()) {
             tried.push(Tried { source: "the kubelet".to_owned(), reason: reason.to_owned() });
             return Vec::new();
         }
@@ -172,7 +172,7 @@ impl KubeletServer<'_> {
 
     /// Returns what is known about the kubelet's endpoints.
     fn known(&self) -> KnownKubelet {
-        let Self { args, root, config, .. } = *self;
+        let Self { spec, root, config, .. } = *self;
         let number = |field: &str| {
             config?.get(field).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok())
         };
@@ -181,12 +181,12 @@ impl KubeletServer<'_> {
             |path: &PathBuf| read_trusted(root, &path.to_string_lossy(), LIMIT).is_ok();
         KnownKubelet {
             runs: self.process.is_some(),
-            has_server_flag: args.kubelet_certificate_authority.is_some()
-                || args.kubelet_insecure_skip_tls_verify,
-            url: args.kubelet_url.clone(),
-            token_file: args.kubelet_token_file.clone(),
-            client_certificate: args.kubelet_client_certificate.clone(),
-            client_key: args.kubelet_client_key.clone(),
+            has_server_flag: spec.kubelet_certificate_authority.is_some()
+                || spec.kubelet_insecure_skip_tls_verify,
+            url: spec.kubelet_url.clone(),
+            token_file: spec.kubelet_token_file.clone(),
+            client_certificate: spec.kubelet_client_certificate.clone(),
+            client_key: spec.kubelet_client_key.clone(),
             address: config
                 .and_then(|config| config.get("address")?.as_str())
                 .map(str::to_owned)
@@ -206,11 +206,11 @@ impl KubeletServer<'_> {
     /// Returns the ways in which the server at an endpoint may be known, the best one first: what the operator says,
     /// its certificate, its socket.
     fn trusts(&self, endpoint: &KubeletEndpoint) -> Vec<ServerTrust> {
-        let Self { args, root, process, config, .. } = *self;
+        let Self { spec, root, process, config, .. } = *self;
         let is_tls = is_tls(&endpoint.url);
-        match &args.kubelet_certificate_authority {
+        match &spec.kubelet_certificate_authority {
             Some(file) if is_tls => return vec![ServerTrust::Authority(file.clone())],
-            _ if is_tls && args.kubelet_insecure_skip_tls_verify => {
+            _ if is_tls && spec.kubelet_insecure_skip_tls_verify => {
                 return vec![ServerTrust::Insecure];
             }
             _ if !is_tls && endpoint.origin == EndpointOrigin::Flag => {
@@ -264,7 +264,7 @@ impl KubeletServer<'_> {
             let is_verified = server != ServerTrust::Insecure;
             let api =
                 KubeletApi { url: endpoint.url.clone(), credentials: credentials.clone(), server };
-            let error = match api.get(path, self.args.timeout) {
+            let error = match api.get(path, self.spec.timeout) {
                 Ok(body) => return Ok(KubeletAnswer { body, is_verified }),
                 Err(error) => error,
             };

@@ -1,36 +1,37 @@
 //! The container runtime: where it is, and what it says.
 
-use super::args::SourceArgs;
 use super::config::KubeletConfig;
-use crate::exit::Failure;
-use kq::edge::cri::{CriError, RuntimeWants, read_runtime};
-use kq::edge::host::{LIMIT, ReadError, read_beneath};
-use kq::edge::spec::NodeInQuestion;
-use kq::edge::trust::{NamedBy, read_trusted};
-use kq::facts::runtime::RuntimeFacts;
-use kq::facts::runtime_endpoint::{
-    CRICTL_CONFIG, CRICTL_CONFIG_VARIABLE, CrictlConfig, ENDPOINT_VARIABLE, EndpointHints,
-    endpoints,
-};
-use kq::facts::sought::{Found, Sought, Tried};
+use super::source_order::NodeInQuestion;
+use super::spec::NodeSpec;
+use crate::answer::Failure;
+use crate::edge::cri::{CriError, RuntimeWants, read_runtime};
+use crate::edge::host::{LIMIT, ReadError, read_beneath};
+use crate::edge::trust::{NamedBy, read_trusted};
+use crate::facts::runtime::RuntimeFacts;
+use crate::facts::runtime_endpoint::{CRICTL_CONFIG, CrictlConfig, EndpointHints, endpoints};
+use crate::facts::sought::{Found, Sought, Tried};
 use std::path::{Path, PathBuf};
 
 /// Asks the runtime. Only an endpoint that a person named, and that is none, is a failure.
 pub fn gather(
-    args: &SourceArgs,
+    spec: &NodeSpec,
     node: NodeInQuestion,
     root: &Path,
     settings: &KubeletConfig,
     wants: RuntimeWants,
 ) -> Result<Sought<RuntimeFacts>, Failure> {
-    if !node.has_root() && args.runtime_endpoint.is_none() {
+    if !node.has_root() && spec.runtime_endpoint.is_none() {
         return Ok(Sought::default());
     }
     let hints = EndpointHints {
-        flag: args.runtime_endpoint.clone(),
+        flag: spec.runtime_endpoint.clone(),
         // It speaks of the machine that kq runs on.
-        environment: environment(ENDPOINT_VARIABLE).filter(|_| node.runs_here()),
-        crictl_config: crictl_config(node, root),
+        environment: spec
+            .environment
+            .container_runtime_endpoint
+            .clone()
+            .filter(|_| node.runs_here()),
+        crictl_config: crictl_config(spec, node, root),
         kubelet: settings.runtime_endpoint.clone(),
     };
     let candidates = endpoints(&hints);
@@ -39,12 +40,12 @@ pub fn gather(
         // The usual file is the node's, whoever wrote it.
         let is_operators = endpoint.only && endpoint.said_by != CRICTL_CONFIG;
         let named_by = if is_operators { NamedBy::Operator } else { NamedBy::Node };
-        match read_runtime(&endpoint.address, root, named_by, wants, args.timeout) {
+        match read_runtime(&endpoint.address, root, named_by, wants, spec.timeout) {
             Ok(value) => {
                 let found = Some(Found { source: endpoint.address, value });
                 return Ok(Sought { found, tried });
             }
-            Err(error) if endpoint.only && args.runtime_endpoint.is_some() => {
+            Err(error) if endpoint.only && spec.runtime_endpoint.is_some() => {
                 return Err(Failure::missing(error).hint("check --runtime-endpoint"));
             }
             Err(error) => {
@@ -57,8 +58,8 @@ pub fn gather(
 }
 
 /// Reads crictl's configuration: the file that the environment names, else that of the node.
-fn crictl_config(node: NodeInQuestion, root: &Path) -> Option<CrictlConfig> {
-    let named = environment(CRICTL_CONFIG_VARIABLE).filter(|_| node.runs_here());
+fn crictl_config(spec: &NodeSpec, node: NodeInQuestion, root: &Path) -> Option<CrictlConfig> {
+    let named = spec.environment.cri_config_file.clone().filter(|_| node.runs_here());
     let is_named = named.is_some();
     let (path, read) = match named {
         Some(path) => {
@@ -82,10 +83,4 @@ fn short(error: CriError) -> String {
         CriError::Connect { reason, .. } => reason,
         other => other.to_string(),
     }
-}
-
-/// Returns a variable of the environment; an empty one is none.
-#[expect(clippy::disallowed_methods, reason = "the environment is read here, once")]
-pub fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

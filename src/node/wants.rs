@@ -1,11 +1,11 @@
 //! What a command needs to know. What it does not need is not looked for, and not looked at in a
 //! snapshot that has more: so an answer is the same from both.
 
-use kq::edge::cri::{RuntimeWants, StatusWants};
-use kq::facts::cgroup_tree::CgroupPath;
-use kq::facts::runtime::RuntimeFacts;
-use kq::facts::snapshot::Snapshot;
-use kq::facts::sought::Sought;
+use crate::edge::cri::{RuntimeWants, StatusWants};
+use crate::facts::cgroup_tree::CgroupPath;
+use crate::facts::runtime::RuntimeFacts;
+use crate::facts::snapshot::Snapshot;
+use crate::facts::sought::Sought;
 
 /// What a command needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -425,8 +425,8 @@ fn restrict_statuses(wants: RuntimeWants, facts: &mut RuntimeFacts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kq::facts::filesystems::{FolderRole, FolderUsage, NodeFolder};
-    use kq::facts::runtime::{Container, ContainerState, ContainerStatus, RuntimeVersion};
+    use crate::facts::filesystems::{FolderRole, FolderUsage, NodeFolder};
+    use crate::facts::runtime::{Container, ContainerState, ContainerStatus, RuntimeVersion};
 
     /// Three containers of which two ended, all with a status.
     fn runtime(version: &str) -> RuntimeFacts {

@@ -1,0 +1,92 @@
+//! Why a question has no answer, and what to do about it.
+
+use std::error::Error;
+use std::fmt;
+
+/// The kinds of failures. The binary has an exit code for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The answer is "no".
+    No,
+    /// A flag, or a file that a flag names, is not understood, or names an object that the node does not have.
+    Usage,
+    /// A fact is missing.
+    Missing,
+    /// A change was refused; nothing was written.
+    Refused,
+}
+
+/// Why a question has no answer, with the ways out.
+#[derive(Debug)]
+pub struct Failure {
+    kind: FailureKind,
+    error: anyhow::Error,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    fn new(kind: FailureKind, error: impl Into<anyhow::Error>) -> Self {
+        Self { kind, error: error.into(), hints: Vec::new() }
+    }
+
+    /// Returns a failure of the kind [`FailureKind::No`].
+    pub fn no(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(FailureKind::No, error)
+    }
+
+    /// Returns a failure of the kind [`FailureKind::Usage`].
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(FailureKind::Usage, error)
+    }
+
+    /// Returns a failure of the kind [`FailureKind::Missing`].
+    pub fn missing(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(FailureKind::Missing, error)
+    }
+
+    /// Returns a failure of the kind [`FailureKind::Refused`].
+    pub fn refused(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(FailureKind::Refused, error)
+    }
+
+    /// Returns the failure for a named pod, image or other object that was not found: a mistake in the name where
+    /// all objects of the kind are known, else undecided. `unknown` is the reason why not all of them are known.
+    pub fn not_found(error: impl Into<anyhow::Error>, unknown: Option<&str>) -> Self {
+        match unknown {
+            None => Self::usage(error),
+            Some(reason) => Self::missing(anyhow::anyhow!("{:#}: {reason}", error.into())),
+        }
+    }
+
+    /// Adds a way out: one sentence.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns the kind.
+    pub fn kind(&self) -> FailureKind {
+        self.kind
+    }
+
+    /// Returns the ways out.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// Returns the error and its causes in one line.
+    pub fn reason(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
+    /// Returns the error as the type that it was made from.
+    pub fn downcast_ref<E: Error + Send + Sync + 'static>(&self) -> Option<&E> {
+        self.error.downcast_ref()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.error)
+    }
+}

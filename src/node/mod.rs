@@ -1,0 +1,28 @@
+//! One node, gathered: from this machine, from a copy of its files, through the API server, or from a snapshot.
+//!
+//! [`NodeSpec`] says which sources there are, [`Wants`] which facts a question needs, and [`gather`] returns them as a
+//! [`Snapshot`](crate::facts::snapshot::Snapshot). What is not needed is neither asked for nor in the result, so an
+//! answer is the same from the node and from a snapshot that has more.
+
+mod config;
+mod devices;
+mod folders;
+mod gather;
+mod pods;
+mod remote;
+mod runtime;
+/// Which source wins over which.
+pub mod source_order;
+mod spec;
+mod stats;
+mod summary;
+mod wants;
+
+pub use config::forget_secrets;
+pub use devices::of_named_file;
+pub use gather::{gather, is_of_this_machine};
+pub use pods::{api_server, of_files};
+pub use spec::{Environment, NodeSpec, kubelet_root};
+pub use stats::of_stats_file;
+pub use summary::summary;
+pub use wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};

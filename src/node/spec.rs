@@ -1,0 +1,144 @@
+//! Which node, and which sources of facts about it: plain data, which the flags of the binary are turned into.
+
+use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
+use crate::cgroup::live::place::kubelet_roots;
+use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
+use crate::edge::host::is_running;
+use crate::facts::cgroup_tree::CgroupPath;
+use crate::facts::snapshot::PodSource;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Which node, and which sources of facts about it. The default is the machine that kq runs on, with all its
+/// sources.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// A stored snapshot: a file, or `-` for standard input. No other source is read but files that are named.
+    pub snapshot: Option<String>,
+    /// This machine is asked as well where files are named.
+    pub live: bool,
+    /// The folder where the node's root is; `None`: `/host` in a debugging container, else `/`.
+    pub host_root: Option<PathBuf>,
+    /// Files with the pods of the node; `-` is standard input.
+    pub pods: Vec<String>,
+    /// The only source of pods.
+    pub pods_from: Option<PodSource>,
+    /// The node's name to the API server; `None`: the kubelet's, else the host's.
+    pub node_name: Option<String>,
+    /// The kubeconfig; `None`: that of the environment, else the kubelet's own.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in the kubeconfig; `None`: its current one.
+    pub context: Option<String>,
+    /// The kubelet's API; `None`: as its configuration says.
+    pub kubelet_url: Option<String>,
+    /// A file with a bearer token for the kubelet's API.
+    pub kubelet_token_file: Option<PathBuf>,
+    /// A file with a client certificate for the kubelet's API, in PEM.
+    pub kubelet_client_certificate: Option<PathBuf>,
+    /// The file with its key; `None`: the key is in the same file.
+    pub kubelet_client_key: Option<PathBuf>,
+    /// A file with the authority of the kubelet's certificate, in PEM.
+    pub kubelet_certificate_authority: Option<PathBuf>,
+    /// The server at the kubelet's address is believed whatever certificate it shows.
+    pub kubelet_insecure_skip_tls_verify: bool,
+    /// The endpoint of the container runtime; `None`: as crictl and the kubelet find it.
+    pub runtime_endpoint: Option<String>,
+    /// `cgroupRoot`, over the kubelet's configuration.
+    pub cgroup_root: Option<String>,
+    /// The variables of the environment that name sources.
+    pub environment: Environment,
+    /// How long each source may take.
+    pub timeout: Duration,
+}
+
+/// The variables of the environment that name sources; `None`: not set, or empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `KUBECONFIG`
+    pub kubeconfig: Option<String>,
+    /// `CONTAINER_RUNTIME_ENDPOINT`
+    pub container_runtime_endpoint: Option<String>,
+    /// `CRI_CONFIG_FILE`
+    pub cri_config_file: Option<String>,
+}
+
+impl Default for NodeSpec {
+    fn default() -> Self {
+        Self {
+            snapshot: None,
+            live: false,
+            host_root: None,
+            pods: Vec::new(),
+            pods_from: None,
+            node_name: None,
+            kubeconfig: None,
+            context: None,
+            kubelet_url: None,
+            kubelet_token_file: None,
+            kubelet_client_certificate: None,
+            kubelet_client_key: None,
+            kubelet_certificate_authority: None,
+            kubelet_insecure_skip_tls_verify: false,
+            runtime_endpoint: None,
+            cgroup_root: None,
+            environment: Environment::default(),
+            timeout: Duration::from_secs(3),
+        }
+    }
+}
+
+impl NodeSpec {
+    /// Returns the node in question. `files`: files besides those of the pods stand for what the node says;
+    /// `only_on_node`: no file can stand for what is asked.
+    pub fn node_in_question(&self, files: bool, only_on_node: bool) -> NodeInQuestion {
+        let kind = |root: &PathBuf| match is_running(root) {
+            true => RootFolder::Running,
+            false => RootFolder::Copy,
+        };
+        NodeInQuestion::of(NodeFlags {
+            live: self.live || self.pods_from.is_some(),
+            root: self.host_root.as_ref().map(kind),
+            files: files || !self.pods.is_empty(),
+            only_on_node,
+        })
+    }
+
+    /// Returns where the cgroup of all pods may be, one place for each cgroup driver.
+    pub fn kubelet_roots(&self, config: Option<&Value>) -> Vec<CgroupPath> {
+        let (root, per_qos) = kubelet_root(self.cgroup_root.as_deref(), config);
+        kubelet_roots(&root, per_qos).into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// Returns the kubeconfig that is named, else the usual places.
+    fn kubeconfig_place(&self) -> KubeconfigPlace<'_> {
+        self.kubeconfig.as_deref().map_or(KubeconfigPlace::Usual, KubeconfigPlace::Named)
+    }
+
+    /// Connects to the API server of the named kubeconfig, else of the usual one.
+    ///
+    /// # Errors
+    ///
+    /// Fails where no kubeconfig is usable, and where the server cannot be reached.
+    pub fn connect(&self) -> Result<ApiServer, ApiError> {
+        connect(self.kubeconfig_place(), self.context.as_deref(), self.timeout)
+    }
+
+    /// Returns which sources are named, for their order.
+    pub(super) fn source_flags(&self, kubeconfig: bool) -> SourceFlags {
+        SourceFlags {
+            pod_files: !self.pods.is_empty(),
+            pods_from: self.pods_from,
+            kubeconfig,
+            ..SourceFlags::default()
+        }
+    }
+}
+
+/// Returns `cgroupRoot` and `cgroupsPerQOS`: `cgroup_root` wins over the configuration.
+pub fn kubelet_root(cgroup_root: Option<&str>, config: Option<&Value>) -> (String, bool) {
+    let root = config.and_then(|config| config.get("cgroupRoot")?.as_str());
+    let root = cgroup_root.or(root).filter(|root| !root.is_empty());
+    let per_qos = config.and_then(|config| config.get("cgroupsPerQOS")?.as_bool());
+    (root.unwrap_or("/").to_owned(), per_qos.unwrap_or(true))
+}
