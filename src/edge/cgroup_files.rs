@@ -4,12 +4,13 @@
 //! or cross into another mount, whatever the tree holds at that moment. Only files that kq knows are
 //! opened, and of those only the ones in which something is set are written.
 
+use crate::edge::host::{ReadError, open_folder};
 use crate::edge::input::plain;
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::cgroup_tree::{FileUse, known_file};
 use rustix::fd::OwnedFd;
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::{Errno, read, write};
 use std::path::{Path, PathBuf};
 
@@ -65,7 +66,7 @@ impl KernelFiles {
 
     fn read_text(&self, cgroup: &str, file: &str) -> Result<String, String> {
         let (mount, _) = self.place(file)?;
-        let open = open_beneath(&mount, cgroup, file, OFlags::RDONLY)?;
+        let open = self.open_beneath(mount, cgroup, file, OFlags::RDONLY)?;
         let mut text = Vec::new();
         let mut buffer = [0_u8; 4096];
         loop {
@@ -86,7 +87,7 @@ impl KernelFiles {
         if used_for != FileUse::Setting {
             return Err("it is no setting".to_owned());
         }
-        let open = open_beneath(&mount, cgroup, file, OFlags::WRONLY | OFlags::TRUNC)?;
+        let open = self.open_beneath(mount, cgroup, file, OFlags::WRONLY | OFlags::TRUNC)?;
         // The kernel passes over a write of nothing; the end of a line is nothing to it.
         let bytes = if text.is_empty() { "\n" } else { text }.as_bytes();
         match write(&open, bytes).map_err(reason)? {
@@ -95,8 +96,8 @@ impl KernelFiles {
         }
     }
 
-    /// Returns where the hierarchy of a file is mounted, as kq sees it, and what the file is good for.
-    fn place(&self, file: &str) -> Result<(PathBuf, FileUse), String> {
+    /// Returns where the hierarchy of a file is mounted on the node, and what the file is good for.
+    fn place(&self, file: &str) -> Result<(&str, FileUse), String> {
         let absent = || "no hierarchy with this controller is mounted".to_owned();
         let version = self.layout.version().ok_or_else(absent)?;
         let known = known_file(version, file).filter(|known| known.used_for != FileUse::Processes);
@@ -108,41 +109,53 @@ impl KernelFiles {
             CgroupVersion::V1 => self.layout.controllers.get(known.controller),
         };
         let mount = mount.ok_or_else(absent)?;
-        Ok((self.host_root.join(mount.trim_start_matches('/')), known.used_for))
+        Ok((mount, known.used_for))
+    }
+
+    /// Opens a plain file in a cgroup, and nothing else.
+    fn open_beneath(
+        &self,
+        mount: &str,
+        cgroup: &str,
+        file: &str,
+        flags: OFlags,
+    ) -> Result<OwnedFd, String> {
+        // The kernel would follow such a part as long as it stays beneath the mount: into another pod.
+        if cgroup.split('/').any(|part| part == "..") {
+            return Err("a part of the path leads up".to_owned());
+        }
+        // The mount point itself may be a link: cpu -> cpu,cpuacct.
+        let root = open_folder(&self.host_root, mount)
+            .map_err(|error| format!("its hierarchy: {}", in_words(error)))?;
+        let path = match cgroup.trim_start_matches('/') {
+            "" => file.to_owned(),
+            cgroup => format!("{cgroup}/{file}"),
+        };
+        let beneath = ResolveFlags::BENEATH
+            | ResolveFlags::NO_SYMLINKS
+            | ResolveFlags::NO_MAGICLINKS
+            | ResolveFlags::NO_XDEV;
+        let open = |flags: OFlags| {
+            let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+            let file = openat2(&root, &path, flags, Mode::empty(), beneath).map_err(reason)?;
+            let kind = fstat(&file).map_err(reason)?.st_mode;
+            match FileType::from_raw_mode(kind) {
+                FileType::RegularFile => Ok(file),
+                FileType::Symlink => Err(reason(Errno::LOOP)),
+                _ => Err("it is no plain file".to_owned()),
+            }
+        };
+        // First without opening it for real: opening a device can do something.
+        open(OFlags::PATH)?;
+        open(flags | OFlags::NONBLOCK | OFlags::NOCTTY)
     }
 }
 
-/// Opens a plain file in a cgroup, and nothing else.
-fn open_beneath(mount: &Path, cgroup: &str, file: &str, flags: OFlags) -> Result<OwnedFd, String> {
-    // The kernel would follow such a part as long as it stays beneath the mount: into another pod.
-    if cgroup.split('/').any(|part| part == "..") {
-        return Err("a part of the path leads up".to_owned());
+fn in_words(error: ReadError) -> String {
+    match error {
+        ReadError::Absent => reason(Errno::NOENT),
+        error => error.to_string(),
     }
-    // The mount point itself may be a link: cpu -> cpu,cpuacct.
-    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = open(mount, folder, Mode::empty())
-        .map_err(|error| format!("its hierarchy: {}", reason(error)))?;
-    let path = match cgroup.trim_start_matches('/') {
-        "" => file.to_owned(),
-        cgroup => format!("{cgroup}/{file}"),
-    };
-    let beneath = ResolveFlags::BENEATH
-        | ResolveFlags::NO_SYMLINKS
-        | ResolveFlags::NO_MAGICLINKS
-        | ResolveFlags::NO_XDEV;
-    let open = |flags: OFlags| {
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = openat2(&root, &path, flags, Mode::empty(), beneath).map_err(reason)?;
-        let kind = fstat(&file).map_err(reason)?.st_mode;
-        match FileType::from_raw_mode(kind) {
-            FileType::RegularFile => Ok(file),
-            FileType::Symlink => Err(reason(Errno::LOOP)),
-            _ => Err("it is no plain file".to_owned()),
-        }
-    };
-    // First without opening it for real: opening a device can do something.
-    open(OFlags::PATH)?;
-    open(flags | OFlags::NONBLOCK | OFlags::NOCTTY)
 }
 
 fn reason(error: Errno) -> String {

@@ -9,6 +9,7 @@
 //! kernel gives it at once, and the cgroups are put in order at the end: a walk meets them nearly in order, which
 //! costs less than to search the place of each.
 
+use crate::edge::host::{ReadError, folder_beneath};
 use crate::edge::memory;
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
@@ -18,7 +19,7 @@ use crate::facts::cgroup_tree::{
 };
 use crate::facts::sought::Tried;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, fstat, open, openat, seek};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, fstat, openat, seek};
 use rustix::io::{Errno, read};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -53,7 +54,6 @@ pub fn read_tree(host_root: &Path, layout: &CgroupLayout, wants: &TreeWants) -> 
     let mut found = Found::default();
     let mut buffers = Buffers::default();
     for hierarchy in hierarchies(layout) {
-        let mount = host_root.join(hierarchy.mount.trim_start_matches('/'));
         let hierarchy = &hierarchy;
         let wanted = known_files(hierarchy.version)
             .iter()
@@ -61,7 +61,7 @@ pub fn read_tree(host_root: &Path, layout: &CgroupLayout, wants: &TreeWants) -> 
         let names: Vec<CString> = wanted.filter_map(|file| CString::new(file.name).ok()).collect();
         let names = names.as_slice();
         let walk = Walk { hierarchy, names, wants, found: &mut found, buffers: &mut buffers };
-        walk.from(&mount);
+        walk.from(host_root);
     }
     let mut tree = CgroupTree {
         layout: layout.clone(),
@@ -198,11 +198,17 @@ const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 impl Walk<'_> {
-    fn from(mut self, mount: &Path) {
+    fn from(mut self, host_root: &Path) {
         // The mount point itself may be a link: cpu -> cpu,cpuacct.
-        let root = match open(mount, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty()) {
+        let root = match folder_beneath(host_root, self.hierarchy.mount) {
             Ok(root) => root,
-            Err(error) => return self.problem(self.hierarchy.mount.to_owned(), reason(error)),
+            Err(error) => {
+                let reason = match error {
+                    ReadError::Absent => reason(Errno::NOENT),
+                    error => error.to_string(),
+                };
+                return self.problem(self.hierarchy.mount.to_owned(), reason);
+            }
         };
         let top = CgroupPath::root();
         for child in self.read(root.as_fd(), &top, Detail::Settings).children {
@@ -460,10 +466,10 @@ fn read_scores(host_root: &Path, wants: &TreeWants, tree: &mut CgroupTree) {
     if pids.is_empty() {
         return;
     }
-    let problem = |source: &str, error| Tried { source: source.to_owned(), reason: reason(error) };
-    let proc = match open(host_root.join("proc"), FOLDER, Mode::empty()) {
+    let problem = |source: &str, reason| Tried { source: source.to_owned(), reason };
+    let proc = match folder_beneath(host_root, "/proc") {
         Ok(proc) => proc,
-        Err(error) => return tree.problems.push(problem("/proc", error)),
+        Err(error) => return tree.problems.push(problem("/proc", error.to_string())),
     };
     let mut buffer = Buffers::default().text;
     for pid in pids {
@@ -475,7 +481,9 @@ fn read_scores(host_root: &Path, wants: &TreeWants, tree: &mut CgroupTree) {
             }
             // A process that has ended has no score.
             Err(Errno::NOENT | Errno::SRCH) => {}
-            Err(error) => tree.problems.push(problem(&format!("/proc/{pid}/oom_score_adj"), error)),
+            Err(error) => {
+                tree.problems.push(problem(&format!("/proc/{pid}/oom_score_adj"), reason(error)));
+            }
         }
     }
 }

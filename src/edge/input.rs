@@ -1,10 +1,12 @@
 //! Reading the files that the command line names, within bounds.
 
 use crate::edge::memory;
+use crate::edge::trust::{is_trusted_user, trusted_users};
 use crate::k8s::manifest::{MAX_JSON_BYTES, MAX_YAML_BYTES};
+use rustix::fs::{FsWord, Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, open, statfs};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -13,6 +15,9 @@ use std::time::Duration;
 
 /// Standard input is at its end after it was read once, and would pass for an empty file.
 static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
+
+/// The file system of pipes without a name (`pipefs` of the kernel).
+const PIPEFS_MAGIC: FsWord = 0x5049_5045;
 
 /// How long a named pipe that nobody writes to is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -95,9 +100,22 @@ pub(in crate::edge) fn open_input(path: &Path) -> io::Result<File> {
 }
 
 fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
-    let kind = fs::metadata(path)?.file_type();
+    let metadata = fs::metadata(path)?;
+    let kind = metadata.file_type();
     if kind.is_dir() {
         return Err(io::Error::other("is a directory, expected a file"));
+    }
+    if kind.is_file() {
+        return open_regular(path);
+    }
+    // Whoever owns a pipe or a device decides when its content ends. A pipe that a shell hands over has no name.
+    let is_anonymous = statfs(path)?.f_type == PIPEFS_MAGIC;
+    if !is_anonymous && !is_trusted_user(metadata.uid()) {
+        let uid = metadata.uid();
+        return Err(io::Error::other(format!(
+            "a pipe or a device of user {uid}, expected a file, or one of {}",
+            trusted_users()
+        )));
     }
     if !kind.is_fifo() {
         return File::open(path);
@@ -113,6 +131,20 @@ fn open_within(path: &Path, patience: Duration) -> io::Result<File> {
             "a named pipe, and nobody opened it for writing within {waited} seconds"
         )))
     })
+}
+
+/// Opens a regular file. The kernel's own are refused, because some have no end, as `/proc/kmsg`.
+fn open_regular(path: &Path) -> io::Result<File> {
+    // A pipe that has taken the place of the file is not waited for.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("is no file any more"));
+    }
+    match fstatfs(&file)?.f_type == PROC_SUPER_MAGIC {
+        true => Err(io::Error::other("a file of the kernel's (proc), expected one on a disk")),
+        false => Ok(file),
+    }
 }
 
 /// Returns the name of an input for messages.

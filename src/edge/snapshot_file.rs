@@ -1,7 +1,7 @@
 //! Snapshots in files: JSON, compressed with Zstandard when the name ends in `.zst`.
 
 use crate::edge::input::{open_input, plain, shown};
-use crate::edge::memory;
+use crate::edge::memory::Counting;
 use crate::edge::replace::{ReplaceError, store};
 use crate::facts::limits::{MAX_SNAPSHOT_BYTES, MAX_ZSTD_WINDOW, unpacked_limit};
 use crate::facts::snapshot::{Snapshot, SnapshotError};
@@ -98,13 +98,12 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
         Stopped::Damaged(reason) => SnapshotFileError::Damaged { path: path.to_owned(), reason },
     };
     let bytes = match path {
-        "-" => bounded(io::stdin().lock(), limit),
+        "-" => bounded(Counting::new(shown(path), io::stdin().lock()), limit),
         path => open_input(Path::new(path))
             .map_err(Stopped::System)
-            .and_then(|file| bounded(file, limit)),
+            .and_then(|file| bounded(Counting::new(path, file), limit)),
     };
     let mut bytes = bytes.map_err(refuse)?;
-    memory::received(shown(path), bytes.len());
     if bytes.starts_with(&ZSTANDARD) {
         let in_proportion = unpacked_limit(bytes.len() as u64);
         let unpacked = unpack(&bytes, limit.min(in_proportion));

@@ -141,7 +141,7 @@ impl Namer {
         Ok(match self.owner {
             Some(owner) if uid == owner || (self.is_trusted && is_trusted_user(uid)) => None,
             Some(owner) => Some(format!(
-                "belongs to user {uid}, and the kubeconfig that names it to user {owner}"
+                "it belongs to user {uid}, and the kubeconfig that names it to user {owner}"
             )),
             None => Some("others can write the kubeconfig that names it".to_owned()),
         })

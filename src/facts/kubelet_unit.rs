@@ -4,7 +4,7 @@
 //! `systemd.unit(5)`, `systemd.service(5)` and `systemd.exec(5)` of systemd 257 say how units are put together and
 //! how variables are expanded; `10-kubeadm.conf` of the Kubernetes packages is what most nodes have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The folders of units, the one that wins first.
 pub const UNIT_FOLDERS: [&str; 5] = [
@@ -67,8 +67,12 @@ pub fn command_line(
             }
         }
     }
-    // Files win over what stands in the unit.
-    for file in files {
+    // Files win over what stands in the unit, and the later file over the earlier. A file that is named again is
+    // read at its last place only, which comes to the same.
+    let mut read_already = BTreeSet::new();
+    files.reverse();
+    files.retain(|file| read_already.insert(file.clone()));
+    for file in files.iter().rev() {
         let text = read(file.trim_start_matches('-'));
         variables.extend(text.iter().flat_map(|text| assignments(text)));
     }
@@ -177,7 +181,11 @@ fn substituted<'v>(word: &str, value: impl Fn(&str) -> &'v str) -> String {
     while let Some(at) = rest.find(['$', '%']) {
         text.push_str(&rest[..at]);
         let (sign, after) = rest[at..].split_at(1);
-        let braced = after.strip_prefix('{').and_then(|it| it.split_once('}'));
+        let braced = after.strip_prefix('{').and_then(|it| {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let end = it.find(|c| !is_name(c))?;
+            Some((&it[..end], it[end..].strip_prefix('}')?))
+        });
         rest = match (sign, braced) {
             ("$", Some((name, after))) => {
                 text.push_str(value(name));

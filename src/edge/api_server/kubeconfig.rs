@@ -183,7 +183,7 @@ impl Source {
         for namer in &self.namers {
             let reason = namer.refuses(&file).map_err(|error| refuse(error.to_string()))?;
             if let Some(reason) = reason {
-                return Err(refuse(format!("not trusted: it {reason}")));
+                return Err(refuse(format!("not trusted: {reason}")));
             }
         }
         Ok(content)

@@ -159,7 +159,8 @@ pub(super) fn refuse_foreign(folder: &Path) -> Result<(), FolderError> {
         }
     }
     let is_file = |name| !matches!(read_in(folder, name), Err(ReadError::Absent));
-    if !is_file(CHECKPOINT) && !is_file(REGISTERED) {
+    // A checkpoint alone may be a copy of a kubelet's: it is kept, and served from.
+    if !is_file(REGISTERED) {
         let is_other = |entry: &&Entry| !(entry.is_socket || is_own(entry) || is_stand_ins(entry));
         let others = listed.iter().filter(is_other);
         foreign.extend(others.map(|entry| format!("there is {}", entry.shown())));

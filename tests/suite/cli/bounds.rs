@@ -287,3 +287,54 @@ fn a_runtime_may_have_very_many_images() {
     assert!(!ran.stderr.contains("MiB of memory"), "{}", ran.stderr);
     assert_eq!(ran.stdout.lines().count(), 250_000, "{} {}", ran.code, ran.stderr);
 }
+
+#[test]
+fn a_unit_of_a_copied_node_has_no_square() {
+    let unit = |text: String| {
+        let folder = folder_with(&[
+            ("root/etc/systemd/system/kubelet.service", format!("[Service]\n{text}")),
+            ("root/etc/env", "A=1\n".repeat(100_000)),
+        ]);
+        let line = "gc policy --live --host-root root";
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let ran = run(Path::new(env!("CARGO_BIN_EXE_kq")), &arguments, folder.path(), None);
+        let wrong = ran.wrong(false);
+        assert!(wrong.is_empty(), "{wrong:?}: {}", said(&ran));
+    };
+    unit(format!("ExecStart=/usr/bin/kubelet --node-ip={}\n", "${".repeat(480_000)));
+    let files = "EnvironmentFile=/etc/env\n".repeat(8_000);
+    unit(format!("{files}ExecStart=/usr/bin/kubelet --v=2\n"));
+}
+
+#[test]
+fn a_large_snapshot_is_no_reason_to_refuse() {
+    let example = repository().join("examples/node/snapshot.json");
+    let example = std::fs::read_to_string(example).expect("it can be read");
+    let folder = folder_with(&[("large.json", format!("{}{example}", " ".repeat(160 << 20)))]);
+    let ran = super::kq("gc policy --snapshot large.json").within(folder.path()).run();
+    assert_eq!(ran.code, 0, "{}", ran.text());
+}
+
+#[test]
+fn pipes_and_files_without_an_end_are_refused() {
+    use rustix::fs::{CWD, Gid, Mode, Uid, chownat, mkfifoat};
+    let folder = folder_with(&[("used", "")]);
+    let pipe = folder.path().join("pipe");
+    mkfifoat(CWD, &pipe, Mode::from_raw_mode(0o666)).expect("it can be made");
+    std::os::unix::fs::symlink("/proc/version", folder.path().join("link")).expect("made");
+    let ask = |line: &str| super::kq(line).within(folder.path()).run();
+    for line in ["gc policy --snapshot link", "gc policy --kubelet-config link"] {
+        let ran = ask(line);
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        assert!(ran.stderr.contains("a file of the kernel's (proc)"), "{line}: {}", ran.text());
+    }
+    let (uid, gid) = (Uid::from_raw(65534), Gid::from_raw(65534));
+    if chownat(CWD, &pipe, Some(uid), Some(gid), rustix::fs::AtFlags::empty()).is_err() {
+        return eprintln!("skipped: only root can give a pipe to another user");
+    }
+    // Its writer says nothing, for ever.
+    let _writer = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("opened");
+    let ran = ask("gc policy --snapshot pipe");
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("a pipe or a device of user 65534"), "{}", ran.text());
+}

@@ -3,8 +3,10 @@
 use super::fake_tree::{FakeTree, cgroup_tree};
 use super::own_cgroups::OwnCgroups;
 use kq::edge::cgroup_files::KernelFiles;
+use kq::edge::cgroup_tree::{TreeWants, read_tree};
 use kq::edge::host::read_host;
 use kq::facts::cgroup_mode::CgroupVersion;
+use kq::facts::cgroup_tree::CgroupPath;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -103,6 +105,33 @@ fn only_files_from_the_table_are_touched() {
         reason,
         "cannot read /kubepods/pids.max: no hierarchy with this controller is mounted"
     );
+}
+
+#[test]
+fn a_copied_node_does_not_say_where_its_cgroups_are_outside_of_it() {
+    // The mount point is a link to a tree beside the root, which only the root of the copy may lead to.
+    let node = node(CgroupVersion::V2);
+    let root = node.folder.path().join("copy");
+    for (name, link, mount) in [
+        ("the mount point", "sys/fs/cgroup", "/sys/fs/cgroup"),
+        ("a folder above", "sys/fs", "/sys/fs/cgroup"),
+        ("the text of the mount", "nothing", "/../sys/fs/cgroup"),
+    ] {
+        let _ = fs::remove_dir_all(&root);
+        let place = root.join(link);
+        fs::create_dir_all(place.parent().expect("it is in the root")).expect("made");
+        let target = node.folder.path().join(if link == "sys/fs" { link } else { "sys/fs/cgroup" });
+        symlink(target, place).expect("made");
+        let mut layout = read_host(node.folder.path()).cgroup_layout().expect("mounts");
+        layout.unified = Some(mount.to_owned());
+        let files = KernelFiles::new(&root, &layout);
+        let pod = &node.made.pods[0].path;
+        assert!(files.read(pod, "memory.max").is_err(), "{name}");
+        assert!(files.write(pod, "memory.max", "13").is_err(), "{name}");
+        let wants = TreeWants { roots: vec![CgroupPath::new("/kubepods")], ..TreeWants::default() };
+        let tree = read_tree(&root, &layout, &wants);
+        assert!(tree.cgroups.is_empty(), "{name}: {:?}", tree.cgroups.keys());
+    }
 }
 
 #[test]

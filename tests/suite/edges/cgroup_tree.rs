@@ -393,7 +393,7 @@ fn what_is_gone_is_left_out_and_a_lost_mount_is_named() {
     assert!(tree.cgroups.is_empty());
     assert_eq!(problems(&tree), ["/sys/fs/cgroup: no such file or directory"]);
     fs::write(node.place(""), "").expect("a file can be written");
-    assert_eq!(problems(&node.read()), ["/sys/fs/cgroup: not a directory"]);
+    assert_eq!(problems(&node.read()), ["/sys/fs/cgroup: a file, expected a folder"]);
 }
 
 #[test]
