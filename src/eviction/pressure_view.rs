@@ -248,9 +248,9 @@ fn of_outcome(act: &Act) -> String {
                     format!(" (or, equal to it, {})", names.join(", "))
                 }
             };
-            let goes = if certainly { "is evicted" } else { "would be evicted" };
+            let condition = if certainly { "" } else { "if it is not, " };
             format!(
-                "{}{or_else} {goes} within {}s: {}",
+                "{condition}{}{or_else} is evicted within {}s: {}",
                 name(&victim.pod),
                 victim.grace_period_seconds,
                 victim.message.trim_end()

@@ -59,20 +59,24 @@ fn swap_limit(tree: &CgroupTree) -> Option<(bool, String)> {
     Some((texts.text(swap).is_some(), format!("the cgroup {}", path.as_str())))
 }
 
+/// Returns the reason why the defaults stand in for the kubelet's configuration; `None`: it was found, or was not
+/// needed.
+pub fn missing_config(snapshot: &Snapshot) -> Option<String> {
+    let config = &snapshot.kubelet_config;
+    (config.found.is_none() && !config.tried.is_empty()).then(|| {
+        format!(
+            "the kubelet's configuration could not be had, so the defaults of its version are taken; \
+             give it with --kubelet-config FILE ({})",
+            config.reason()
+        )
+    })
+}
+
 /// Returns what could not be found out, each with the flag that supplies it. A configuration that is
 /// given is not missed.
 pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
-    let mut missing = Vec::new();
-    if !has_config
-        && snapshot.kubelet_config.found.is_none()
-        && !snapshot.kubelet_config.tried.is_empty()
-    {
-        missing.push(format!(
-            "the kubelet's configuration could not be had, so the defaults of its version are taken; \
-             give it with --kubelet-config FILE ({})",
-            snapshot.kubelet_config.reason()
-        ));
-    }
+    let mut missing: Vec<String> =
+        missing_config(snapshot).filter(|_| !has_config).into_iter().collect();
     if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
         missing.push(format!(
             "the pods of the node could not be had; give them with --pods FILE ({})",

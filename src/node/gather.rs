@@ -12,6 +12,7 @@ use crate::edge::cgroup_tree::{TreeWants, read_tree};
 use crate::edge::clock::after_now;
 use crate::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
 use crate::edge::image_records::read_records;
+use crate::edge::input::shown;
 use crate::edge::kubelet_process::{NONE_RUNS, find_kubelet};
 use crate::edge::kubelet_unit::stopped_kubelet;
 use crate::edge::program_version::program_version;
@@ -40,6 +41,10 @@ pub fn gather(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<S
         Some(path) => {
             let mut snapshot = stored(path)?;
             put_given(&mut snapshot, spec, config.is_some(), wants)?;
+            // The snapshot of a command that did not need it: unknown is not the default one.
+            if wants.kubelet_config && config.is_none() && snapshot.kubelet_config.is_unsought() {
+                snapshot.kubelet_config = Sought::failed(shown(path), "has no configuration");
+            }
             snapshot
         }
         None => live(spec, config, wants)?,

@@ -333,7 +333,8 @@ impl RankArgs {
 /// Returns what every answer about this node rests on.
 fn basis_of(node: &KubeletNode) -> Basis {
     let mut basis = Basis::default();
-    basis.warnings.extend(node.notes.iter().cloned());
+    basis.warnings.extend(node.warnings());
+    basis.missing.extend(node.missing_config());
     let flags = node.snapshot.kubelet.value().into_iter().flat_map(|process| &process.flags);
     if flags.into_iter().any(|flag| flag.name == IGNORES_ALLOCATABLE) {
         basis.warnings.push(format!(

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
 use kq::facts::kubelet_config::{EvictionThreshold, RefusedEntry, eviction_thresholds};
-use kq::facts::live::{adopt_uid, incomplete, missing};
+use kq::facts::live::{adopt_uid, incomplete, missing, missing_config};
 use kq::facts::origin::Origin;
 use kq::facts::runtime::{Container, Image, RuntimeFacts};
 use kq::facts::snapshot::Snapshot;
@@ -224,6 +224,17 @@ impl KubeletNode {
     /// Returns true if the configuration was looked for and not found, so that the defaults stand in.
     pub fn lacks_config(&self) -> bool {
         !self.knows_config && !self.snapshot.kubelet_config.tried.is_empty()
+    }
+
+    /// Returns the warnings. An unknown configuration is a missing fact, and is not among them.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let missing = self.missing_config();
+        self.notes.iter().filter(move |text| missing.as_ref() != Some(text)).cloned()
+    }
+
+    /// Returns the reason why the defaults stand in for the configuration.
+    pub fn missing_config(&self) -> Option<String> {
+        missing_config(&self.snapshot).filter(|_| self.lacks_config())
     }
 
     /// Returns why pods may exist on the node that are not among the known ones; `None`: all are known.

@@ -1,7 +1,7 @@
 //! `kq devices plan`: what a pod would get, what it is refused for, and what is taken for granted.
 
 use super::{Ran, folder_with, kq};
-use crate::devices::stored::{stored, text};
+use crate::devices::stored::{configured, text};
 use serde_json::{Value, json};
 use snapbox::str;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn files() -> tempfile::TempDir {
         ("pod-resources.json", text("init-reuse", "pod-resources.json")),
         ("pods.json", text("init-reuse", "pods.json")),
         ("old", text("one", "kubelet_internal_checkpoint")),
-        ("node.json", stored("restarted")),
+        ("node.json", configured("restarted")),
         ("broken.yaml", "- {resource: a/b}".to_owned()),
         ("twice.yaml", "[{resource: a/b, id: x, health: Sick}, {resource: a/b, id: x}]".to_owned()),
         ("same.yaml", format!("{0}---{0}", pod(1, 1, gpu))),
@@ -346,7 +346,7 @@ fn a_damaged_checkpoint_is_no_source() {
 #[test]
 fn a_restart_is_not_foretold_without_the_checkpoint() {
     let folder = files();
-    let mut node: Value = serde_json::from_str(&stored("restarted")).expect("JSON");
+    let mut node: Value = serde_json::from_str(&configured("restarted")).expect("JSON");
     let tried = json!([{"source": "/checkpoint", "reason": "permission denied"}]);
     node["devices"]["checkpoint"] = json!({"found": null, "tried": tried});
     let file = folder.path().join("unread.json");

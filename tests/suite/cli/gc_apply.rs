@@ -445,7 +445,8 @@ fn pods_that_nobody_was_asked_about_are_not_gone() {
         }
         let run = kq("").within(node.folder.path());
         let ran = arguments.into_iter().fold(run, |run, argument| run.arg(argument)).run();
-        assert_eq!(ran.code, 0, "{}", ran.text());
+        // How full the disks are is unknown.
+        assert_eq!(ran.code, 3, "{}", ran.text());
         (ran.stdout.replace('\n', ""), ran.stderr)
     };
     assert_eq!(list("").0, "abcde", "a list of all pods has none that uses it");

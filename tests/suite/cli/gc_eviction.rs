@@ -375,7 +375,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "whether anything would be reclaimed now is not known",
             "removedForSpace",
             true,
-            0,
+            3,
             "",
         ),
     ];

@@ -60,7 +60,8 @@ fn what_is_recorded_once_is_read_and_narrows_verdicts() {
     };
     let plan = |flags: &str| {
         let ran = node.kq(&format!("gc dry-run --trigger eviction -o json {flags}")).run();
-        assert_eq!(ran.code, 0, "{}", ran.text());
+        // How full the kubelet's disk is is unknown.
+        assert_eq!(ran.code, 3, "{}", ran.text());
         serde_json::from_str::<Value>(&ran.stdout).expect("JSON")
     };
     let certainty = |plan: &Value, id: &str| {

@@ -6,7 +6,9 @@ use kq::facts::host::{self, HostFacts, Text};
 use kq::facts::node_object::NodeObject;
 use kq::facts::pod_resources_file::read_answers;
 use kq::facts::runtime::{Container, ContainerState, RuntimeFacts, RuntimeVersion, Sandbox};
-use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, PodSource, RecordedPods, Snapshot};
+use kq::facts::snapshot::{
+    API_VERSION, HostRoot, KIND, PodSource, RecordedConfig, RecordedPods, Snapshot,
+};
 use kq::facts::sought::Sought;
 use kq::facts::state_files::StateFiles;
 use kq::k8s::manifest::load;
@@ -40,6 +42,15 @@ pub fn stored(moment: &str) -> String {
     let mut text = serde_json::to_string_pretty(&snapshot(moment)).expect("it can be written");
     text.push('\n');
     text
+}
+
+/// Returns a moment as the text of a snapshot that has the kubelet's configuration, which was not recorded: here the
+/// defaults.
+pub fn configured(moment: &str) -> String {
+    let config = RecordedConfig { value: json!({}), ..RecordedConfig::default() };
+    let kubelet_config = Sought::found("/var/lib/kubelet/config.yaml", config);
+    let snapshot = Snapshot { kubelet_config, ..snapshot(moment) };
+    serde_json::to_string(&snapshot).expect("it can be written")
 }
 
 /// Returns a moment as a snapshot.

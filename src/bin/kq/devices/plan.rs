@@ -214,7 +214,8 @@ impl Args {
         foresee(&mut planned, &to_plan, &now, &admitting);
         planned.look_up_resources(node.snapshot.node.value());
         assume_preferences(&mut planned);
-        planned.basis.warnings.splice(0..0, node.notes.iter().cloned());
+        planned.basis.warnings.splice(0..0, node.warnings());
+        planned.basis.missing.extend(node.missing_config());
         self.output.write(&planned, table, wide)?;
         if self.output.is_for_people() {
             tell(&planned.basis);

@@ -43,7 +43,8 @@ impl Args {
         let node = self.question.gather()?;
         let planned = self.question.plan(&node)?;
         show(self.output, &planned)?;
-        Ok(code(&planned))
+        let is_incomplete = node.lacks_config() || planned.lacks_facts();
+        Ok(code(&planned).unless(is_incomplete))
     }
 }
 

@@ -94,7 +94,7 @@ impl Args {
         if self.output.is_for_people() {
             write_notes(&told.basis);
         }
-        Ok(Code::Answered)
+        Ok(Code::Answered.unless(node.lacks_config()))
     }
 
     fn explain_disk(&self) -> Result<Code, Failure> {

@@ -59,6 +59,10 @@ impl Args {
             sandbox_image: sandbox_image.map(String::as_str),
         });
         self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
+        // The value of JSON has no place for it.
+        if let Some(missing) = node.missing_config().filter(|_| !self.output.is_for_people()) {
+            note("missing", &missing);
+        }
         if self.output.is_for_people() {
             node.notes.iter().chain(&problem).for_each(|text| warn(text));
             for text in &lint.not_looked_at {

@@ -41,6 +41,10 @@ impl Args {
             container_flags: flags.as_ref(),
         });
         self.output.write(&policy, table, wide)?;
+        // The value of JSON has no place for it.
+        if let Some(missing) = node.missing_config().filter(|_| !self.output.is_for_people()) {
+            note("missing", &missing);
+        }
         if self.output.is_for_people() {
             node.notes.iter().for_each(|text| warn(text));
             for error in &policy.errors {

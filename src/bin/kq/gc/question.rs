@@ -83,6 +83,14 @@ pub struct Planned {
     pub pressure: Option<Pressure>,
 }
 
+impl Planned {
+    /// Returns true if it is unknown for a threshold of a disk whether it is crossed.
+    pub fn lacks_facts(&self) -> bool {
+        let thresholds = self.pressure.iter().flat_map(|pressure| &pressure.thresholds);
+        thresholds.into_iter().any(|threshold| threshold.met.is_none())
+    }
+}
+
 /// What a plan under disk pressure cannot say.
 const LOGS: &str = "folders of logs: the kubelet removes those of pods that are gone along with dead \
                     containers; kq does not look at them, and kq gc apply leaves them";
@@ -170,7 +178,8 @@ fn plan_under(
         reclaim,
         kept,
     });
-    planned.basis.warnings.extend(node.notes.iter().cloned());
+    planned.basis.warnings.extend(node.warnings());
+    planned.basis.missing.extend(node.missing_config());
     if trigger == Trigger::Eviction && !has_all_pods(node, &node.pods()) {
         let of_runtime = node.snapshot.runtime.value();
         let reason = incomplete(&node.snapshot.pods, &node.pods(), of_runtime);

@@ -262,7 +262,9 @@ fn named(
                     failure.hint("run as root on the node, or give its pods with --pods FILE")
                 }
                 false => failure.hint(match near.is_empty() {
-                    true => format!("{all} pods are known here; --all probes them all"),
+                    true => format!(
+                        "{all} pods are known here: kq cgroup show lists those that have cgroups"
+                    ),
                     false => format!("there is {}", near.join(", ")),
                 }),
             })
