@@ -1,66 +1,54 @@
 //! Tables as kubectl prints them: headings in capitals, no lines, columns as wide as they must be.
-//!
-//! A table library would bring wrapping, borders and colours that are not wanted here, and takes as
-//! long for the lines of ten thousand pods as reading and planning them does.
 
 use crate::output::terminal::{brief, plain};
-use std::fmt::{self, Write as _};
-use unicode_width::UnicodeWidthStr;
+use comfy_table::{Cell, presets};
+use std::fmt;
 
 /// How far columns are apart.
-const GAP: usize = 3;
+const GAP: u16 = 3;
+
+/// Marks the end of a line, as blanks fill its last column too. It has no width, and [`plain`] leaves it in no cell.
+const END: char = '\u{200b}';
 
 /// A table of texts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
-    rows: Vec<Vec<String>>,
-}
+#[derive(Clone, Debug)]
+pub struct Table(comfy_table::Table);
 
 impl Table {
     /// Begins a table.
     pub fn new(headings: Vec<String>) -> Self {
-        let mut table = Self { rows: Vec::new() };
+        let mut table = comfy_table::Table::new();
+        table.load_style(presets::NOTHING);
+        let mut table = Self(table);
         table.add(headings);
         table
     }
 
     /// Adds a line; the texts are made safe for a terminal, and cut where they are longer than a reader
     /// can use. JSON and YAML have the whole.
+    ///
+    /// The library counts widths in 16 bits and breaks what is wider into lines: a cut text never is.
     pub fn add(&mut self, cells: Vec<String>) {
-        self.rows.push(cells.into_iter().map(|cell| brief(&plain(cell)).into_owned()).collect());
+        let text = |cell| brief(&plain(cell)).into_owned();
+        let mut texts: Vec<String> = cells.into_iter().map(text).collect();
+        if let Some(last) = texts.iter_mut().rfind(|text| !text.is_empty()) {
+            last.push(END);
+        }
+        self.0.add_row(texts.into_iter().map(Cell::new_owned));
+        // Columns exist once a row has them.
+        for column in self.0.column_iter_mut() {
+            column.set_padding((0, GAP));
+        }
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut widths: Vec<usize> = Vec::new();
-        for row in &self.rows {
-            widths.resize(widths.len().max(row.len()), 0);
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.width());
-            }
-        }
-        for row in &self.rows {
-            // Blanks are owed to the next cell that has something, so that no line ends in them.
-            let mut owed = 0;
-            for (width, cell) in widths.iter().zip(row) {
-                if cell.is_empty() {
-                    owed += width + GAP;
-                } else {
-                    write_blanks(f, owed)?;
-                    f.write_str(cell)?;
-                    owed = width + GAP - cell.width();
-                }
-            }
-            writeln!(f)?;
-        }
-        Ok(())
+        self.0.lines().try_for_each(|line| {
+            let text = line.split_once(END).map_or("", |(text, _)| text);
+            writeln!(f, "{text}")
+        })
     }
-}
-
-/// Writes blanks. As the width of a format they would panic from 65,536 on.
-fn write_blanks(f: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
-    (0..count).try_for_each(|_| f.write_char(' '))
 }
 
 #[cfg(test)]
@@ -73,6 +61,14 @@ mod tests {
         table.add(["漢字", "", "x"].map(str::to_owned).to_vec());
         table.add(["1", "22", ""].map(str::to_owned).to_vec());
         assert_eq!(table.to_string(), "A      B    C\n漢字        x\n1      22\n");
+    }
+
+    #[test]
+    fn only_texts_end_in_blanks() {
+        let mut table = Table::new(["A", "B", "C"].map(str::to_owned).to_vec());
+        table.add(["1", "2: ", ""].map(str::to_owned).to_vec());
+        table.add(["", "", ""].map(str::to_owned).to_vec());
+        assert_eq!(table.to_string(), "A   B     C\n1   2: \n\n");
     }
 
     #[test]
