@@ -1,4 +1,6 @@
 //! Tables as kubectl prints them: headings in capitals, no lines, columns as wide as they must be.
+//!
+//! A view is a list of columns; a table has those of them that fit its width.
 
 use crate::output::terminal::{brief, plain};
 use comfy_table::{Cell, presets};
@@ -9,6 +11,91 @@ const GAP: u16 = 3;
 
 /// Marks the end of a line, as blanks fill its last column too. It has no width, and [`plain`] leaves it in no cell.
 const END: char = '\u{200b}';
+
+/// A column: its heading, and what it shows of a row.
+pub struct Column<T> {
+    heading: &'static str,
+    cell: fn(&T) -> String,
+    shown: Shown,
+}
+
+/// Which tables have a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Always,
+    Narrow,
+    Wide,
+    Never,
+}
+
+impl<T> Column<T> {
+    /// Returns a column of every table.
+    pub const fn new(heading: &'static str, cell: fn(&T) -> String) -> Self {
+        Self { heading, cell, shown: Shown::Always }
+    }
+
+    /// Returns a column of wide tables only.
+    pub const fn wide(heading: &'static str, cell: fn(&T) -> String) -> Self {
+        Self { heading, cell, shown: Shown::Wide }
+    }
+
+    /// Returns the short form of a column that wide tables have in full.
+    pub const fn narrow(heading: &'static str, cell: fn(&T) -> String) -> Self {
+        Self { heading, cell, shown: Shown::Narrow }
+    }
+
+    /// Returns the column, which no table has unless it applies.
+    pub fn when(applies: bool, column: Self) -> Self {
+        Self { shown: if applies { column.shown } else { Shown::Never }, ..column }
+    }
+
+    /// Returns true if a row has something else than `-` in it.
+    pub fn is_known(&self, rows: &[T]) -> bool {
+        rows.iter().any(|row| (self.cell)(row) != "-")
+    }
+}
+
+/// Returns the cell of a value that may be missing: `-` stands for none.
+pub fn or_dash(value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+/// The rows of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<I> {
+    rows: I,
+    is_wide: bool,
+}
+
+impl<'r, T: 'r, I: IntoIterator<Item = &'r T>> Rows<I> {
+    /// Begins with the rows of a table that is not wide.
+    pub fn of(rows: I) -> Self {
+        Self { rows, is_wide: false }
+    }
+
+    /// Says whether the table is wide.
+    pub fn wide(self, is_wide: bool) -> Self {
+        Self { is_wide, ..self }
+    }
+
+    /// Returns the table, with those of the columns that belong into it.
+    pub fn table(self, columns: &[Column<T>]) -> Table {
+        let Self { rows, is_wide } = self;
+        let is_shown = |column: &&Column<T>| match column.shown {
+            Shown::Always => true,
+            Shown::Narrow => !is_wide,
+            Shown::Wide => is_wide,
+            Shown::Never => false,
+        };
+        let columns: Vec<_> = columns.iter().filter(is_shown).collect();
+        let headings = columns.iter().map(|column| column.heading.to_owned());
+        let mut table = Table::new(headings.collect());
+        for row in rows {
+            table.add(columns.iter().map(|column| (column.cell)(row)).collect());
+        }
+        table
+    }
+}
 
 /// A table of texts.
 #[derive(Clone, Debug)]
@@ -69,6 +156,23 @@ mod tests {
         table.add(["1", "2: ", ""].map(str::to_owned).to_vec());
         table.add(["", "", ""].map(str::to_owned).to_vec());
         assert_eq!(table.to_string(), "A   B     C\n1   2: \n\n");
+    }
+
+    #[test]
+    fn columns_depend_on_the_width() {
+        const COLUMNS: &[Column<u8>] = &[
+            Column::new("A", u8::to_string),
+            Column::narrow("B", |_| "short".to_owned()),
+            Column::wide("B", |row| format!("{row} in full")),
+            Column::new("C", |row| or_dash((*row > 1).then_some(row))),
+        ];
+        let table = |is_wide| Rows::of(&[1, 2]).wide(is_wide).table(COLUMNS).to_string();
+        assert_eq!(table(false), "A   B       C\n1   short   -\n2   short   2\n");
+        assert_eq!(table(true), "A   B           C\n1   1 in full   -\n2   2 in full   2\n");
+        let left_out =
+            [Column::new("A", u8::to_string), Column::when(false, Column::new("B", u8::to_string))];
+        assert_eq!(Rows::of(&[1]).wide(true).table(&left_out).to_string(), "A\n1\n");
+        assert_eq!([1, 2].map(|row| COLUMNS[3].is_known(&[row])), [false, true]);
     }
 
     #[test]
