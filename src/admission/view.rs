@@ -1,54 +1,58 @@
 //! Whether a pod is taken, as tables.
 
 use super::derivation::shown;
-use super::report::{CheckResult, Explanation};
+use super::report::{Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
 use crate::k8s::pod::ResourceName;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
 
-fn headings(names: &[&str]) -> Table {
-    Table::new(names.iter().map(|name| (*name).to_owned()).collect())
+const CHECKS: &[Column<Check>] = &[
+    Column::new("CHECK", |it| it.check.to_owned()),
+    Column::new("RESULT", |it| {
+        match it.result {
+            CheckResult::Pass => "pass",
+            CheckResult::Fail => "FAIL",
+            CheckResult::Skipped => "-",
+        }
+        .to_owned()
+    }),
+    Column::new("BECAUSE", |it| it.because.clone()),
+];
+
+const COMPARED: &[Column<Compared>] = &[
+    Column::new("RESOURCE", |it| it.resource.clone()),
+    Column::new("CAPACITY", |it| or_dash(it.capacity.map(|amount| of(&it.resource, amount)))),
+    Column::new("RESERVED", |it| or_dash(it.reserved.map(|amount| of(&it.resource, amount)))),
+    Column::new("ALLOCATABLE", |it| of(&it.resource, it.allocatable)),
+    Column::new("USED", |it| of(&it.resource, it.used)),
+    Column::new("FREE", |it| of(&it.resource, it.free)),
+    Column::new("REQUESTED", |it| of(&it.resource, it.requested)),
+    Column::new("MISSING", |it| or_dash((it.missing != 0).then(|| of(&it.resource, it.missing)))),
+];
+
+const REQUESTED: &[Column<Compared>] = &[
+    Column::new("RESOURCE", |it| it.resource.clone()),
+    Column::new("REQUESTED", |it| of(&it.resource, it.requested)),
+    Column::new("HOW", |it| it.because.clone()),
+];
+
+const REMOVED: &[Column<Removed>] = &[
+    Column::new("CONTAINER", |it| it.container.clone()),
+    Column::new("DOES NOT COUNT", |it| it.resource.clone()),
+    Column::new("BECAUSE", |it| it.because.to_owned()),
+];
+
+fn of(resource: &str, amount: i64) -> String {
+    shown(&ResourceName::from(resource), amount)
 }
 
 /// Shows what becomes of the pod, the checks, and what is compared.
 pub fn table(explanation: &Explanation) -> String {
-    let mut checks = headings(&["CHECK", "RESULT", "BECAUSE"]);
-    for check in &explanation.checks {
-        let result = match check.result {
-            CheckResult::Pass => "pass",
-            CheckResult::Fail => "FAIL",
-            CheckResult::Skipped => "-",
-        };
-        checks.add(vec![check.check.to_owned(), result.to_owned(), check.because.clone()]);
-    }
+    let checks = Rows::of(&explanation.checks).table(CHECKS);
     let mut text = format!("{}\n{checks}", verdict(explanation));
     if !explanation.resources.is_empty() {
-        let mut compared = headings(&[
-            "RESOURCE",
-            "CAPACITY",
-            "RESERVED",
-            "ALLOCATABLE",
-            "USED",
-            "FREE",
-            "REQUESTED",
-            "MISSING",
-        ]);
-        for line in &explanation.resources {
-            let resource = ResourceName::from(&*line.resource);
-            let show = |amount| shown(&resource, amount);
-            compared.add(vec![
-                line.resource.clone(),
-                line.capacity.map_or_else(|| "-".to_owned(), show),
-                line.reserved.map_or_else(|| "-".to_owned(), show),
-                show(line.allocatable),
-                show(line.used),
-                show(line.free),
-                show(line.requested),
-                if line.missing == 0 { "-".to_owned() } else { show(line.missing) },
-            ]);
-        }
-        let _ = write!(text, "\n{compared}");
+        let _ = write!(text, "\n{}", Rows::of(&explanation.resources).table(COMPARED));
     }
     text
 }
@@ -93,45 +97,39 @@ pub fn verdict(explanation: &Explanation) -> String {
 /// Shows the ledger behind the sums as well.
 pub fn wide(explanation: &Explanation) -> String {
     let mut text = table(explanation);
-    let mut of_pod = headings(&["RESOURCE", "REQUESTED", "HOW"]);
-    for line in &explanation.resources {
-        let amount = shown(&ResourceName::from(&*line.resource), line.requested);
-        of_pod.add(vec![line.resource.clone(), amount, line.because.clone()]);
-    }
+    let of_pod = Rows::of(&explanation.resources).table(REQUESTED);
     let _ = write!(text, "\n{}\n{of_pod}", plain(explanation.pod.clone()));
     if !explanation.removed_requests.is_empty() {
-        let mut removed = headings(&["CONTAINER", "DOES NOT COUNT", "BECAUSE"]);
-        for it in &explanation.removed_requests {
-            removed.add(vec![it.container.clone(), it.resource.clone(), it.because.to_owned()]);
-        }
-        let _ = write!(text, "\n{removed}");
+        let _ = write!(text, "\n{}", Rows::of(&explanation.removed_requests).table(REMOVED));
     }
     if !explanation.ledger.is_empty() {
-        let mut ledger = headings(&["POD", "PHASE", "COUNTS", "RESOURCE", "AMOUNT", "HOW"]);
-        for line in &explanation.ledger {
-            let phase = if line.phase.is_empty() { "-" } else { &line.phase };
-            let first = [line.pod.clone(), phase.to_owned()];
-            if !line.counts {
-                let rest = ["no", "-", "-", &line.why].map(str::to_owned);
-                ledger.add(first.into_iter().chain(rest).collect());
-                continue;
-            }
-            let asked = line.amounts.iter().filter(|it| it.amount != 0 && it.resource != "pods");
-            let mut rows: Vec<[String; 3]> = asked
-                .map(|it| {
-                    let amount = shown(&ResourceName::from(&*it.resource), it.amount);
-                    [it.resource.clone(), amount, it.because.clone()]
-                })
-                .collect();
-            if rows.is_empty() {
-                rows.push(["-", "-", "nothing that is compared but its place"].map(str::to_owned));
-            }
-            for row in rows {
-                let cells = first.iter().cloned().chain(["yes".to_owned()]).chain(row);
-                ledger.add(cells.collect());
-            }
-        }
-        let _ = write!(text, "\n{ledger}");
+        let _ = write!(text, "\n{}", ledger(&explanation.ledger));
     }
     text
+}
+
+fn ledger(lines: &[LedgerLine]) -> Table {
+    let mut rows: Vec<(&LedgerLine, Option<&LedgerAmount>)> = Vec::new();
+    for line in lines {
+        let is_asked = |it: &&LedgerAmount| line.counts && it.amount != 0 && it.resource != "pods";
+        let before = rows.len();
+        rows.extend(line.amounts.iter().filter(is_asked).map(|it| (line, Some(it))));
+        if rows.len() == before {
+            rows.push((line, None));
+        }
+    }
+    Rows::of(&rows).table(&[
+        Column::new("POD", |(line, _)| line.pod.clone()),
+        Column::new("PHASE", |(line, _)| {
+            or_dash(Some(&line.phase).filter(|phase| !phase.is_empty()))
+        }),
+        Column::new("COUNTS", |(line, _)| if line.counts { "yes" } else { "no" }.to_owned()),
+        Column::new("RESOURCE", |(_, it)| or_dash(it.map(|it| &it.resource))),
+        Column::new("AMOUNT", |(_, it)| or_dash(it.map(|it| of(&it.resource, it.amount)))),
+        Column::new("HOW", |(line, it)| match it {
+            Some(it) => it.because.clone(),
+            None if line.counts => "nothing that is compared but its place".to_owned(),
+            None => line.why.clone(),
+        }),
+    ])
 }

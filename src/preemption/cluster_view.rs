@@ -1,28 +1,26 @@
 //! What the nodes of a cluster would do, as tables.
 
-use super::cluster::{ClusterPreemption, NodeAnswer, NodeResult};
-use super::view::{amounts, headings, named_ties};
+use super::cluster::{ClusterPreemption, NodeAnswer, NodeResult, NodeVictim};
+use super::view::{amounts, named_ties};
+use crate::output::table::{Column, Rows, or_dash};
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
 
+const NODES: &[Column<NodeAnswer>] = &[
+    Column::new("NODE", |node| node.node.clone()),
+    Column::new("RESULT", result),
+    Column::new("VICTIMS", |node| or_dash(node.cost.map(|_| by_class(node)))),
+    Column::new("HIGHEST PRIORITY", |node| or_dash(node.cost.map(|cost| cost.highest_priority))),
+    Column::new("WAITS", |node| or_dash(node.cost.map(|_| format!("{}s", node.waits_seconds)))),
+    Column::new("REASON", reason),
+];
+
 /// Shows a line for each node, the cheapest first.
 pub fn table(answer: &ClusterPreemption) -> String {
-    let mut nodes = headings(&["NODE", "RESULT", "VICTIMS", "HIGHEST PRIORITY", "WAITS", "REASON"]);
-    for node in &answer.nodes {
-        let of_cost = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        nodes.add(vec![
-            node.node.clone(),
-            result(node),
-            of_cost(node.cost.map(|_| by_class(node))),
-            of_cost(node.cost.map(|cost| cost.highest_priority.to_string())),
-            of_cost(node.cost.map(|_| format!("{}s", node.waits_seconds))),
-            reason(node),
-        ]);
-    }
     let critical = &answer.critical;
     let is = if critical.value { "critical" } else { "not critical" };
     let counts = &answer.summary;
-    let mut text = nodes.to_string();
+    let mut text = Rows::of(&answer.nodes).table(NODES).to_string();
     let mut line = |line: String| text += &(plain(line) + "\n");
     line(String::new());
     line(format!("{is}: {}", critical.because));
@@ -43,37 +41,33 @@ pub fn table(answer: &ClusterPreemption) -> String {
 /// Shows the victims of each node as well.
 pub fn wide(answer: &ClusterPreemption) -> String {
     let mut text = table(answer);
-    let mut victims = headings(&[
-        "NODE", "KILL", "POD", "QOS", "PRIORITY", "GIVES", "STARTED", "GRACE", "WAITS", "NOTE",
-    ]);
-    let mut is_any = false;
+    let mut rows: Vec<(&NodeAnswer, usize, &NodeVictim)> = Vec::new();
     for node in &answer.nodes {
-        for (at, victim) in node.victims.iter().enumerate() {
-            is_any = true;
-            let mut notes = Vec::new();
-            if victim.unneeded {
-                notes.push("not needed in hindsight: the others are enough".to_owned());
-            }
-            notes.extend(named_ties(&victim.ties));
-            let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-            victims.add(vec![
-                node.node.clone(),
-                (at + 1).to_string(),
-                victim.pod.clone(),
-                victim.qos_class.to_owned(),
-                or_none(victim.priority.map(|it| it.to_string())),
-                amounts(&victim.gives),
-                or_none(victim.started_at.map(|it| it.to_string())),
-                format!("{}s", victim.grace_period_seconds),
-                format!("{}s", victim.waits_seconds),
-                if notes.is_empty() { "-".to_owned() } else { notes.join("; ") },
-            ]);
-        }
+        rows.extend(node.victims.iter().enumerate().map(|(at, it)| (node, at, it)));
     }
-    if is_any {
+    if !rows.is_empty() {
+        let victims = Rows::of(&rows).table(&[
+            Column::new("NODE", |(node, ..)| node.node.clone()),
+            Column::new("KILL", |(_, at, _)| (at + 1).to_string()),
+            Column::new("POD", |(_, _, it)| it.pod.clone()),
+            Column::new("QOS", |(_, _, it)| it.qos_class.to_owned()),
+            Column::new("PRIORITY", |(_, _, it)| or_dash(it.priority)),
+            Column::new("GIVES", |(_, _, it)| amounts(&it.gives)),
+            Column::new("STARTED", |(_, _, it)| or_dash(it.started_at)),
+            Column::new("GRACE", |(_, _, it)| format!("{}s", it.grace_period_seconds)),
+            Column::new("WAITS", |(_, _, it)| format!("{}s", it.waits_seconds)),
+            Column::new("NOTE", |(_, _, it)| note(it)),
+        ]);
         let _ = write!(text, "\n{victims}");
     }
     text
+}
+
+fn note(victim: &NodeVictim) -> String {
+    let unneeded = "not needed in hindsight: the others are enough";
+    let mut notes: Vec<String> = victim.unneeded.then(|| unneeded.to_owned()).into_iter().collect();
+    notes.extend(named_ties(&victim.ties));
+    if notes.is_empty() { "-".to_owned() } else { notes.join("; ") }
 }
 
 fn result(node: &NodeAnswer) -> String {

@@ -3,30 +3,26 @@
 use super::restart::{ComparedAnew, PodReadmission, ReadmissionResult, Readmitted, Taker};
 use crate::admission::shown;
 use crate::k8s::pod::ResourceName;
-use crate::output::table::Table;
-
-fn headings(names: &[&str]) -> Table {
-    Table::new(names.iter().map(|name| (*name).to_owned()).collect())
-}
+use crate::output::table::{Column, Rows, or_dash};
 
 /// Shows who is taken in again.
 pub fn table(answer: &PodReadmission) -> String {
-    let mut pods = headings(&["PLACE", "POD", "SOURCE", "CREATED", "RESULT", "BECAUSE"]);
-    for (at, it) in answer.items.iter().enumerate() {
-        pods.add(vec![
-            (at + 1).to_string(),
-            it.pod.clone(),
-            if it.is_static { "static" } else { "api" }.to_owned(),
-            it.created_at.map_or_else(|| "-".to_owned(), |at| at.to_string()),
+    let rows: Vec<(usize, &Readmitted)> = answer.items.iter().enumerate().collect();
+    let pods = Rows::of(&rows).table(&[
+        Column::new("PLACE", |(at, _)| (at + 1).to_string()),
+        Column::new("POD", |(_, it)| it.pod.clone()),
+        Column::new("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
+        Column::new("CREATED", |(_, it)| or_dash(it.created_at)),
+        Column::new("RESULT", |(_, it)| {
             match it.result {
                 ReadmissionResult::Admitted => "admitted",
                 ReadmissionResult::Refused => "REFUSED",
                 ReadmissionResult::Killed => "KILLED",
             }
-            .to_owned(),
-            because(it),
-        ]);
-    }
+            .to_owned()
+        }),
+        Column::new("BECAUSE", |(_, it)| because(it)),
+    ]);
     pods.to_string()
 }
 
@@ -49,39 +45,30 @@ fn because(it: &Readmitted) -> String {
 
 /// Shows what was compared at each turn, and who has what is missing, as well.
 pub fn wide(answer: &PodReadmission) -> String {
-    let mut compared = headings(&[
-        "PLACE",
-        "POD",
-        "RESOURCE",
-        "ALLOCATABLE",
-        "USED",
-        "FREE",
-        "REQUESTED",
-        "MISSING",
-        "TAKEN BY",
-    ]);
+    let mut rows: Vec<(usize, &Readmitted, &ComparedAnew)> = Vec::new();
     for (at, it) in answer.items.iter().enumerate() {
-        for line in &it.compared {
-            let resource = ResourceName::from(&*line.resource);
-            let show = |amount| shown(&resource, amount);
-            compared.add(vec![
-                (at + 1).to_string(),
-                it.pod.clone(),
-                line.resource.clone(),
-                show(line.allocatable),
-                show(line.used),
-                show(line.free),
-                show(line.requested),
-                if line.missing == 0 { "-".to_owned() } else { show(line.missing) },
-                takers(line, &resource),
-            ]);
-        }
+        rows.extend(it.compared.iter().map(|compared| (at, it, compared)));
     }
+    let compared = Rows::of(&rows).table(&[
+        Column::new("PLACE", |(at, ..)| (at + 1).to_string()),
+        Column::new("POD", |(_, it, _)| it.pod.clone()),
+        Column::new("RESOURCE", |(_, _, it)| it.resource.clone()),
+        Column::new("ALLOCATABLE", |(_, _, it)| of(it, it.allocatable)),
+        Column::new("USED", |(_, _, it)| of(it, it.used)),
+        Column::new("FREE", |(_, _, it)| of(it, it.free)),
+        Column::new("REQUESTED", |(_, _, it)| of(it, it.requested)),
+        Column::new("MISSING", |(_, _, it)| or_dash((it.missing != 0).then(|| of(it, it.missing)))),
+        Column::new("TAKEN BY", |(_, _, it)| takers(it)),
+    ]);
     format!("{}\n{compared}", table(answer))
 }
 
-fn takers(line: &ComparedAnew, resource: &ResourceName) -> String {
-    let named = |it: &Taker| format!("{} {}", it.pod, shown(resource, it.amount));
+fn of(compared: &ComparedAnew, amount: i64) -> String {
+    shown(&ResourceName::from(&*compared.resource), amount)
+}
+
+fn takers(line: &ComparedAnew) -> String {
+    let named = |it: &Taker| format!("{} {}", it.pod, of(line, it.amount));
     let named: Vec<String> = line.taken_by.iter().map(named).collect();
     match (named.is_empty(), line.more_takers) {
         (true, _) => "-".to_owned(),

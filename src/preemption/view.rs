@@ -1,11 +1,12 @@
 //! Whom the kubelet kills, as tables.
 
 use super::report::{
-    Missing, PodPreemption, PreemptionResult, RoundExplained, StageExplained, Victim,
+    CandidateExplained, Missing, PodPreemption, PreemptionResult, RoundExplained, Spared,
+    StageExplained, Victim,
 };
 use super::victims::VisitResult;
 use crate::admission::{Check, CheckResult, shown};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,9 +14,8 @@ use std::sync::Arc;
 /// How many pods that could go in a victim's place are named.
 const NAMED: usize = 10;
 
-pub(super) fn headings(names: &[&str]) -> Table {
-    Table::new(names.iter().map(|name| (*name).to_owned()).collect())
-}
+const SPARED: &[Column<Spared>] =
+    &[Column::new("SPARED", |it| it.pod.clone()), Column::new("BECAUSE", |it| it.because.clone())];
 
 /// Shows what becomes of the pod, and the victims.
 pub fn table(answer: &PodPreemption) -> String {
@@ -58,33 +58,24 @@ pub fn table(answer: &PodPreemption) -> String {
         line(format!("lacks still when all of them are killed: {left}"));
     }
     if !explanation.victims.is_empty() {
-        let mut victims = headings(&[
-            "KILL",
-            "POD",
-            "QOS",
-            "PRIORITY",
-            "GIVES",
-            "STILL MISSING",
-            "GRACE",
-            "WAITS",
-            "NOTE",
-        ]);
-        for (at, victim) in explanation.victims.iter().enumerate() {
-            victims.add(vec![
-                (at + 1).to_string(),
-                victim.pod.clone(),
-                victim.qos_class.to_owned(),
-                victim.priority.map_or_else(|| "-".to_owned(), |it| it.to_string()),
-                amounts(&victim.gives),
-                amounts(&victim.remaining),
-                format!("{}s", victim.grace_period_seconds),
-                format!("{}s", victim.waits_seconds),
-                note(victim),
-            ]);
-        }
-        let _ = write!(text, "\n{victims}");
+        let _ = write!(text, "\n{}", victims(&explanation.victims));
     }
     text
+}
+
+fn victims(victims: &[Victim]) -> Table {
+    let rows: Vec<(usize, &Victim)> = victims.iter().enumerate().collect();
+    Rows::of(&rows).table(&[
+        Column::new("KILL", |(at, _)| (at + 1).to_string()),
+        Column::new("POD", |(_, it)| it.pod.clone()),
+        Column::new("QOS", |(_, it)| it.qos_class.to_owned()),
+        Column::new("PRIORITY", |(_, it)| or_dash(it.priority)),
+        Column::new("GIVES", |(_, it)| amounts(&it.gives)),
+        Column::new("STILL MISSING", |(_, it)| amounts(&it.remaining)),
+        Column::new("GRACE", |(_, it)| format!("{}s", it.grace_period_seconds)),
+        Column::new("WAITS", |(_, it)| format!("{}s", it.waits_seconds)),
+        Column::new("NOTE", |(_, it)| note(it)),
+    ])
 }
 
 fn note(victim: &Victim) -> String {
@@ -145,11 +136,7 @@ pub fn rounds(answer: &PodPreemption) -> String {
         }
     }
     if !explanation.spared.is_empty() {
-        let mut spared = headings(&["SPARED", "BECAUSE"]);
-        for it in &explanation.spared {
-            spared.add(vec![it.pod.clone(), it.because.clone()]);
-        }
-        let _ = write!(text, "\n{spared}");
+        let _ = write!(text, "\n{}", Rows::of(&explanation.spared).table(SPARED));
     }
     text
 }
@@ -164,16 +151,17 @@ fn compared(result: VisitResult) -> &'static str {
 }
 
 fn of_round(number: usize, round: &RoundExplained) -> String {
-    let mut candidates = headings(&["ROUND", "CANDIDATE", "DISTANCE", "COMPARED"]);
-    for candidate in &round.candidates {
-        let mark = if *candidate.pod == *round.chosen { " <- killed" } else { "" };
-        candidates.add(vec![
-            number.to_string(),
-            candidate.pod.to_string(),
-            candidate.distance.to_string(),
-            format!("{}{mark}", compared(candidate.result)),
-        ]);
-    }
+    let row = |candidate| (number, candidate, &*round.chosen);
+    let rows: Vec<(usize, &CandidateExplained, &str)> = round.candidates.iter().map(row).collect();
+    let candidates = Rows::of(&rows).table(&[
+        Column::new("ROUND", |(number, ..)| number.to_string()),
+        Column::new("CANDIDATE", |(_, it, _)| it.pod.to_string()),
+        Column::new("DISTANCE", |(_, it, _)| it.distance.to_string()),
+        Column::new("COMPARED", |(_, it, chosen)| {
+            let mark = if *it.pod == **chosen { " <- killed" } else { "" };
+            format!("{}{mark}", compared(it.result))
+        }),
+    ]);
     format!("{candidates}still missing: {}\n", amounts(&round.remaining))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Apply, Manner, Removal, Said, StepResult, Target};
 use crate::facts::basis::Basis;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -205,31 +205,32 @@ impl PreemptionApply {
 
 /// Shows what the API server says to the plan, and how long each victim is waited for.
 pub fn table(steps: &[StepReport]) -> String {
-    let headings = ["STEP", "POD", "UID", "GRACE", "WAITS", "API SERVER"];
-    let mut table = Table::new(headings.map(str::to_owned).into());
-    for (at, step) in steps.iter().enumerate() {
-        let word = match step.check.result {
-            CheckResult::Allowed => "allows it",
-            CheckResult::Gone => "has no such pod any more",
-            CheckResult::Budget => "not now",
-            CheckResult::Refused => "refused",
-            CheckResult::Unfit => "not asked, as kq refuses",
-            CheckResult::NoAnswer => "no answer",
-            CheckResult::NotAsked => "not asked",
-        };
-        table.add(vec![
-            (at + 1).to_string(),
-            step.pod.clone(),
-            step.uid.clone(),
-            format!("{}s", step.grace_period_seconds),
-            seconds(step.waits_milliseconds),
-            match &step.check.because {
-                Some(because) => format!("{word}: {because}"),
-                None => word.to_owned(),
-            },
-        ]);
-    }
+    let rows: Vec<(usize, &StepReport)> = steps.iter().enumerate().collect();
+    let table = Rows::of(&rows).table(&[
+        Column::new("STEP", |(at, _)| (at + 1).to_string()),
+        Column::new("POD", |(_, step)| step.pod.clone()),
+        Column::new("UID", |(_, step)| step.uid.clone()),
+        Column::new("GRACE", |(_, step)| format!("{}s", step.grace_period_seconds)),
+        Column::new("WAITS", |(_, step)| seconds(step.waits_milliseconds)),
+        Column::new("API SERVER", |(_, step)| answered(&step.check)),
+    ]);
     table.to_string()
+}
+
+fn answered(check: &Check) -> String {
+    let word = match check.result {
+        CheckResult::Allowed => "allows it",
+        CheckResult::Gone => "has no such pod any more",
+        CheckResult::Budget => "not now",
+        CheckResult::Refused => "refused",
+        CheckResult::Unfit => "not asked, as kq refuses",
+        CheckResult::NoAnswer => "no answer",
+        CheckResult::NotAsked => "not asked",
+    };
+    match &check.because {
+        Some(because) => format!("{word}: {because}"),
+        None => word.to_owned(),
+    }
 }
 
 /// Says what became of one victim.

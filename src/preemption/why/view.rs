@@ -1,8 +1,8 @@
 //! The end of a pod, as a table.
 
-use super::report::{PreemptionCause, Preemptor};
+use super::report::{Evidence, PreemptionCause, Preemptor};
 use crate::facts::timestamp::Timestamp;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, or_dash};
 use crate::output::terminal::plain;
 use crate::output::units::age;
 use std::fmt::Write as _;
@@ -21,17 +21,15 @@ pub fn wide(answer: &PreemptionCause) -> String {
 fn shown(answer: &PreemptionCause, is_wide: bool) -> String {
     let mut text = String::new();
     if !answer.evidence.is_empty() {
-        let headings = ["EVIDENCE", "WHEN", "AGE", "MEANS", "SAYS"];
-        let mut table = Table::new(headings.map(str::to_owned).to_vec());
-        for it in &answer.evidence {
-            table.add(vec![
-                it.source.to_string(),
-                it.at.map_or_else(|| "-".to_owned(), |at| at.to_string()),
-                it.at.map_or_else(|| "-".to_owned(), |at| since(answer.now, at)),
-                it.means.clone(),
-                it.says.clone(),
-            ]);
-        }
+        let rows: Vec<(Timestamp, &Evidence)> =
+            answer.evidence.iter().map(|it| (answer.now, it)).collect();
+        let table = Rows::of(&rows).table(&[
+            Column::new("EVIDENCE", |(_, it)| it.source.to_string()),
+            Column::new("WHEN", |(_, it)| or_dash(it.at)),
+            Column::new("AGE", |(now, it)| or_dash(it.at.map(|at| since(*now, at)))),
+            Column::new("MEANS", |(_, it)| it.means.clone()),
+            Column::new("SAYS", |(_, it)| it.says.clone()),
+        ]);
         let _ = writeln!(text, "{table}");
     }
     let mut line = |line: String| text += &(plain(line) + "\n");
