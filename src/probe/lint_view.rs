@@ -1,26 +1,27 @@
 //! The findings about probes for people.
 
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use crate::probe::lint::Finding;
+
+const COLUMNS: &[Column<Finding>] = &[
+    Column::new("SEVERITY", |finding| finding.severity.to_string()),
+    Column::new("RULE", |finding| finding.id.to_owned()),
+    Column::new("POD", |finding| finding.pod.clone()),
+    Column::new("CONTAINER", |finding| finding.container.clone()),
+    Column::new("FIELD", |finding| finding.field.clone()),
+    Column::new("FOUND", |finding| finding.found.clone()),
+    Column::wide("WHY", |finding| finding.why.clone()),
+    Column::wide("ADVICE", |finding| finding.advice.clone()),
+];
 
 /// Returns a line for each finding.
 pub fn table(findings: &[Finding]) -> Table {
-    let mut table = Table::new(HEADINGS.map(str::to_owned).to_vec());
-    for finding in findings {
-        table.add(cells(finding).to_vec());
-    }
-    table
+    Rows::of(findings).table(COLUMNS)
 }
 
 /// Returns a line for each finding, with why it matters and what to do.
 pub fn wide(findings: &[Finding]) -> Table {
-    let headings = HEADINGS.into_iter().chain(["WHY", "ADVICE"]);
-    let mut table = Table::new(headings.map(str::to_owned).collect());
-    for finding in findings {
-        let more = [finding.why.clone(), finding.advice.clone()];
-        table.add(cells(finding).into_iter().chain(more).collect());
-    }
-    table
+    Rows::of(findings).wide(true).table(COLUMNS)
 }
 
 /// Returns why each kind of finding matters and what to do: `RULE: WHY; ADVICE`.
@@ -33,19 +34,6 @@ pub fn advice(findings: &[Finding]) -> Vec<String> {
         }
     }
     lines
-}
-
-const HEADINGS: [&str; 6] = ["SEVERITY", "RULE", "POD", "CONTAINER", "FIELD", "FOUND"];
-
-fn cells(finding: &Finding) -> [String; 6] {
-    [
-        finding.severity.to_string(),
-        finding.id.to_owned(),
-        finding.pod.clone(),
-        finding.container.clone(),
-        finding.field.clone(),
-        finding.found.clone(),
-    ]
 }
 
 #[cfg(test)]

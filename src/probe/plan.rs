@@ -5,10 +5,11 @@ use super::report::{API_VERSION, Basis, ProbeName};
 use super::schedule::{TimelineEntry, timeline};
 use super::subject::HandlerKind;
 use super::target::Target;
+use super::view::pod;
 use super::worker::ProbeTiming;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::pod::ProbeType;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, or_dash};
 use crate::output::terminal::plain;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -116,56 +117,42 @@ pub fn wide(plan: &ProbePlan) -> String {
     shown(plan, true)
 }
 
-/// The headings of a timeline.
-const TIMELINE: [&str; 5] = ["WHAT", "COUNTED FROM", "EARLIEST", "LATEST", "LATEST BECAUSE"];
+const PROBES: &[Column<PlannedProbe>] = &[
+    Column::new("POD", |probe| pod(&probe.name)),
+    Column::new("CONTAINER", |probe| or_dash(probe.name.container.as_ref())),
+    Column::new("PROBE", |probe| probe.probe_type.to_string().to_lowercase()),
+    Column::new("DELAY", |probe| format!("{}s", probe.timing.initial_delay_seconds)),
+    Column::new("PERIOD", |probe| format!("{}s", probe.timing.period_seconds)),
+    Column::new("TIMEOUT", |probe| format!("{}s", probe.timing.timeout_seconds)),
+    Column::new("SUCCESS", |probe| probe.timing.success_threshold.to_string()),
+    Column::new("FAILURE", |probe| probe.timing.failure_threshold.to_string()),
+    Column::new("TARGET", |probe| match (&probe.error, &probe.target) {
+        (Some(error), _) => format!("error: {error}"),
+        (None, Some(target)) => target.clone(),
+        (None, None) => "?".to_owned(),
+    }),
+];
+
+const TIMELINE: &[Column<TimelineEntry>] = &[
+    Column::new("WHAT", |entry| entry.what.to_string()),
+    Column::new("COUNTED FROM", |entry| format!("after {}", entry.since)),
+    Column::new("EARLIEST", |entry| entry.earliest.after.to_string()),
+    Column::new("LATEST", |entry| {
+        let later = entry.latest_without_runtime_timeout.as_ref();
+        let later = later.map(|it| format!(" ({} if the runtime does not end it)", it.after));
+        format!("{}{}", entry.latest.after, later.unwrap_or_default())
+    }),
+    Column::new("LATEST BECAUSE", |entry| entry.latest.formula.clone()),
+];
 
 fn shown(plan: &ProbePlan, wide: bool) -> String {
-    let headings =
-        ["POD", "CONTAINER", "PROBE", "DELAY", "PERIOD", "TIMEOUT", "SUCCESS", "FAILURE", "TARGET"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for probe in &plan.probes {
-        let (name, timing) = (&probe.name, probe.timing);
-        let pod = match (&name.namespace, &name.pod) {
-            (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
-            _ => "-".to_owned(),
-        };
-        table.add(vec![
-            pod,
-            name.container.clone().unwrap_or_else(|| "-".to_owned()),
-            probe.probe_type.to_string().to_lowercase(),
-            format!("{}s", timing.initial_delay_seconds),
-            format!("{}s", timing.period_seconds),
-            format!("{}s", timing.timeout_seconds),
-            timing.success_threshold.to_string(),
-            timing.failure_threshold.to_string(),
-            match (&probe.error, &probe.target) {
-                (Some(error), _) => format!("error: {error}"),
-                (None, Some(target)) => target.clone(),
-                (None, None) => "?".to_owned(),
-            },
-        ]);
-    }
-    let mut text = table.to_string();
+    let mut text = Rows::of(&plan.probes).table(PROBES).to_string();
     for probe in &plan.probes {
         let container = probe.name.container.as_deref().unwrap_or("-");
         let title = format!("{container} {}", probe.probe_type.to_string().to_lowercase());
         let _ = writeln!(text, "\n{}", plain(title));
-        let mut table = Table::new(TIMELINE.map(str::to_owned).to_vec());
-        for entry in &probe.timeline {
-            let mut latest = entry.latest.after.to_string();
-            if let Some(later) = &entry.latest_without_runtime_timeout {
-                let _ = write!(latest, " ({} if the runtime does not end it)", later.after);
-            }
-            table.add(vec![
-                entry.what.to_string(),
-                format!("after {}", entry.since),
-                entry.earliest.after.to_string(),
-                latest,
-                entry.latest.formula.clone(),
-            ]);
-        }
         if !probe.timeline.is_empty() {
-            text.push_str(&table.to_string());
+            text.push_str(&Rows::of(&probe.timeline).table(TIMELINE).to_string());
         }
         for note in &probe.notes {
             let _ = writeln!(text, "  note: {}", plain(note.clone()));

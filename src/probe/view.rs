@@ -1,9 +1,12 @@
 //! Probes as tables and in words.
 
 use super::attempt::{Exchange, Phase, PhaseTime};
+use super::compare::Trial;
 use super::outlook::Outlook;
-use super::report::{Comparison, Hop, Outcome, ProbeReport, ProbeRun, ProbeVerdict, Round};
-use crate::output::table::Table;
+use super::report::{
+    Comparison, Hop, Outcome, ProbeName, ProbeReport, ProbeRun, ProbeVerdict, Round,
+};
+use crate::output::table::{Column, Rows, or_dash};
 use crate::output::terminal::plain;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write as _};
@@ -11,9 +14,34 @@ use std::fmt::{self, Display, Write as _};
 /// How much of a message a table shows, in characters.
 const SHOWN: usize = 120;
 
+const PROBES: &[Column<ProbeReport>] = &[
+    Column::new("POD", |it| pod(&it.name)),
+    Column::new("CONTAINER", |it| or_dash(it.name.container.as_ref())),
+    Column::new("PROBE", |it| it.probe_type.to_string().to_lowercase()),
+    Column::new("VERDICT", |it| it.outcome.verdict.to_string()),
+    Column::new("TOOK", |it| time(it.outcome.took_us)),
+    Column::new("TIMEOUT", |it| it.outcome.timeout_us.map_or_else(|| "none".to_owned(), time)),
+    Column::wide("HANDLER", |it| or_dash(it.handler)),
+    Column::wide("TARGET", |it| it.target.clone()),
+    Column::wide("CAUSE", |it| or_dash(it.outcome.cause.map(|cause| kebab(&cause)))),
+    Column::wide("ATTEMPTS", |it| it.outcome.attempts.len().to_string()),
+    Column::new("MESSAGE", |it| short(&it.outcome.message.text())),
+];
+
+const TRIALS: &[Column<Trial>] = &[
+    Column::new("WAY", |trial| trial.way.to_string()),
+    Column::new("RESULT", |trial| trial.result.to_string()),
+    Column::new("STATUS", |trial| {
+        let all: Vec<String> = trial.statuses.iter().map(u16::to_string).collect();
+        or_dash((!all.is_empty()).then(|| all.join(", ")))
+    }),
+    Column::new("TOOK", |trial| time(trial.took_us)),
+    Column::new("MESSAGE", |trial| short(&trial.message)),
+];
+
 /// Shows a run: a line for each probe, and the details of one that is alone.
 pub fn table(run: &ProbeRun) -> String {
-    let mut shown = lines(run, false).to_string();
+    let mut shown = Rows::of(&run.probes).table(PROBES).to_string();
     if let [report] = &run.probes[..] {
         let _ = write!(shown, "\n{}", Details(report));
         return shown;
@@ -29,7 +57,7 @@ pub fn table(run: &ProbeRun) -> String {
 
 /// Shows a run with every detail of each probe.
 pub fn wide(run: &ProbeRun) -> String {
-    let mut shown = lines(run, true).to_string();
+    let mut shown = Rows::of(&run.probes).wide(true).table(PROBES).to_string();
     for report in &run.probes {
         let _ = write!(shown, "\n{}\n{}", plain(title(report)), Details(report));
     }
@@ -70,40 +98,12 @@ fn tally(verdicts: &BTreeMap<ProbeVerdict, u64>) -> String {
     parts.join(", ")
 }
 
-fn lines(run: &ProbeRun, wide: bool) -> Table {
-    let mut headings = vec!["POD", "CONTAINER", "PROBE", "VERDICT", "TOOK", "TIMEOUT"];
-    if wide {
-        headings.extend(["HANDLER", "TARGET", "CAUSE", "ATTEMPTS"]);
+/// Returns the pod of a probe as NAMESPACE/NAME.
+pub(super) fn pod(name: &ProbeName) -> String {
+    match (&name.namespace, &name.pod) {
+        (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
+        _ => "-".to_owned(),
     }
-    headings.push("MESSAGE");
-    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
-    for report in &run.probes {
-        let (name, outcome) = (&report.name, &report.outcome);
-        let pod = match (&name.namespace, &name.pod) {
-            (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
-            _ => "-".to_owned(),
-        };
-        let mut cells = vec![
-            pod,
-            name.container.clone().unwrap_or_else(|| "-".to_owned()),
-            report.probe_type.to_string().to_lowercase(),
-            outcome.verdict.to_string(),
-            time(outcome.took_us),
-            outcome.timeout_us.map_or_else(|| "none".to_owned(), time),
-        ];
-        if wide {
-            let cause = outcome.cause.map(|cause| kebab(&cause));
-            cells.extend([
-                report.handler.map_or_else(|| "-".to_owned(), |handler| handler.to_string()),
-                report.target.clone(),
-                cause.unwrap_or_else(|| "-".to_owned()),
-                outcome.attempts.len().to_string(),
-            ]);
-        }
-        cells.push(short(&outcome.message.text()));
-        table.add(cells);
-    }
-    table
 }
 
 /// The details of one probe, a line each.
@@ -200,24 +200,7 @@ fn way_of(hops: &[Hop]) -> Option<String> {
 }
 
 fn compared(comparison: &Comparison) -> String {
-    let headings = ["WAY", "RESULT", "STATUS", "TOOK", "MESSAGE"].map(str::to_owned);
-    let mut table = Table::new(headings.to_vec());
-    for trial in &comparison.trials {
-        table.add(vec![
-            trial.way.to_string(),
-            trial.result.to_string(),
-            match trial.statuses.is_empty() {
-                true => "-".to_owned(),
-                false => {
-                    let all: Vec<String> = trial.statuses.iter().map(u16::to_string).collect();
-                    all.join(", ")
-                }
-            },
-            time(trial.took_us),
-            short(&trial.message),
-        ]);
-    }
-    let mut shown = format!("{table}\n");
+    let mut shown = format!("{}\n", Rows::of(&comparison.trials).table(TRIALS));
     for text in &comparison.differences {
         let _ = writeln!(shown, "{}", plain(text.clone()));
     }

@@ -1,9 +1,37 @@
 //! A simulation for people.
 
 use super::{SimulatedStep, Simulation, steps};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
+use crate::probe::events::ProbeEvent;
 use crate::probe::worker::{Call, StepReason};
 use std::fmt;
+
+const COLUMNS: &[Column<SimulatedStep>] = &[
+    Column::new("TIME", |step| step.at.to_string()),
+    Column::new("PROBE RESULT", result),
+    Column::new("RUN", |step| match &step.reason {
+        StepReason::BelowThreshold { run, threshold, .. }
+        | StepReason::ThresholdReached { run, threshold, .. } => format!("{run}/{threshold}"),
+        StepReason::Error { .. } => format!("{} stays", step.worker.run),
+        _ => "-".to_owned(),
+    }),
+    Column::new("ON HOLD", |step| if step.worker.on_hold { "yes" } else { "no" }.to_owned()),
+    Column::new("ACTION", |step| or_dash(step.action.as_ref())),
+    Column::new("WHY", |step| match &step.new_container {
+        Some(new) => format!("{}; {new}", step.why),
+        None => step.why.clone(),
+    }),
+    Column::wide("CLOCK", |step| or_dash(step.time)),
+    Column::wide("CONTAINER", |step| step.worker.container_id.to_string()),
+    Column::wide("RESULTS KEPT", |step| calls(&step.calls)),
+    Column::wide("EVENT", |step| {
+        let event = step.probe.as_ref().and_then(|probe| probe.event.as_ref());
+        let shown = |event: &ProbeEvent| {
+            format!("{} {}: {}", event.event_type, event.reason, event.message.text())
+        };
+        or_dash(event.map(shown))
+    }),
+];
 
 /// A table with a line below it.
 struct WithSummary {
@@ -13,72 +41,26 @@ struct WithSummary {
 
 /// Returns a line for each step, and a summary.
 pub fn table(simulation: &Simulation) -> impl fmt::Display + use<> {
-    let headings = ["TIME", "PROBE RESULT", "RUN", "ON HOLD", "ACTION", "WHY"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for step in &simulation.steps {
-        table.add(cells(step).to_vec());
-    }
+    let table = Rows::of(&simulation.steps).table(COLUMNS);
     WithSummary { table, summary: summary(simulation) }
 }
 
 /// Returns a line for each step with everything that is known, and a summary.
 pub fn wide(simulation: &Simulation) -> impl fmt::Display + use<> {
-    let headings = [
-        "TIME",
-        "PROBE RESULT",
-        "RUN",
-        "ON HOLD",
-        "ACTION",
-        "WHY",
-        "CLOCK",
-        "CONTAINER",
-        "RESULTS KEPT",
-        "EVENT",
-    ];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for step in &simulation.steps {
-        let event = step.probe.as_ref().and_then(|probe| probe.event.as_ref());
-        let more = [
-            step.time.map_or_else(dash, |time| time.to_string()),
-            step.worker.container_id.to_string(),
-            calls(&step.calls),
-            event.map_or_else(dash, |event| {
-                format!("{} {}: {}", event.event_type, event.reason, event.message.text())
-            }),
-        ];
-        table.add(cells(step).into_iter().chain(more).collect());
-    }
+    let table = Rows::of(&simulation.steps).wide(true).table(COLUMNS);
     WithSummary { table, summary: summary(simulation) }
 }
 
-fn cells(step: &SimulatedStep) -> [String; 6] {
-    let result = step.probe.as_ref().map_or_else(dash, |probe| {
-        let attempts = match probe.attempts {
-            0 | 1 => String::new(),
-            several => format!(" ({several} attempts)"),
-        };
-        match probe.error {
-            Some(_) => format!("error{attempts}"),
-            None => format!("{}{attempts}", probe.result),
-        }
-    });
-    let run = match &step.reason {
-        StepReason::BelowThreshold { run, threshold, .. }
-        | StepReason::ThresholdReached { run, threshold, .. } => format!("{run}/{threshold}"),
-        StepReason::Error { .. } => format!("{} stays", step.worker.run),
-        _ => dash(),
+fn result(step: &SimulatedStep) -> String {
+    let Some(probe) = &step.probe else { return "-".to_owned() };
+    let attempts = match probe.attempts {
+        0 | 1 => String::new(),
+        several => format!(" ({several} attempts)"),
     };
-    [
-        step.at.to_string(),
-        result,
-        run,
-        if step.worker.on_hold { "yes" } else { "no" }.to_owned(),
-        step.action.as_ref().map_or_else(dash, ToString::to_string),
-        match &step.new_container {
-            Some(new) => format!("{}; {new}", step.why),
-            None => step.why.clone(),
-        },
-    ]
+    match probe.error {
+        Some(_) => format!("error{attempts}"),
+        None => format!("{}{attempts}", probe.result),
+    }
 }
 
 fn calls(calls: &[Call]) -> String {
@@ -90,7 +72,7 @@ fn calls(calls: &[Call]) -> String {
             Call::Remove { .. } => "forgotten".to_owned(),
         })
         .collect();
-    if shown.is_empty() { dash() } else { shown.join(", ") }
+    or_dash((!shown.is_empty()).then(|| shown.join(", ")))
 }
 
 /// Returns what came of it in one line.
@@ -112,10 +94,6 @@ fn summary(simulation: &Simulation) -> String {
     }
     let probe = simulation.probe_type;
     format!("{probe} probe of {}: {}", simulation.container, parts.join("; "))
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }
 
 impl fmt::Display for WithSummary {
