@@ -5,7 +5,7 @@ use super::layout::Disks;
 use super::pressure::{Act, GraceCase, PodName, Pressure, ThresholdRow};
 use super::reclaim::ReclaimFunction;
 use crate::facts::kubelet_config::{Signal, StarvedResource};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use crate::output::terminal::plain;
 use crate::output::units::bytes;
 use std::fmt::Write;
@@ -156,31 +156,28 @@ pub fn table(pressure: &Pressure) -> Table {
 
 /// Returns a line for each threshold.
 pub(super) fn thresholds(rows: &[ThresholdRow]) -> Table {
-    let headings =
-        ["SIGNAL", "KIND", "THRESHOLD", "AVAILABLE", "MARGIN", "CROSSED", "WOULD-RECLAIM"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for row in rows {
-        let kind = match row.grace_period.0 {
-            0 => "hard".to_owned(),
-            _ => format!("soft {}", row.grace_period),
-        };
-        let crossed = match row.met {
+    Rows::of(rows).table(THRESHOLDS)
+}
+
+const THRESHOLDS: &[Column<ThresholdRow>] = &[
+    Column::new("SIGNAL", |row| row.signal.to_string()),
+    Column::new("KIND", |row| match row.grace_period.0 {
+        0 => "hard".to_owned(),
+        _ => format!("soft {}", row.grace_period),
+    }),
+    Column::new("THRESHOLD", formula),
+    Column::new("AVAILABLE", |row| amount(row.signal, row.available)),
+    Column::new("MARGIN", |row| amount(row.signal, row.margin)),
+    Column::new("CROSSED", |row| {
+        match row.met {
             None => "unknown",
             Some(true) => "yes",
             Some(false) => "no",
-        };
-        table.add(vec![
-            row.signal.to_string(),
-            kind,
-            formula(row),
-            amount(row.signal, row.available),
-            amount(row.signal, row.margin),
-            crossed.to_owned(),
-            functions(row.reclaim).to_owned(),
-        ]);
-    }
-    table
-}
+        }
+        .to_owned()
+    }),
+    Column::new("WOULD-RECLAIM", |row| functions(row.reclaim).to_owned()),
+];
 
 fn functions(reclaim: &[ReclaimFunction]) -> &'static str {
     match reclaim {

@@ -3,10 +3,10 @@
 use super::pressure::{PodName, ThresholdRow};
 use super::pressure_view::{amount, cleared, disks, name, numbers, thresholds};
 use super::rank::{Figures, RankStep, RankedPod};
-use super::rank_report::{EvictionRank, RankItem, UsageFrom};
+use super::rank_report::{EvictionRank, RankItem, UsageFrom, UsedParts};
 use super::usage::FsParts;
 use crate::facts::kubelet_config::{Signal, StarvedResource};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use crate::output::terminal::plain;
 use crate::output::units::bytes;
 use std::fmt::Write;
@@ -241,72 +241,57 @@ fn listed(names: &[String]) -> String {
 
 fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
     let of_disk = rank.counted.is_some();
-    let mut headings =
-        vec!["RANK", "POD", "PRIORITY", "REQUEST", "USAGE", "OVER", "EXCEEDS", "CRITICAL"];
-    if is_wide {
-        if of_disk {
-            headings.extend(["LAYERS", "LOGS", "VOLUMES"]);
-        }
-        headings.extend(["SOFT-GRACE", "COUNTED-AS-0", "UID"]);
-    }
-    headings.push("WHY THERE");
-    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
-    for item in &rank.items {
-        let mut cells = of_item(rank, item);
-        if is_wide {
-            if of_disk {
-                let amounts = item.parts.map(|parts| [parts.root, parts.logs, parts.local_volumes]);
-                let cell = |at: usize| match amounts.and_then(|amounts| amounts.get(at).copied()) {
-                    Some(amount) => used(rank.resource, amount),
-                    None => "unknown".to_owned(),
-                };
-                cells.extend([cell(0), cell(1), cell(2)]);
-            }
-            let unmeasured = match item.unmeasured.is_empty() {
-                true => "-".to_owned(),
-                false => item.unmeasured.join(", "),
-            };
-            cells.extend([
-                format!("{}s", item.soft_grace_seconds),
-                unmeasured,
-                item.pod.uid.clone(),
-            ]);
-        }
-        cells.push(item.because.clone());
-        table.add(cells);
-    }
-    table
-}
-
-fn of_item(rank: &EvictionRank, item: &RankItem) -> Vec<String> {
-    let is_requested = rank.resource != StarvedResource::Pids;
-    let unknown = || if is_requested { "unknown" } else { "-" }.to_owned();
-    let usage = match item.usage {
-        None => "unknown".to_owned(),
-        Some(usage) => {
-            let mark = if item.unmeasured.is_empty() { "" } else { " (in part)" };
-            used(rank.resource, usage) + mark
-        }
-    };
-    let place = match item.last_rank {
-        last if last == item.rank => item.rank.to_string(),
-        last => format!("{}-{last}", item.rank),
-    };
-    vec![
-        place,
-        name(&item.pod),
-        item.priority.to_string(),
+    let rows: Vec<(&EvictionRank, &RankItem)> = rank.items.iter().map(|it| (rank, it)).collect();
+    Rows::of(&rows).wide(is_wide).table(&[
+        Column::new("RANK", |(_, it)| match it.last_rank {
+            last if last == it.rank => it.rank.to_string(),
+            last => format!("{}-{last}", it.rank),
+        }),
+        Column::new("POD", |(_, it)| name(&it.pod)),
+        Column::new("PRIORITY", |(_, it)| it.priority.to_string()),
         // Inodes are not requested either: what counts in their place are bytes.
-        item.request.map_or_else(unknown, |request| bytes(request.unsigned_abs())),
-        usage,
-        item.over.map_or_else(unknown, |over| amount(rank.signal, Some(over))),
-        match item.exceeds {
-            None => unknown(),
+        Column::new("REQUEST", |(rank, it)| {
+            it.request.map_or_else(|| unknown(rank), |request| bytes(request.unsigned_abs()))
+        }),
+        Column::new("USAGE", |(rank, it)| match it.usage {
+            None => "unknown".to_owned(),
+            Some(usage) => {
+                let mark = if it.unmeasured.is_empty() { "" } else { " (in part)" };
+                used(rank.resource, usage) + mark
+            }
+        }),
+        Column::new("OVER", |(rank, it)| {
+            it.over.map_or_else(|| unknown(rank), |over| amount(rank.signal, Some(over)))
+        }),
+        Column::new("EXCEEDS", |(rank, it)| match it.exceeds {
+            None => unknown(rank),
             Some(true) => "yes".to_owned(),
             Some(false) => "no".to_owned(),
-        },
-        if item.critical { "spared" } else { "no" }.to_owned(),
-    ]
+        }),
+        Column::new("CRITICAL", |(_, it)| if it.critical { "spared" } else { "no" }.to_owned()),
+        Column::when(of_disk, Column::wide("LAYERS", |(rank, it)| part(rank, it, |it| it.root))),
+        Column::when(of_disk, Column::wide("LOGS", |(rank, it)| part(rank, it, |it| it.logs))),
+        Column::when(
+            of_disk,
+            Column::wide("VOLUMES", |(rank, it)| part(rank, it, |it| it.local_volumes)),
+        ),
+        Column::wide("SOFT-GRACE", |(_, it)| format!("{}s", it.soft_grace_seconds)),
+        Column::wide("COUNTED-AS-0", |(_, it)| match it.unmeasured.as_slice() {
+            [] => "-".to_owned(),
+            some => some.join(", "),
+        }),
+        Column::wide("UID", |(_, it)| it.pod.uid.clone()),
+        Column::new("WHY THERE", |(_, it)| it.because.clone()),
+    ])
+}
+
+/// Returns the text for what was not measured; processes are never requested.
+fn unknown(rank: &EvictionRank) -> String {
+    if rank.resource == StarvedResource::Pids { "-" } else { "unknown" }.to_owned()
+}
+
+fn part(rank: &EvictionRank, item: &RankItem, of: fn(UsedParts) -> u64) -> String {
+    item.parts.map_or_else(|| "unknown".to_owned(), |parts| used(rank.resource, of(parts)))
 }
 
 fn used(resource: StarvedResource, amount: u64) -> String {

@@ -8,7 +8,7 @@ use crate::image_gc::cycle::image_key;
 use crate::image_gc::plan::{names, short, size};
 use crate::image_gc::uses::{Use, Uses, recorded_handler};
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use crate::output::units::age;
 use serde::Serialize;
 
@@ -118,53 +118,49 @@ fn row(
 
 /// Returns a line for each image.
 pub fn table(list: &ImageList) -> Table {
-    let headings = ["IMAGE", "ID", "SIZE", "SEEN", "LAST-USED", "PINNED", "USED-BY"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for row in &list.items {
-        let used_by = match row.used_by.as_slice() {
-            [] => "-".to_owned(),
-            [only] => only.to_string(),
-            [first, others @ ..] => format!("{first} and {} more", others.len()),
-        };
-        table.add(cells(row, list.at, names(&row.tags, &row.digests), short(&row.id), used_by));
-    }
-    table
+    images(list, false)
 }
 
 /// Returns a line for each image with all names, the whole id and all users.
 pub fn wide(list: &ImageList) -> Table {
-    let headings = ["IMAGE", "ID", "SIZE", "SEEN", "LAST-USED", "PINNED", "USED-BY", "DIGESTS"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    let joined = |texts: Vec<String>| match texts.is_empty() {
-        true => "-".to_owned(),
-        false => texts.join(","),
-    };
-    for row in &list.items {
-        let used_by = joined(row.used_by.iter().map(ToString::to_string).collect());
-        let name = match row.tags.as_slice() {
-            [] => names(&row.tags, &row.digests),
-            tags => tags.join(","),
-        };
-        let mut cells = cells(row, list.at, name, &row.id, used_by);
-        cells.push(joined(row.digests.clone()));
-        table.add(cells);
-    }
-    table
+    images(list, true)
 }
 
-fn cells(row: &ImageRow, at: Timestamp, name: String, id: &str, used_by: String) -> Vec<String> {
-    let since = |time: Option<Timestamp>| match time {
+fn images(list: &ImageList, is_wide: bool) -> Table {
+    let rows: Vec<(Timestamp, &ImageRow)> = list.items.iter().map(|row| (list.at, row)).collect();
+    Rows::of(&rows).wide(is_wide).table(&[
+        Column::narrow("IMAGE", |(_, row)| names(&row.tags, &row.digests)),
+        Column::wide("IMAGE", |(_, row)| match row.tags.as_slice() {
+            [] => names(&row.tags, &row.digests),
+            tags => tags.join(","),
+        }),
+        Column::narrow("ID", |(_, row)| short(&row.id).to_owned()),
+        Column::wide("ID", |(_, row)| row.id.clone()),
+        Column::new("SIZE", |(_, row)| size(row.size_bytes)),
+        Column::new("SEEN", |(at, row)| since(row.first_seen, *at)),
+        Column::new("LAST-USED", |(at, row)| since(row.last_used, *at)),
+        Column::new("PINNED", |(_, row)| if row.pinned { "yes" } else { "no" }.to_owned()),
+        Column::narrow("USED-BY", |(_, row)| match row.used_by.as_slice() {
+            [] => "-".to_owned(),
+            [only] => only.to_string(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+        }),
+        Column::wide("USED-BY", |(_, row)| joined(&row.used_by)),
+        Column::wide("DIGESTS", |(_, row)| joined(&row.digests)),
+    ])
+}
+
+fn since(time: Option<Timestamp>, at: Timestamp) -> String {
+    match time {
         None => "?".to_owned(),
         Some(time) if time >= at => "now".to_owned(),
         Some(time) => age(at.since(time)),
-    };
-    vec![
-        name,
-        id.to_owned(),
-        size(row.size_bytes),
-        since(row.first_seen),
-        since(row.last_used),
-        if row.pinned { "yes" } else { "no" }.to_owned(),
-        used_by,
-    ]
+    }
+}
+
+fn joined(all: &[impl ToString]) -> String {
+    match all {
+        [] => "-".to_owned(),
+        all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+    }
 }

@@ -1,42 +1,31 @@
 //! The findings about garbage collection for people.
 
 use crate::image_gc::lint::Finding;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
+
+const COLUMNS: &[Column<Finding>] = &[
+    Column::new("SEVERITY", |finding| finding.severity.to_string()),
+    Column::new("RULE", |finding| finding.id.to_owned()),
+    Column::new("SUBJECT", |finding| finding.subject.clone()),
+    Column::new("FOUND", |finding| finding.found.clone()),
+    Column::wide("WHY", |finding| finding.why.clone()),
+    Column::wide("ADVICE", |finding| finding.advice.clone()),
+];
 
 /// Returns a line for each finding.
 pub fn table(findings: &[Finding]) -> Table {
-    let headings = ["SEVERITY", "RULE", "SUBJECT", "FOUND"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for finding in findings {
-        table.add(cells(finding).to_vec());
-    }
-    table
+    Rows::of(findings).table(COLUMNS)
 }
 
 /// Returns a line for each finding, with why it matters and what to do.
 pub fn wide(findings: &[Finding]) -> Table {
-    let headings = ["SEVERITY", "RULE", "SUBJECT", "FOUND", "WHY", "ADVICE"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for finding in findings {
-        let more = [finding.why.clone(), finding.advice.clone()];
-        table.add(cells(finding).into_iter().chain(more).collect());
-    }
-    table
+    Rows::of(findings).wide(true).table(COLUMNS)
 }
 
 /// Returns why each finding matters and what to do: `RULE: WHY; ADVICE`.
 pub fn advice(findings: &[Finding]) -> Vec<String> {
     let line = |finding: &Finding| format!("{}: {}; {}", finding.id, finding.why, finding.advice);
     findings.iter().map(line).collect()
-}
-
-fn cells(finding: &Finding) -> [String; 4] {
-    [
-        finding.severity.to_string(),
-        finding.id.to_owned(),
-        finding.subject.clone(),
-        finding.found.clone(),
-    ]
 }
 
 #[cfg(test)]

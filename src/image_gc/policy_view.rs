@@ -2,55 +2,59 @@
 
 use crate::image_gc::loops::Garbage;
 use crate::image_gc::policy_report::{GcPolicy, LoopInForce, PolicySetting};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use serde_json::Value;
 
 /// Returns a line for each loop and each setting.
 pub fn table(policy: &GcPolicy) -> Table {
-    let mut table = Table::new(["NAME", "VALUE", "ORIGIN", "MEANING"].map(str::to_owned).to_vec());
-    for gc in &policy.loops {
-        let [name, value, _] = loop_cells(gc);
-        table.add(vec![name, value, dash(), gc.meaning.clone()]);
-    }
-    for item in &policy.items {
-        let [name, value, _, origin] = cells(item);
-        table.add(vec![name, value, origin, item.meaning.clone()]);
-    }
-    table
+    lines(policy, false)
 }
 
 /// Returns a line for each loop and each setting, with the default.
 pub fn wide(policy: &GcPolicy) -> Table {
-    let headings = ["NAME", "VALUE", "DEFAULT", "ORIGIN", "MEANING"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for gc in &policy.loops {
-        let [name, value, default] = loop_cells(gc);
-        table.add(vec![name, value, default, dash(), gc.meaning.clone()]);
-    }
-    for item in &policy.items {
-        table.add(cells(item).into_iter().chain([item.meaning.clone()]).collect());
-    }
-    table
+    lines(policy, true)
 }
 
-fn loop_cells(gc: &LoopInForce) -> [String; 3] {
-    let name = match gc.garbage {
-        Garbage::Images => "image garbage collection",
-        Garbage::Containers => "container garbage collection",
-    };
-    [name, if gc.runs { "on" } else { "off" }, "on"].map(str::to_owned)
+enum Row<'p> {
+    Loop(&'p LoopInForce),
+    Setting(&'p PolicySetting),
 }
 
-fn cells(item: &PolicySetting) -> [String; 4] {
-    [item.name.to_owned(), text(&item.value), text(&item.default), item.origin.to_string()]
+fn lines(policy: &GcPolicy, is_wide: bool) -> Table {
+    let loops = policy.loops.iter().map(Row::Loop);
+    let rows: Vec<Row<'_>> = loops.chain(policy.items.iter().map(Row::Setting)).collect();
+    Rows::of(&rows).wide(is_wide).table(&[
+        Column::new("NAME", |row| {
+            match row {
+                Row::Loop(LoopInForce { garbage: Garbage::Images, .. }) => {
+                    "image garbage collection"
+                }
+                Row::Loop(_) => "container garbage collection",
+                Row::Setting(item) => item.name,
+            }
+            .to_owned()
+        }),
+        Column::new("VALUE", |row| match row {
+            Row::Loop(gc) => if gc.runs { "on" } else { "off" }.to_owned(),
+            Row::Setting(item) => text(&item.value),
+        }),
+        Column::wide("DEFAULT", |row| match row {
+            Row::Loop(_) => "on".to_owned(),
+            Row::Setting(item) => text(&item.default),
+        }),
+        Column::new("ORIGIN", |row| match row {
+            Row::Loop(_) => "-".to_owned(),
+            Row::Setting(item) => item.origin.to_string(),
+        }),
+        Column::new("MEANING", |row| match row {
+            Row::Loop(gc) => gc.meaning.clone(),
+            Row::Setting(item) => item.meaning.clone(),
+        }),
+    ])
 }
 
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }
 
 #[cfg(test)]

@@ -1,11 +1,43 @@
 //! The disk for people.
 
-use super::{Account, FsPlace, ImageDisk, Part, Rest};
+use super::{Account, FsPlace, ImageDisk, LayerUse, Part, Rest, SignalFilesystem};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::plan::{ago, short};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::units::bytes;
 use std::fmt::Write;
+
+const LAYERS: &[Column<LayerUse>] = &[
+    Column::new("LARGEST LAYERS", |layer| match (&layer.pod, &layer.container) {
+        (Some(pod), Some(container)) => format!("{pod}/{container}"),
+        _ => "?".to_owned(),
+    }),
+    Column::new("SIZE", |layer| bytes(layer.bytes)),
+    Column::narrow("CONTAINER-ID", |layer| short(&layer.container_id).to_owned()),
+    Column::wide("CONTAINER-ID", |layer| layer.container_id.clone()),
+];
+
+const DIFFERENCES: &[Column<String>] = &[Column::new("WHY THEY DIFFER", String::clone)];
+
+const SIGNALS: &[Column<SignalFilesystem>] = &[
+    Column::new("EVICTION SIGNAL", |signal| signal.signal.clone()),
+    Column::new("SEES IMAGES", |signal| {
+        match signal.looks_at_images {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "?",
+        }
+        .to_owned()
+    }),
+    Column::new("THRESHOLDS", |signal| match &signal.thresholds {
+        None => "?".to_owned(),
+        Some(set) => or_dash((!set.is_empty()).then(|| set.join(", "))),
+    }),
+    Column::new("REMOVES FIRST", |signal| match &signal.reclaims {
+        None => "?".to_owned(),
+        Some(list) => or_dash((!list.is_empty()).then(|| list.join(", then "))),
+    }),
+];
 
 /// Returns the disk in short.
 pub fn describe(disk: &ImageDisk) -> String {
@@ -25,20 +57,14 @@ fn text(disk: &ImageDisk, is_wide: bool) -> String {
     };
     add(&parts(&disk.parts, &disk.rest, is_wide));
     if !disk.largest_layers.is_empty() {
-        add(&layers(disk, is_wide));
+        add(&Rows::of(&disk.largest_layers).wide(is_wide).table(LAYERS));
     }
     add(&accounts(&disk.accounts, disk.at, is_wide));
     if !disk.differences.is_empty() {
-        let mut lines = lines("WHY THEY DIFFER");
-        disk.differences.iter().for_each(|difference| lines.add(vec![difference.clone()]));
-        add(&lines);
+        add(&Rows::of(&disk.differences).table(DIFFERENCES));
     }
-    add(&signals(disk));
+    add(&Rows::of(&disk.layout.signals).table(SIGNALS));
     text
-}
-
-fn lines(heading: &str) -> Table {
-    Table::new(vec![heading.to_owned()])
 }
 
 fn row(cells: &[&str]) -> Vec<String> {
@@ -103,30 +129,34 @@ fn signed(amount: i64) -> String {
 }
 
 fn parts(parts: &[Part], rest: &Rest, is_wide: bool) -> Table {
-    let mut headings = row(&["WHAT", "SIZE"]);
-    if is_wide {
-        headings.extend(row(&["BYTES", "COUNTED-BY"]));
-    }
-    headings.extend(row(&["FOLDER", "NOTE"]));
-    let mut table = Table::new(headings);
-    for part in parts {
-        let mut cells = vec![part.what.to_string(), size(part.bytes)];
-        if is_wide {
-            cells.push(part.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()));
-            cells.push(
-                Some(part.counted_by.clone()).filter(|by| !by.is_empty()).unwrap_or("-".into()),
-            );
-        }
-        cells.push(part.path.clone().unwrap_or_else(|| "-".to_owned()));
-        cells.push(note(part));
-        table.add(cells);
-    }
-    let mut cells =
-        vec!["the rest".to_owned(), rest.bytes.map_or_else(|| "unknown".to_owned(), signed)];
-    if is_wide {
-        cells.push(rest.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()));
-        cells.push("capacity - available - the above".to_owned());
-    }
+    let all = parts.iter().map(|part| (Some(part), rest));
+    let rows: Vec<(Option<&Part>, &Rest)> = all.chain([(None, rest)]).collect();
+    Rows::of(&rows).wide(is_wide).table(&[
+        Column::new("WHAT", |(part, _)| match part {
+            Some(part) => part.what.to_string(),
+            None => "the rest".to_owned(),
+        }),
+        Column::new("SIZE", |(part, rest)| match part {
+            Some(part) => size(part.bytes),
+            None => rest.bytes.map_or_else(|| "unknown".to_owned(), signed),
+        }),
+        Column::wide("BYTES", |(part, rest)| match part {
+            Some(part) => or_dash(part.bytes),
+            None => or_dash(rest.bytes),
+        }),
+        Column::wide("COUNTED-BY", |(part, _)| match part {
+            Some(part) => or_dash(Some(&part.counted_by).filter(|by| !by.is_empty())),
+            None => "capacity - available - the above".to_owned(),
+        }),
+        Column::new("FOLDER", |(part, _)| or_dash(part.and_then(|part| part.path.as_ref()))),
+        Column::new("NOTE", |(part, rest)| match part {
+            Some(part) => note(part),
+            None => note_on_rest(rest),
+        }),
+    ])
+}
+
+fn note_on_rest(rest: &Rest) -> String {
     let mut notes = vec!["nobody accounts for it".to_owned()];
     if rest.bytes.is_some_and(|bytes| bytes < 0) {
         notes = vec!["negative: something is counted twice, or was not counted now".to_owned()];
@@ -134,10 +164,7 @@ fn parts(parts: &[Part], rest: &Rest, is_wide: bool) -> Table {
     if !rest.may_hold.is_empty() {
         notes.push(format!("may hold {}", rest.may_hold.join(", ")));
     }
-    cells.push("-".to_owned());
-    cells.push(notes.join("; "));
-    table.add(cells);
-    table
+    notes.join("; ")
 }
 
 fn note(part: &Part) -> String {
@@ -154,68 +181,21 @@ fn note(part: &Part) -> String {
     if notes.is_empty() { "-".to_owned() } else { notes.join("; ") }
 }
 
-fn layers(disk: &ImageDisk, is_wide: bool) -> Table {
-    let mut table = Table::new(row(&["LARGEST LAYERS", "SIZE", "CONTAINER-ID"]));
-    for layer in &disk.largest_layers {
-        let name = match (&layer.pod, &layer.container) {
-            (Some(pod), Some(container)) => format!("{pod}/{container}"),
-            _ => "?".to_owned(),
-        };
-        let id = if is_wide { &layer.container_id } else { short(&layer.container_id) };
-        table.add(vec![name, bytes(layer.bytes), id.to_owned()]);
-    }
-    table
-}
-
 fn accounts(accounts: &[Account], now: Timestamp, is_wide: bool) -> Table {
-    let mut table = Table::new(row(&["WHO SAYS", "CAPACITY", "AVAILABLE", "USED", "MEASURED"]));
-    let amount = |amount: Option<u64>| match amount {
-        None => "-".to_owned(),
-        Some(amount) if is_wide => amount.to_string(),
-        Some(amount) => bytes(amount),
-    };
-    for account in accounts {
-        let measured = match (&account.unknown, account.at) {
+    let rows: Vec<(Timestamp, &Account)> = accounts.iter().map(|it| (now, it)).collect();
+    Rows::of(&rows).wide(is_wide).table(&[
+        Column::new("WHO SAYS", |(_, it)| it.source.clone()),
+        Column::narrow("CAPACITY", |(_, it)| or_dash(it.capacity_bytes.map(bytes))),
+        Column::wide("CAPACITY", |(_, it)| or_dash(it.capacity_bytes)),
+        Column::narrow("AVAILABLE", |(_, it)| or_dash(it.available_bytes.map(bytes))),
+        Column::wide("AVAILABLE", |(_, it)| or_dash(it.available_bytes)),
+        Column::narrow("USED", |(_, it)| or_dash(it.used_bytes.map(bytes))),
+        Column::wide("USED", |(_, it)| or_dash(it.used_bytes)),
+        Column::new("MEASURED", |(now, it)| match (&it.unknown, it.at) {
             (Some(reason), _) => format!("unknown: {reason}"),
             (None, None) => "?".to_owned(),
-            (None, Some(at)) if at >= now => "now".to_owned(),
+            (None, Some(at)) if at >= *now => "now".to_owned(),
             (None, Some(at)) => format!("{} ago", ago(now.since(at))),
-        };
-        table.add(vec![
-            account.source.clone(),
-            amount(account.capacity_bytes),
-            amount(account.available_bytes),
-            amount(account.used_bytes),
-            measured,
-        ]);
-    }
-    table
-}
-
-fn signals(disk: &ImageDisk) -> Table {
-    let mut table =
-        Table::new(row(&["EVICTION SIGNAL", "SEES IMAGES", "THRESHOLDS", "REMOVES FIRST"]));
-    for signal in &disk.layout.signals {
-        let sees = match signal.looks_at_images {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "?",
-        };
-        let listed = |list: &[&str], separator: &str| match list {
-            [] => "-".to_owned(),
-            list => list.join(separator),
-        };
-        let thresholds = signal.thresholds.as_ref().map_or_else(
-            || "?".to_owned(),
-            |set| listed(&set.iter().map(String::as_str).collect::<Vec<_>>(), ", "),
-        );
-        let reclaims = signal.reclaims.as_ref();
-        table.add(vec![
-            signal.signal.clone(),
-            sees.to_owned(),
-            thresholds,
-            reclaims.map_or_else(|| "?".to_owned(), |reclaims| listed(reclaims, ", then ")),
-        ]);
-    }
-    table
+        }),
+    ])
 }

@@ -6,51 +6,46 @@ use super::report::{ImageGcPlan, Trigger};
 use super::ties::Ties;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::Step;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::terminal::plain;
 use crate::output::units::bytes;
 use std::fmt::Write;
 
 /// Returns a line for each image.
 pub fn table(plan: &ImageGcPlan) -> Table {
-    let headings = ["ORDER", "IMAGE", "ID", "SIZE", "VERDICT", "CERTAINTY", "REASON"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for item in &plan.items {
-        let cells = cells(item);
-        table.add(cells.into_iter().chain([item.reason.clone()]).collect());
-    }
-    table
+    images(plan, false)
 }
 
 /// Returns a line for each image with everything that is known.
 pub fn wide(plan: &ImageGcPlan) -> Table {
-    let headings = [
-        "ORDER",
-        "IMAGE",
-        "ID",
-        "SIZE",
-        "VERDICT",
-        "CERTAINTY",
-        "FIRST-FOUND",
-        "LAST-USED",
-        "TIED-WITH",
-        "REASON",
-        "DEPENDS-ON",
-    ];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for item in &plan.items {
-        let (found, used) = times(item, plan.at);
-        let tied = tied(&item.tied_with, ",");
-        let rest = [
-            found,
-            used,
-            if tied.is_empty() { "-".to_owned() } else { tied },
-            item.reason.clone(),
-            item.depends_on.clone().unwrap_or_else(|| "-".to_owned()),
-        ];
-        table.add(cells(item).into_iter().chain(rest).collect());
-    }
-    table
+    images(plan, true)
+}
+
+fn images(plan: &ImageGcPlan, is_wide: bool) -> Table {
+    let rows: Vec<(Timestamp, &PlannedImage)> = plan.items.iter().map(|it| (plan.at, it)).collect();
+    Rows::of(&rows).wide(is_wide).table(&[
+        Column::new("ORDER", |(_, it)| or_dash(it.place)),
+        Column::new("IMAGE", |(_, it)| names(&it.tags, &it.digests)),
+        Column::new("ID", |(_, it)| short(&it.id).to_owned()),
+        Column::new("SIZE", |(_, it)| size(it.size_bytes)),
+        Column::new("VERDICT", |(_, it)| it.verdict.to_string()),
+        Column::new("CERTAINTY", |(_, it)| it.certainty.to_string()),
+        Column::wide("FIRST-FOUND", |(now, it)| {
+            or_dash(it.known.map(|known| since(known.likely_first_detected, *now, "?")))
+        }),
+        Column::wide("LAST-USED", |(now, it)| {
+            or_dash(it.known.map(|known| since(known.likely_last_used, *now, "never")))
+        }),
+        Column::wide("TIED-WITH", |(_, it)| {
+            or_dash(Some(tied(&it.tied_with, ",")).filter(|ids| !ids.is_empty()))
+        }),
+        Column::new("REASON", |(_, it)| it.reason.clone()),
+        Column::wide("DEPENDS-ON", |(_, it)| or_dash(it.depends_on.as_ref())),
+    ])
+}
+
+fn since(time: Option<Timestamp>, now: Timestamp, never: &str) -> String {
+    time.map_or_else(|| never.to_owned(), |time| format!("{} ago", ago(now.since(time))))
 }
 
 /// Returns the ids of those that are tied, the first of many.
@@ -61,26 +56,6 @@ pub(crate) fn tied(ties: &Ties, between: &str) -> String {
         shown.push(format!("and {more} more"));
     }
     shown.join(between)
-}
-
-fn cells(item: &PlannedImage) -> [String; 6] {
-    [
-        item.place.map_or_else(|| "-".to_owned(), |place| place.to_string()),
-        names(&item.tags, &item.digests),
-        short(&item.id).to_owned(),
-        size(item.size_bytes),
-        item.verdict.to_string(),
-        item.certainty.to_string(),
-    ]
-}
-
-fn times(item: &PlannedImage, now: Timestamp) -> (String, String) {
-    let Some(known) = item.known else { return ("-".to_owned(), "-".to_owned()) };
-    let time = |likely: Option<Timestamp>, never: &str| match likely {
-        Some(at) => format!("{} ago", ago(now.since(at))),
-        None => never.to_owned(),
-    };
-    (time(known.likely_first_detected, "?"), time(known.likely_last_used, "never"))
 }
 
 /// Returns the tags of an image, else its digests, in a short form.
