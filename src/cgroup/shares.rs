@@ -8,7 +8,7 @@ use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::qos::QosClass;
 use crate::k8s::quantity::Quantity;
 use crate::output::bar::bar;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 use serde::{Serialize, Serializer};
@@ -269,63 +269,54 @@ fn reason(reason: &Reason) -> (String, Option<String>) {
 /// Returns the shares as a table with a bar for each: filled is what it gets, `|` is what it asked
 /// for. `wide` adds the cgroups.
 pub fn table(shares: &CpuShares<'_>, wide: bool) -> Table {
-    const WIDTH: usize = 24;
-    let requested = |share: &Share<'_>| share.request_milli_cpu.unwrap_or(0) as f64 / 1000.0;
-    let gets = |share: &Share<'_>| share.cpus.to_f64().unwrap_or_default();
     let most =
         shares.items.iter().map(|share| gets(share).max(requested(share))).fold(0.0, f64::max);
-    let mut headings = vec![
-        "POD",
-        "CONTAINER",
-        "QOS",
-        "REQUEST",
-        "GETS",
-        "MEETS REQUEST",
-        "CPU TIME",
-        "LIMITED BY",
-    ];
-    if wide {
-        headings.extend(["AT", "CGROUP"]);
-    }
-    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
-    for share in &shares.items {
-        let pod = match (&share.pod, share.namespace, &share.sibling) {
+    let rows: Vec<(f64, &Share<'_>)> = shares.items.iter().map(|share| (most, share)).collect();
+    Rows::of(&rows).wide(wide).table(&[
+        Column::new("POD", |(_, share)| match (&share.pod, share.namespace, &share.sibling) {
             (Some(pod), Some(namespace), _) => format!("{namespace}/{pod}"),
             (_, _, Some(sibling)) => format!("({sibling})"),
             _ => "-".to_owned(),
-        };
-        let of_request = share.request_milli_cpu.map_or_else(
-            || "-".to_owned(),
-            |milli_cpu| {
+        }),
+        Column::new("CONTAINER", |(_, share)| or_dash(share.container)),
+        Column::new("QOS", |(_, share)| or_dash(share.qos_class)),
+        Column::new("REQUEST", |(_, share)| {
+            or_dash(share.request_milli_cpu.map(|milli| format!("{milli}m")))
+        }),
+        Column::new("GETS", |(_, share)| share.decimal.clone()),
+        Column::new("MEETS REQUEST", |(_, share)| {
+            or_dash(share.request_milli_cpu.map(|milli_cpu| {
                 let percent = percent_down(&share.cpus, milli_cpu);
                 let verdict = if share.meets_request == Some(true) { "yes" } else { "no" };
                 format!("{verdict}, {percent}%")
-            },
-        );
-        let mut drawn = bar(gets(share), most, WIDTH);
-        if share.request_milli_cpu.is_some() && most > 0.0 {
-            let at = ((requested(share) / most) * WIDTH as f64).round() as usize;
-            let length = drawn.chars().count();
-            drawn.push_str(&" ".repeat(at.saturating_sub(length)));
-            drawn.push_str(if at >= length { "|" } else { "" });
-        }
-        let mut cells = vec![
-            pod,
-            share.container.unwrap_or("-").to_owned(),
-            share.qos_class.map_or_else(|| "-".to_owned(), |class| class.to_string()),
-            share.request_milli_cpu.map_or_else(|| "-".to_owned(), |milli| format!("{milli}m")),
-            share.decimal.clone(),
-            of_request,
-            drawn,
-            share.limited_by.clone(),
-        ];
-        if wide {
-            let or_dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
-            cells.extend([or_dash(share.at.as_deref()), or_dash(share.cgroup)]);
-        }
-        table.add(cells);
+            }))
+        }),
+        Column::new("CPU TIME", |(most, share)| drawn(share, *most)),
+        Column::new("LIMITED BY", |(_, share)| share.limited_by.clone()),
+        Column::wide("AT", |(_, share)| or_dash(share.at.as_ref())),
+        Column::wide("CGROUP", |(_, share)| or_dash(share.cgroup)),
+    ])
+}
+
+fn requested(share: &Share<'_>) -> f64 {
+    share.request_milli_cpu.unwrap_or(0) as f64 / 1000.0
+}
+
+fn gets(share: &Share<'_>) -> f64 {
+    share.cpus.to_f64().unwrap_or_default()
+}
+
+/// Returns the bar of a share; the longest one stands for `most`.
+fn drawn(share: &Share<'_>, most: f64) -> String {
+    const WIDTH: usize = 24;
+    let mut drawn = bar(gets(share), most, WIDTH);
+    if share.request_milli_cpu.is_some() && most > 0.0 {
+        let at = ((requested(share) / most) * WIDTH as f64).round() as usize;
+        let length = drawn.chars().count();
+        drawn.push_str(&" ".repeat(at.saturating_sub(length)));
+        drawn.push_str(if at >= length { "|" } else { "" });
     }
-    table
+    drawn
 }
 
 /// Returns the tenths of a percent that a request is met by, cut, so that 100% is never claimed of

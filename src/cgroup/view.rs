@@ -7,7 +7,7 @@ use crate::cgroup::resource_config::Property;
 use crate::facts::missing::MissingFact;
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::quantity::{Format, Quantity};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use crate::output::tree::{Entry, branches};
 use std::collections::BTreeSet;
 
@@ -47,8 +47,7 @@ pub fn table(plan: &Plan<'_>) -> Table {
 
 /// Returns the tree with every value on a line of its own, and its derivation.
 pub fn wide(plan: &Plan<'_>) -> Table {
-    let headings = ["CGROUP", "FILE", "VALUE", "WRITER", "BECAUSE"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
+    let mut lines: Vec<(String, &PlannedCgroup<'_>, [String; 3])> = Vec::new();
     for row in rows(plan) {
         let name = match row.cgroup.owner {
             Owner::Node { .. } | Owner::Qos(_) => row.cgroup.path.clone(),
@@ -57,12 +56,18 @@ pub fn wide(plan: &Plan<'_>) -> Table {
             }
         };
         let mut first = format!("{}{name}", row.branch);
-        for [file, value, because] in values(row.cgroup) {
+        for value in values(row.cgroup) {
             let branch = std::mem::replace(&mut first, row.below.clone());
-            table.add(vec![branch, file, value, row.cgroup.owner.writer().to_owned(), because]);
+            lines.push((branch, row.cgroup, value));
         }
     }
-    table
+    Rows::of(&lines).table(&[
+        Column::new("CGROUP", |(branch, ..)| branch.clone()),
+        Column::new("FILE", |(_, _, [file, _, _])| file.clone()),
+        Column::new("VALUE", |(_, _, [_, value, _])| value.clone()),
+        Column::new("WRITER", |(_, cgroup, _)| cgroup.owner.writer().to_owned()),
+        Column::new("BECAUSE", |(_, _, [_, _, because])| because.clone()),
+    ])
 }
 
 /// Returns file, value and derivation of everything about a cgroup.

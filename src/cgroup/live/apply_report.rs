@@ -3,7 +3,7 @@
 use crate::cgroup::live::apply::{Back, Event, Outcome};
 use crate::cgroup::live::repair::{Left, Refusal, Repair, Step};
 use crate::cgroup::report::API_VERSION;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use serde::Serialize;
 
 /// A change of cgroups: what was planned, and what became of it.
@@ -64,30 +64,41 @@ impl<'a> CgroupChange<'a> {
 
 /// Returns the steps as a table.
 pub fn steps_table(steps: &[Step]) -> Table {
-    let headings = ["STEP", "POD", "FILE", "FROM", "TO", "WRITER", "CGROUP"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for (index, step) in steps.iter().enumerate() {
-        let Step { cgroup, owner, file, from, to, writer } = step.clone();
-        table.add(vec![(index + 1).to_string(), owner, file, from, to, writer, cgroup]);
-    }
-    table
+    let rows: Vec<(usize, &Step)> = steps.iter().enumerate().collect();
+    Rows::of(&rows).table(&[
+        Column::new("STEP", |(at, _)| (at + 1).to_string()),
+        Column::new("POD", |(_, step)| step.owner.clone()),
+        Column::new("FILE", |(_, step)| step.file.clone()),
+        Column::new("FROM", |(_, step)| step.from.clone()),
+        Column::new("TO", |(_, step)| step.to.clone()),
+        Column::new("WRITER", |(_, step)| step.writer.clone()),
+        Column::new("CGROUP", |(_, step)| step.cgroup.clone()),
+    ])
 }
 
 /// Returns the steps of a way back, with what there is to do for each.
 pub fn way_back_table(steps: &[Step], looked: &[Result<Back, String>]) -> Table {
-    let headings = ["STEP", "POD", "FILE", "FROM", "TO", "STATE", "CGROUP"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for (index, (step, looked)) in steps.iter().zip(looked).enumerate() {
-        let state = match looked {
-            Ok(Back::Write(_)) => "to do",
-            Ok(Back::Already) => "as before",
-            Ok(Back::Gone) => "gone",
-            Err(_) => "blocked",
-        };
-        let Step { cgroup, owner, file, from, to, .. } = step.clone();
-        table.add(vec![(index + 1).to_string(), owner, file, from, to, state.to_owned(), cgroup]);
+    let row = |(at, (step, looked))| (at, step, state(looked));
+    let rows: Vec<(usize, &Step, &'static str)> =
+        steps.iter().zip(looked).enumerate().map(row).collect();
+    Rows::of(&rows).table(&[
+        Column::new("STEP", |(at, ..)| (at + 1).to_string()),
+        Column::new("POD", |(_, step, _)| step.owner.clone()),
+        Column::new("FILE", |(_, step, _)| step.file.clone()),
+        Column::new("FROM", |(_, step, _)| step.from.clone()),
+        Column::new("TO", |(_, step, _)| step.to.clone()),
+        Column::new("STATE", |(_, _, state)| (*state).to_owned()),
+        Column::new("CGROUP", |(_, step, _)| step.cgroup.clone()),
+    ])
+}
+
+fn state(looked: &Result<Back, String>) -> &'static str {
+    match looked {
+        Ok(Back::Write(_)) => "to do",
+        Ok(Back::Already) => "as before",
+        Ok(Back::Gone) => "gone",
+        Err(_) => "blocked",
     }
-    table
 }
 
 /// Returns what happens to a step as a line.

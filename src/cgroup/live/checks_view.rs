@@ -1,30 +1,29 @@
 //! The checks of a node for people.
 
 use crate::cgroup::live::checks::{Check, Status};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 
 /// More of what was found is cut off in a table: reasons can be long, and `wide` has all of them.
 const SHOWN: usize = 120;
 
+const COLUMNS: &[Column<Check>] = &[
+    Column::new("CHECK", |check| check.name.to_owned()),
+    Column::new("STATUS", |check| check.status.to_string()),
+    Column::narrow("FOUND", |check| brief(check.found.clone())),
+    Column::wide("FOUND", |check| check.found.clone()),
+    Column::narrow("SOURCE", |check| brief(or_dash(check.source.as_ref()))),
+    Column::wide("SOURCE", |check| or_dash(check.source.as_ref())),
+    Column::wide("ADVICE", |check| or_dash(check.advice.as_ref())),
+];
+
 /// Returns a line for each check.
 pub fn table(checks: &[Check]) -> Table {
-    let mut table = Table::new(["CHECK", "STATUS", "FOUND", "SOURCE"].map(str::to_owned).to_vec());
-    for check in checks {
-        let [name, status, found, source] = cells(check);
-        table.add(vec![name, status, brief(found), brief(source)]);
-    }
-    table
+    Rows::of(checks).table(COLUMNS)
 }
 
 /// Returns a line for each check, with what to do.
 pub fn wide(checks: &[Check]) -> Table {
-    let headings = ["CHECK", "STATUS", "FOUND", "SOURCE", "ADVICE"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for check in checks {
-        let advice = check.advice.clone().unwrap_or_else(dash);
-        table.add(cells(check).into_iter().chain([advice]).collect());
-    }
-    table
+    Rows::of(checks).wide(true).table(COLUMNS)
 }
 
 /// Returns what to do about each check that is not as it should be: `CHECK: ADVICE`; what is wrong
@@ -39,24 +38,11 @@ pub fn advice(checks: &[Check]) -> Vec<String> {
     told.collect()
 }
 
-fn cells(check: &Check) -> [String; 4] {
-    [
-        check.name.to_owned(),
-        check.status.to_string(),
-        check.found.clone(),
-        check.source.clone().unwrap_or_else(dash),
-    ]
-}
-
 fn brief(text: String) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     }
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }
 
 #[cfg(test)]

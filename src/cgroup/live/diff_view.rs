@@ -2,7 +2,7 @@
 
 use crate::cgroup::because::join;
 use crate::cgroup::live::diff::{Difference, Verdict};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 use std::collections::BTreeMap;
 
 /// Returns what is not as planned, a line each; `None` if all is.
@@ -11,61 +11,33 @@ pub fn table(differences: &[Difference<'_>]) -> Option<Table> {
         |found: &&Difference<'_>| !matches!(found.verdict, Verdict::Match | Verdict::Rounded);
     let mut rows = differences.iter().filter(telling).peekable();
     rows.peek()?;
-    let headings = ["VERDICT", "POD", "CONTAINER", "FILE", "PLANNED", "ACTUAL", "REASON"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for found in rows {
-        let reason = found.reason.clone().unwrap_or_else(dash);
-        table.add(cells(found).into_iter().chain([reason]).collect());
-    }
-    Some(table)
+    Some(lines(rows, false))
 }
 
 /// Returns every value with its path and its derivation.
 pub fn wide(differences: &[Difference<'_>]) -> Table {
-    let headings = [
-        "VERDICT",
-        "POD",
-        "CONTAINER",
-        "FILE",
-        "PLANNED",
-        "ACTUAL",
-        "REASON",
-        "WRITER",
-        "CGROUP",
-        "BECAUSE",
-    ];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for found in differences {
-        let rest = [
-            found.reason.clone().unwrap_or_else(dash),
-            found.writer.unwrap_or("-").to_owned(),
-            found.cgroup.clone(),
-            if found.because.is_empty() { dash() } else { join(found.because) },
-        ];
-        table.add(cells(found).into_iter().chain(rest).collect());
-    }
-    table
+    lines(differences.iter(), true)
 }
 
-fn cells(found: &Difference<'_>) -> [String; 6] {
-    let text = |text: &Option<String>| text.clone().unwrap_or_else(dash);
-    let pod = match (&found.namespace, &found.pod) {
-        (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
+fn lines<'d>(rows: impl Iterator<Item = &'d Difference<'d>>, is_wide: bool) -> Table {
+    Rows::of(rows).wide(is_wide).table(&[
+        Column::new("VERDICT", |found| found.verdict.to_string()),
         // What belongs to no pod, or to none that is known, is named by its cgroup.
-        _ => found.cgroup.clone(),
-    };
-    [
-        found.verdict.to_string(),
-        pod,
-        text(&found.container),
-        found.file.clone().unwrap_or_else(|| "(cgroup)".to_owned()),
-        text(&found.planned),
-        text(&found.actual),
-    ]
-}
-
-fn dash() -> String {
-    "-".to_owned()
+        Column::new("POD", |found| match (&found.namespace, &found.pod) {
+            (Some(namespace), Some(pod)) => format!("{namespace}/{pod}"),
+            _ => found.cgroup.clone(),
+        }),
+        Column::new("CONTAINER", |found| or_dash(found.container.as_ref())),
+        Column::new("FILE", |found| found.file.clone().unwrap_or_else(|| "(cgroup)".to_owned())),
+        Column::new("PLANNED", |found| or_dash(found.planned.as_ref())),
+        Column::new("ACTUAL", |found| or_dash(found.actual.as_ref())),
+        Column::new("REASON", |found| or_dash(found.reason.as_ref())),
+        Column::wide("WRITER", |found| or_dash(found.writer)),
+        Column::wide("CGROUP", |found| found.cgroup.clone()),
+        Column::wide("BECAUSE", |found| {
+            or_dash((!found.because.is_empty()).then(|| join(found.because)))
+        }),
+    ])
 }
 
 /// Returns the counts in a line: `195 values: 190 MATCH, 4 ROUNDED, 1 DRIFT`.

@@ -1,102 +1,93 @@
 //! The live tree for people.
 
 use crate::cgroup::live::show::{CgroupUsage, Usage, UsedCgroup};
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::tree::branches;
 use crate::output::units;
 
-/// A column: its heading, and what it says about a cgroup.
-type Column = (&'static str, fn(&UsedCgroup<'_>) -> Option<String>);
+/// A cgroup with the lines that connect it with its parent.
+type Row<'c> = (String, &'c UsedCgroup<'c>);
 
-/// What a glance needs. A column about which no cgroup says anything is left out.
-const COLUMNS: &[Column] = &[
-    ("QOS", |cgroup| {
-        // What is in a pod has no class of its own.
-        ["qos", "pod"]
-            .contains(&cgroup.place.level)
-            .then_some(cgroup.place.qos_class)?
-            .map(|class| class.to_string())
-    }),
-    ("CPU.SHARES", |cgroup| setting(cgroup, "cpu.shares")),
-    ("CPU.WEIGHT", |cgroup| setting(cgroup, "cpu.weight")),
-    ("CPU.MAX", |cgroup| setting(cgroup, "cpu.max").or_else(|| v1_quota(cgroup))),
-    ("CPU TIME", |cgroup| cgroup.usage.cpu_usec.map(units::microseconds)),
-    ("THROTTLED", |cgroup| throttled(&cgroup.usage)),
-    ("MEMORY", |cgroup| cgroup.usage.memory_bytes.map(units::bytes)),
-    ("MEMORY.MAX", |cgroup| {
-        limit(cgroup, "memory.max").or_else(|| limit(cgroup, "memory.limit_in_bytes"))
-    }),
-    ("PIDS", |cgroup| cgroup.usage.pids.map(|pids| pids.to_string())),
-    ("PIDS.MAX", |cgroup| setting(cgroup, "pids.max")),
-    ("OOM KILLS", |cgroup| cgroup.usage.oom_kills.map(|kills| kills.to_string())),
-    ("PRESSURE", |cgroup| pressure(&cgroup.usage)),
-];
-
-/// What else is known.
-const WIDE: &[Column] = &[
-    ("THROTTLED TIME", |cgroup| cgroup.usage.throttled_usec.map(units::microseconds)),
-    ("SWAP", |cgroup| cgroup.usage.swap_bytes.map(units::bytes)),
-    ("MEMORY.MIN", |cgroup| limit(cgroup, "memory.min")),
-    ("MEMORY.LOW", |cgroup| limit(cgroup, "memory.low")),
-    ("MEMORY.HIGH", |cgroup| limit(cgroup, "memory.high")),
-    ("MEMORY.SWAP.MAX", |cgroup| limit(cgroup, "memory.swap.max")),
-    ("CPUSET.CPUS", |cgroup| setting(cgroup, "cpuset.cpus").filter(|cpus| !cpus.is_empty())),
-    ("PATH", |cgroup| Some(cgroup.place.cgroup.to_owned())),
-];
+fn columns<'c>() -> Vec<Column<Row<'c>>> {
+    vec![
+        Column::new("QOS", |(_, cgroup)| {
+            // What is in a pod has no class of its own.
+            let has_class = ["qos", "pod"].contains(&cgroup.place.level);
+            or_dash(cgroup.place.qos_class.filter(|_| has_class))
+        }),
+        Column::new("CPU.SHARES", |(_, cgroup)| setting(cgroup, "cpu.shares")),
+        Column::new("CPU.WEIGHT", |(_, cgroup)| setting(cgroup, "cpu.weight")),
+        Column::new("CPU.MAX", |(_, cgroup)| quota(cgroup)),
+        Column::new("CPU TIME", |(_, it)| or_dash(it.usage.cpu_usec.map(units::microseconds))),
+        Column::new("THROTTLED", |(_, cgroup)| or_dash(throttled(&cgroup.usage))),
+        Column::new("MEMORY", |(_, cgroup)| or_dash(cgroup.usage.memory_bytes.map(units::bytes))),
+        Column::new("MEMORY.MAX", |(_, cgroup)| {
+            limit(cgroup, &["memory.max", "memory.limit_in_bytes"])
+        }),
+        Column::new("PIDS", |(_, cgroup)| or_dash(cgroup.usage.pids)),
+        Column::new("PIDS.MAX", |(_, cgroup)| setting(cgroup, "pids.max")),
+        Column::new("OOM KILLS", |(_, cgroup)| or_dash(cgroup.usage.oom_kills)),
+        Column::new("PRESSURE", |(_, cgroup)| or_dash(pressure(&cgroup.usage))),
+        Column::wide("THROTTLED TIME", |(_, cgroup)| {
+            or_dash(cgroup.usage.throttled_usec.map(units::microseconds))
+        }),
+        Column::wide("SWAP", |(_, cgroup)| or_dash(cgroup.usage.swap_bytes.map(units::bytes))),
+        Column::wide("MEMORY.MIN", |(_, cgroup)| limit(cgroup, &["memory.min"])),
+        Column::wide("MEMORY.LOW", |(_, cgroup)| limit(cgroup, &["memory.low"])),
+        Column::wide("MEMORY.HIGH", |(_, cgroup)| limit(cgroup, &["memory.high"])),
+        Column::wide("MEMORY.SWAP.MAX", |(_, cgroup)| limit(cgroup, &["memory.swap.max"])),
+        Column::wide("CPUSET.CPUS", |(_, cgroup)| {
+            or_dash(cgroup.settings.get("cpuset.cpus").filter(|cpus| !cpus.is_empty()))
+        }),
+        Column::wide("PATH", |(_, cgroup)| cgroup.place.cgroup.to_owned()),
+    ]
+}
 
 /// Returns the tree with what a glance needs.
 pub fn table(shown: &CgroupUsage<'_>) -> Table {
-    tree(shown, COLUMNS.to_vec())
+    tree(shown, false)
 }
 
 /// Returns the tree with all that is known.
 pub fn wide(shown: &CgroupUsage<'_>) -> Table {
-    tree(shown, [COLUMNS, WIDE].concat())
+    tree(shown, true)
 }
 
-fn tree(shown: &CgroupUsage<'_>, columns: Vec<Column>) -> Table {
+/// Returns the tree without the columns in which no cgroup has anything.
+fn tree(shown: &CgroupUsage<'_>, is_wide: bool) -> Table {
     let depths: Vec<usize> = shown.items.iter().map(|cgroup| cgroup.depth).collect();
-    let cells: Vec<Vec<Option<String>>> = shown
-        .items
-        .iter()
-        .map(|cgroup| columns.iter().map(|(_, cell)| cell(cgroup)).collect())
-        .collect();
-    let telling: Vec<usize> = (0..columns.len())
-        .filter(|column| cells.iter().any(|row| row[*column].is_some()))
-        .collect();
-    let headings = telling.iter().map(|column| columns[*column].0.to_owned());
-    let mut table = Table::new(std::iter::once("CGROUP".to_owned()).chain(headings).collect());
-    for ((cgroup, entry), row) in shown.items.iter().zip(branches(&depths)).zip(cells) {
-        let mut row = row;
-        let cells =
-            telling.iter().map(|column| row[*column].take().unwrap_or_else(|| "-".to_owned()));
-        let name = format!("{}{}", entry.branch, cgroup.label);
-        table.add(std::iter::once(name).chain(cells).collect());
-    }
-    table
+    let branches = branches(&depths).into_iter().map(|entry| entry.branch);
+    let rows: Vec<Row<'_>> = branches.zip(&shown.items).collect();
+    let tree =
+        Column::new("CGROUP", |(branch, cgroup): &Row<'_>| format!("{branch}{}", cgroup.label));
+    let known = columns().into_iter().filter(|column| column.is_known(&rows));
+    let columns: Vec<Column<Row<'_>>> = std::iter::once(tree).chain(known).collect();
+    Rows::of(&rows).wide(is_wide).table(&columns)
 }
 
-fn setting(cgroup: &UsedCgroup<'_>, file: &str) -> Option<String> {
-    cgroup.settings.get(file).map(|text| (*text).to_owned())
+fn setting(cgroup: &UsedCgroup<'_>, file: &str) -> String {
+    or_dash(cgroup.settings.get(file))
 }
 
-/// Returns quota and period of cgroup v1 as v2 writes them.
-fn v1_quota(cgroup: &UsedCgroup<'_>) -> Option<String> {
-    let quota = cgroup.settings.get("cpu.cfs_quota_us")?;
-    let period = cgroup.settings.get("cpu.cfs_period_us")?;
-    Some(format!("{} {period}", if *quota == "-1" { "max" } else { quota }))
+/// Returns quota and period as cgroup v2 writes them.
+fn quota(cgroup: &UsedCgroup<'_>) -> String {
+    let of = |file: &str| cgroup.settings.get(file);
+    or_dash(of("cpu.max").map(|text| (*text).to_owned()).or_else(|| {
+        let (quota, period) = (of("cpu.cfs_quota_us")?, of("cpu.cfs_period_us")?);
+        Some(format!("{} {period}", if *quota == "-1" { "max" } else { quota }))
+    }))
 }
 
-/// Returns a limit in bytes; the largest that v1 knows is none.
-fn limit(cgroup: &UsedCgroup<'_>, file: &str) -> Option<String> {
+/// Returns the limit in bytes of the first file that there is; the largest that v1 knows is none.
+fn limit(cgroup: &UsedCgroup<'_>, files: &[&str]) -> String {
     /// The largest number of bytes in whole pages of 4 KiB, or more.
     const NONE: u64 = 0x7fff_ffff_f000_0000;
-    let text = cgroup.settings.get(file)?;
-    Some(match text.parse::<u64>() {
+    let text = files.iter().find_map(|file| cgroup.settings.get(file));
+    or_dash(text.map(|text| match text.parse::<u64>() {
         Ok(NONE..) => "max".to_owned(),
         Ok(bytes) => units::bytes(bytes),
         Err(_) => (*text).to_owned(),
-    })
+    }))
 }
 
 /// Returns the share of periods in which the quota was used up.
