@@ -1,7 +1,7 @@
 //! What the node offers, as tables.
 
-use super::{CapacityReport, Count, NodeSays, State};
-use crate::output::table::Table;
+use super::{CapacityReport, Count, Offered, State};
+use crate::output::table::{Column, Rows, Table, or_dash};
 
 /// Shows a line per resource.
 pub fn table(report: &CapacityReport) -> Table {
@@ -14,42 +14,35 @@ pub fn wide(report: &CapacityReport) -> Table {
 }
 
 fn lines(report: &CapacityReport, wide: bool) -> Table {
-    let mut headings = vec!["RESOURCE", "CAPACITY", "ALLOCATABLE", "IN USE", "STATE"];
-    if wide {
-        headings.extend(["NODE CAPACITY", "NODE ALLOCATABLE"]);
-    }
-    headings.push("REASON");
-    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
-    for (name, offered) in &report.resources {
-        let mut cells = vec![
-            name.clone(),
-            count(offered.capacity),
-            count(offered.allocatable),
-            offered.allocated.map_or_else(unknown, |devices| devices.to_string()),
-            state(offered.state).to_owned(),
-        ];
-        if wide {
-            let number = |of: fn(NodeSays) -> Option<i64>| {
-                let number = offered.node.and_then(of);
-                number.map_or_else(|| "-".to_owned(), |number| number.to_string())
-            };
-            cells.push(number(|says| says.capacity));
-            cells.push(number(|says| says.allocatable));
-        }
-        let mut reason = offered.reason.clone();
-        if let Some(says) = offered.node.filter(|_| offered.contradicts) {
-            let told = |number: Option<i64>| number.map_or("nothing".to_owned(), |n| n.to_string());
-            reason = format!(
-                "{reason}; but the Node object says {} of {}: the kubelet has not reported yet, or \
-                 somebody else did",
-                told(says.allocatable),
-                told(says.capacity)
-            );
-        }
-        cells.push(reason);
-        table.add(cells);
-    }
-    table
+    let rows: Vec<(&String, &Offered)> = report.resources.iter().collect();
+    Rows::of(&rows).wide(wide).table(&[
+        Column::new("RESOURCE", |(name, _)| (*name).clone()),
+        Column::new("CAPACITY", |(_, offered)| count(offered.capacity)),
+        Column::new("ALLOCATABLE", |(_, offered)| count(offered.allocatable)),
+        Column::new("IN USE", |(_, offered)| {
+            offered.allocated.map_or_else(unknown, |devices| devices.to_string())
+        }),
+        Column::new("STATE", |(_, offered)| state(offered.state).to_owned()),
+        Column::wide("NODE CAPACITY", |(_, offered)| {
+            or_dash(offered.node.and_then(|says| says.capacity))
+        }),
+        Column::wide("NODE ALLOCATABLE", |(_, offered)| {
+            or_dash(offered.node.and_then(|says| says.allocatable))
+        }),
+        Column::new("REASON", |(_, offered)| reason(offered)),
+    ])
+}
+
+fn reason(offered: &Offered) -> String {
+    let reason = offered.reason.clone();
+    let Some(says) = offered.node.filter(|_| offered.contradicts) else { return reason };
+    let told = |number: Option<i64>| number.map_or("nothing".to_owned(), |n| n.to_string());
+    format!(
+        "{reason}; but the Node object says {} of {}: the kubelet has not reported yet, or somebody \
+         else did",
+        told(says.allocatable),
+        told(says.capacity)
+    )
 }
 
 fn count(count: Option<Count>) -> String {

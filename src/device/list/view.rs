@@ -1,82 +1,61 @@
 //! The tables of a list of devices.
 
-use super::free::FreeDevices;
+use super::free::{FreeDevices, FreeOf};
 use super::report::{DeviceList, DeviceRow, Given, Health};
 use super::resources::ResourceSummary;
+use crate::device::run_options::Dropped;
 use crate::facts::devices::PluginAnswer;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use std::fmt::Display;
 
-fn begin<const N: usize>(headings: [&str; N]) -> Table {
-    Table::new(headings.map(str::to_owned).to_vec())
-}
-
-/// Returns a line for each device of a container.
-pub fn table(list: &DeviceList) -> Table {
-    let mut table =
-        begin(["POD", "CONTAINER", "RESOURCE", "DEVICE", "NUMA", "HEALTH", "STATE", "REASON"]);
-    for row in &list.items {
-        let mut cells = cells(row);
-        cells.push(row.findings.first().map_or(String::new(), |first| first.reason.to_string()));
-        table.add(cells);
-    }
-    table
-}
-
-/// Returns the same with everything that is the matter, and where each device was seen.
-pub fn wide(list: &DeviceList) -> Table {
-    let mut table = begin([
-        "POD",
-        "CONTAINER",
-        "RESOURCE",
-        "DEVICE",
-        "NUMA",
-        "HEALTH",
-        "STATE",
-        "ROLE",
-        "CHECKPOINT",
-        "PODRESOURCES",
-        "UID",
-        "REASON",
-    ]);
-    for row in &list.items {
-        let mut cells = cells(row);
-        let reasons: Vec<String> = row
-            .findings
-            .iter()
-            .enumerate()
-            .map(|(at, finding)| match at {
-                0 => finding.reason.to_string(),
-                _ => format!("{}: {}", finding.state, finding.reason),
-            })
-            .collect();
-        cells.extend([
-            format!("{:?}", row.role).to_lowercase(),
-            seen(row.in_checkpoint),
-            seen(row.in_pod_resources),
-            row.pod.uid.clone().unwrap_or_else(|| "?".to_owned()),
-            reasons.join("; "),
-        ]);
-        table.add(cells);
-    }
-    table
-}
-
-fn cells(row: &DeviceRow) -> Vec<String> {
-    vec![
-        row.pod.shown(),
-        row.container.clone(),
-        row.resource.clone(),
-        row.device.clone(),
-        numa(&row.numa_nodes),
+const DEVICES: &[Column<DeviceRow>] = &[
+    Column::new("POD", |row| row.pod.shown()),
+    Column::new("CONTAINER", |row| row.container.clone()),
+    Column::new("RESOURCE", |row| row.resource.clone()),
+    Column::new("DEVICE", |row| row.device.clone()),
+    Column::new("NUMA", |row| numa(&row.numa_nodes)),
+    Column::new("HEALTH", |row| {
         match row.health {
             Health::Healthy => "Healthy",
             Health::Unhealthy => "Unhealthy",
             Health::Unknown => "?",
         }
-        .to_owned(),
-        row.state.to_string(),
-    ]
+        .to_owned()
+    }),
+    Column::new("STATE", |row| row.state.to_string()),
+    Column::wide("ROLE", |row| format!("{:?}", row.role).to_lowercase()),
+    Column::wide("CHECKPOINT", |row| seen(row.in_checkpoint)),
+    Column::wide("PODRESOURCES", |row| seen(row.in_pod_resources)),
+    Column::wide("UID", |row| row.pod.uid.clone().unwrap_or_else(|| "?".to_owned())),
+    Column::narrow("REASON", |row| {
+        row.findings.first().map_or(String::new(), |first| first.reason.to_string())
+    }),
+    Column::wide("REASON", |row| {
+        let others = row.findings.iter().skip(1);
+        let first = row.findings.first().map(|first| first.reason.to_string());
+        let others = others.map(|finding| format!("{}: {}", finding.state, finding.reason));
+        first.into_iter().chain(others).collect::<Vec<_>>().join("; ")
+    }),
+];
+
+const RESOURCES: &[Column<ResourceSummary>] = &[
+    Column::new("RESOURCE", |resource| resource.resource.clone()),
+    Column::new("CAPACITY", |resource| known(resource.capacity)),
+    Column::new("ALLOCATABLE", |resource| known(resource.allocatable)),
+    Column::new("HEALTHY", |resource| known(resource.healthy)),
+    Column::new("ALLOCATED", |resource| resource.allocated.to_string()),
+    Column::new("STALE", |resource| resource.stale.to_string()),
+    Column::new("FREE", |resource| known(resource.free.as_ref().map(Vec::len))),
+];
+
+/// Returns a line for each device of a container.
+pub fn table(list: &DeviceList) -> Table {
+    Rows::of(&list.items).table(DEVICES)
+}
+
+/// Returns the same with everything that is the matter, and where each device was seen.
+pub fn wide(list: &DeviceList) -> Table {
+    Rows::of(&list.items).wide(true).table(DEVICES)
 }
 
 fn seen(seen: Option<bool>) -> String {
@@ -97,21 +76,7 @@ fn numa(nodes: &[i64]) -> String {
 
 /// Returns a line for each resource.
 pub fn resources(resources: &[ResourceSummary]) -> Table {
-    let mut table =
-        begin(["RESOURCE", "CAPACITY", "ALLOCATABLE", "HEALTHY", "ALLOCATED", "STALE", "FREE"]);
-    for resource in resources {
-        let free = resource.free.as_ref().map(Vec::len);
-        table.add(vec![
-            resource.resource.clone(),
-            known(resource.capacity),
-            known(resource.allocatable),
-            known(resource.healthy),
-            resource.allocated.to_string(),
-            resource.stale.to_string(),
-            known(free),
-        ]);
-    }
-    table
+    Rows::of(resources).table(RESOURCES)
 }
 
 fn known(number: Option<impl Display>) -> String {
@@ -120,58 +85,45 @@ fn known(number: Option<impl Display>) -> String {
 
 /// Returns a line for each device that no active pod has.
 pub fn free(devices: &FreeDevices) -> Table {
-    let mut table = begin(["RESOURCE", "DEVICE", "NUMA"]);
-    for free in &devices.items {
-        table.add(vec![
-            free.resource.clone(),
-            free.device.clone(),
-            free.numa_nodes.as_ref().map_or_else(|| "?".to_owned(), |nodes| numa(nodes)),
-        ]);
-    }
-    for resource in &devices.unknown {
-        table.add(vec![resource.clone(), "?".to_owned(), "?".to_owned()]);
-    }
-    table
+    let healthy = devices.items.iter().map(|free| (&free.resource, Some(free)));
+    let unknown = devices.unknown.iter().map(|resource| (resource, None));
+    let rows: Vec<(&String, Option<&FreeOf>)> = healthy.chain(unknown).collect();
+    Rows::of(&rows).table(&[
+        Column::new("RESOURCE", |(resource, _)| (*resource).clone()),
+        Column::new("DEVICE", |(_, free)| known(free.map(|free| &free.device))),
+        Column::new("NUMA", |(_, free)| {
+            known(free.and_then(|free| free.numa_nodes.as_deref()).map(numa))
+        }),
+    ])
 }
 
 /// Returns a line for each value of a plugin that does not reach its container.
 pub fn dropped(list: &[Given]) -> Table {
-    let mut table = begin(["POD", "CONTAINER", "NOT GIVEN", "NAME", "OF", "BECAUSE"]);
-    for (given, dropped) in
-        list.iter().flat_map(|given| given.dropped.iter().map(move |it| (given, it)))
-    {
-        table.add(vec![
-            given.pod.shown(),
-            given.container.clone(),
-            format!("{:?}", dropped.kind).to_lowercase(),
-            dropped.key.clone(),
-            dropped.resource.clone(),
-            match dropped.differs {
-                true => format!(
-                    "{} gives another value; which one wins is chance at each start of a container",
-                    dropped.kept_of
-                ),
-                false => format!("{} gives the same", dropped.kept_of),
-            },
-        ]);
+    let mut rows: Vec<(&Given, &Dropped)> = Vec::new();
+    for given in list {
+        rows.extend(given.dropped.iter().map(|dropped| (given, dropped)));
     }
-    table
+    Rows::of(&rows).table(&[
+        Column::new("POD", |(given, _)| given.pod.shown()),
+        Column::new("CONTAINER", |(given, _)| given.container.clone()),
+        Column::new("NOT GIVEN", |(_, dropped)| format!("{:?}", dropped.kind).to_lowercase()),
+        Column::new("NAME", |(_, dropped)| dropped.key.clone()),
+        Column::new("OF", |(_, dropped)| dropped.resource.clone()),
+        Column::new("BECAUSE", |(_, dropped)| match dropped.differs {
+            true => format!(
+                "{} gives another value; which one wins is chance at each start of a container",
+                dropped.kept_of
+            ),
+            false => format!("{} gives the same", dropped.kept_of),
+        }),
+    ])
 }
 
 /// Returns a line for each thing that a plugin gave to a container.
 pub fn given(list: &[Given]) -> Table {
-    let mut table = begin(["POD", "CONTAINER", "RESOURCE", "KIND", "NAME", "VALUE"]);
+    let mut rows: Vec<(&Given, &'static str, &str, String)> = Vec::new();
     for given in list {
-        let mut add = |kind: &str, name: &str, value: String| {
-            table.add(vec![
-                given.pod.shown(),
-                given.container.clone(),
-                given.resource.clone(),
-                kind.to_owned(),
-                name.to_owned(),
-                value,
-            ]);
-        };
+        let mut add = |kind, name, value| rows.push((given, kind, name, value));
         match &given.answer {
             PluginAnswer::Withheld => {
                 add("withheld", "-", "snapshots do not hold what plugins answered".to_owned());
@@ -200,5 +152,12 @@ pub fn given(list: &[Given]) -> Table {
             }
         }
     }
-    table
+    Rows::of(&rows).table(&[
+        Column::new("POD", |(given, ..)| given.pod.shown()),
+        Column::new("CONTAINER", |(given, ..)| given.container.clone()),
+        Column::new("RESOURCE", |(given, ..)| given.resource.clone()),
+        Column::new("KIND", |(_, kind, ..)| (*kind).to_owned()),
+        Column::new("NAME", |(_, _, name, _)| (*name).to_owned()),
+        Column::new("VALUE", |(_, _, _, value)| value.clone()),
+    ])
 }

@@ -1,61 +1,77 @@
 //! Plugins as people read them.
 
-use super::report::{DevicePlugins, PluginSocket, Process, SocketKind};
-use crate::output::table::Table;
+use super::report::{DevicePlugins, PluginSocket, Process, ResourceState, SocketKind};
+use crate::output::table::{Column, Rows, or_dash};
+
+/// A socket, or a resource of which none is known.
+struct Row<'r> {
+    report: &'r DevicePlugins,
+    socket: Result<&'r PluginSocket, &'static str>,
+    resource: Option<&'r str>,
+}
+
+impl Row<'_> {
+    /// Returns a cell that only sockets have.
+    fn of_socket(&self, text: fn(&PluginSocket) -> String) -> String {
+        or_dash(self.socket.ok().map(text))
+    }
+
+    fn healthy(&self) -> Option<usize> {
+        self.report.resources.get(self.resource?)?.healthy
+    }
+}
 
 /// Returns a line per socket but that of kq itself, and per resource of which no socket is known.
 pub fn table(report: &DevicePlugins) -> String {
-    let headings = ["SOCKET", "LISTENS", "KUBELET", "RESOURCE", "HEALTHY", "PREFERS", "PRE-START"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    let healthy = |resource: &str| {
-        let healthy = report.resources.get(resource).and_then(|state| state.healthy);
-        healthy.map_or_else(|| "-".to_owned(), |count| count.to_string())
-    };
-    for socket in report.sockets.iter().filter(|it| it.kind != SocketKind::StandIn) {
-        let options = socket.options.as_ref().ok();
-        table.add(vec![
-            socket.name.clone(),
-            listens(socket),
-            connected(socket),
-            if socket.kind == SocketKind::Plugin {
-                match (&socket.resource, socket.resource_is_guess) {
-                    (Ok(resource), true) => format!("{resource}?"),
-                    (Ok(resource), false) => resource.clone(),
-                    (Err(_), _) => "unknown".to_owned(),
-                }
-            } else {
-                "-".to_owned()
-            },
-            socket.resource.as_deref().map_or_else(|_| "-".to_owned(), healthy),
-            yes_no(options.map(|options| options.get_preferred_allocation_available)),
-            yes_no(options.map(|options| options.pre_start_required)),
-        ]);
-    }
+    let sockets = report.sockets.iter().filter(|it| it.kind != SocketKind::StandIn);
+    let sockets =
+        sockets.map(|it| Row { report, socket: Ok(it), resource: it.resource.as_deref().ok() });
     let (resources, may_be_there) = report.without_socket();
-    for resource in resources {
-        let dash = || "-".to_owned();
-        let socket = if may_be_there { "unknown" } else { "none" };
-        table.add(vec![
-            socket.to_owned(),
-            dash(),
-            dash(),
-            resource.to_owned(),
-            healthy(resource),
-            dash(),
-            dash(),
-        ]);
-    }
+    let absent = if may_be_there { "unknown" } else { "none" };
+    let resources = resources.into_iter();
+    let resources = resources.map(|it| Row { report, socket: Err(absent), resource: Some(it) });
+    let rows: Vec<Row<'_>> = sockets.chain(resources).collect();
+    let table = Rows::of(&rows).table(&[
+        Column::new("SOCKET", |row: &Row<'_>| match row.socket {
+            Ok(socket) => socket.name.clone(),
+            Err(absent) => absent.to_owned(),
+        }),
+        Column::new("LISTENS", |row| row.of_socket(listens)),
+        Column::new("KUBELET", |row| row.of_socket(connected)),
+        Column::new("RESOURCE", |row| match row.socket {
+            Ok(socket) => offered(socket),
+            Err(_) => or_dash(row.resource),
+        }),
+        Column::new("HEALTHY", |row| or_dash(row.healthy())),
+        Column::new("PREFERS", |row| {
+            row.of_socket(|it| {
+                let options = it.options.as_ref().ok();
+                yes_no(options.map(|options| options.get_preferred_allocation_available))
+            })
+        }),
+        Column::new("PRE-START", |row| {
+            row.of_socket(|it| {
+                yes_no(it.options.as_ref().ok().map(|options| options.pre_start_required))
+            })
+        }),
+    ]);
     table.to_string()
+}
+
+fn offered(socket: &PluginSocket) -> String {
+    match (&socket.resource, socket.resource_is_guess) {
+        _ if socket.kind != SocketKind::Plugin => "-".to_owned(),
+        (Ok(resource), true) => format!("{resource}?"),
+        (Ok(resource), false) => resource.clone(),
+        (Err(_), _) => "unknown".to_owned(),
+    }
 }
 
 /// Returns that, with how each thing is known.
 pub fn wide(report: &DevicePlugins) -> String {
-    let headings = ["SOCKET", "WHAT", "IS"];
-    let mut details = Table::new(headings.map(str::to_owned).to_vec());
+    let mut details: Vec<(&PluginSocket, &'static str, String)> = Vec::new();
     for socket in &report.sockets {
-        let mut add = |what: &str, is: String| {
-            details.add(vec![socket.name.clone(), what.to_owned(), is]);
-        };
+        let mut add = |what, is| details.push((socket, what, is));
         if let Err(reason) = &socket.listening {
             add("listens", reason.clone());
         }
@@ -87,16 +103,20 @@ pub fn wide(report: &DevicePlugins) -> String {
             (Err(reason), _) => add("resource", format!("unknown: {reason}")),
         }
     }
-    let mut resources =
-        Table::new(["RESOURCE", "REGISTERED", "HEALTHY", "SOURCE"].map(str::to_owned).to_vec());
-    for (name, state) in &report.resources {
-        resources.add(vec![
-            name.clone(),
-            yes_no(Some(state.is_registered)),
-            state.healthy.map_or_else(|| "unknown".to_owned(), |count| count.to_string()),
-            state.source.clone(),
-        ]);
-    }
+    let details = Rows::of(&details).table(&[
+        Column::new("SOCKET", |(socket, ..)| socket.name.clone()),
+        Column::new("WHAT", |(_, what, _)| (*what).to_owned()),
+        Column::new("IS", |(_, _, is)| is.clone()),
+    ]);
+    let resources: Vec<(&String, &ResourceState)> = report.resources.iter().collect();
+    let resources = Rows::of(&resources).table(&[
+        Column::new("RESOURCE", |(name, _)| (*name).clone()),
+        Column::new("REGISTERED", |(_, state)| yes_no(Some(state.is_registered))),
+        Column::new("HEALTHY", |(_, state)| {
+            state.healthy.map_or_else(|| "unknown".to_owned(), |count| count.to_string())
+        }),
+        Column::new("SOURCE", |(_, state)| state.source.clone()),
+    ]);
     format!("{}\n{details}\n{resources}", table(report))
 }
 

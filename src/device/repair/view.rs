@@ -2,7 +2,7 @@
 
 use super::plan::{Action, Item};
 use super::report::DeviceRepair;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use std::collections::BTreeMap;
 
 /// Returns a line for each entry that goes, and of a damaged file for those that are saved.
@@ -35,29 +35,35 @@ pub fn entries(count: usize) -> String {
 }
 
 fn lines(report: &DeviceRepair, is_shown: impl Fn(&Item) -> bool) -> Table {
-    let headings = ["ACTION", "POD", "CONTAINER", "RESOURCE", "DEVICES", "REASON"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for item in report.items.iter().filter(|item| is_shown(item)) {
-        let action = match item.action {
-            Action::Keep => "keep",
-            Action::Remove => "remove",
-            Action::Drop => "drop",
-        };
-        table.add(vec![
-            action.to_owned(),
-            item.pod.clone().unwrap_or_else(|| item.pod_uid.clone()),
-            item.container.clone(),
-            item.resource.clone(),
-            devices(item),
-            item.reason.clone(),
-        ]);
-    }
-    if report.lost > 0 {
-        let unknown = || "?".to_owned();
-        let reason = format!("at least {} that cannot be read at all", report.lost);
-        table.add(vec!["lost".to_owned(), unknown(), unknown(), unknown(), unknown(), reason]);
-    }
-    table
+    // Entries that cannot be read at all are counted in a line of their own.
+    let lost = (report.lost > 0).then_some((report.lost, None));
+    let items = report.items.iter().filter(|item| is_shown(item)).map(|item| (0, Some(item)));
+    let rows: Vec<(usize, Option<&Item>)> = items.chain(lost).collect();
+    Rows::of(&rows).table(&[
+        Column::new("ACTION", |(_, item)| {
+            match item.map(|item| item.action) {
+                Some(Action::Keep) => "keep",
+                Some(Action::Remove) => "remove",
+                Some(Action::Drop) => "drop",
+                None => "lost",
+            }
+            .to_owned()
+        }),
+        Column::new("POD", |(_, item)| {
+            known(*item, |item| item.pod.clone().unwrap_or_else(|| item.pod_uid.clone()))
+        }),
+        Column::new("CONTAINER", |(_, item)| known(*item, |item| item.container.clone())),
+        Column::new("RESOURCE", |(_, item)| known(*item, |item| item.resource.clone())),
+        Column::new("DEVICES", |(_, item)| known(*item, devices)),
+        Column::new("REASON", |(lost, item)| match item {
+            Some(item) => item.reason.clone(),
+            None => format!("at least {lost} that cannot be read at all"),
+        }),
+    ])
+}
+
+fn known(item: Option<&Item>, text: fn(&Item) -> String) -> String {
+    item.map_or_else(|| "?".to_owned(), text)
 }
 
 /// Returns the ids, of many the first few.

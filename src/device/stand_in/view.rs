@@ -1,14 +1,12 @@
 //! An allocation as people read it.
 
-use super::report::{Affinity, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource};
+use super::report::{
+    Affinity, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource, Unregistered,
+};
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::terminal::plain;
 use std::collections::BTreeSet;
-
-/// The columns of a resource and its devices.
-const RESOURCE: usize = 2;
-const DEVICES: usize = 3;
 
 /// Returns the devices of each container, and what it gets with them.
 pub fn table(report: &DeviceAllocation) -> String {
@@ -16,15 +14,7 @@ pub fn table(report: &DeviceAllocation) -> String {
     // What came from outside cannot add a line.
     let mut line = |line: String| text.push_str(&(plain(line) + "\n"));
     line(format!("POD {}/{} {}", report.namespace, report.name, report.uid));
-    let headings = ["CONTAINER", "KIND", "RESOURCE", "DEVICES", "NUMA", "PRE-START"];
-    let mut table = Table::new(headings.map(str::to_owned).to_vec());
-    for container in &report.containers {
-        for row in rows(container) {
-            table.add(row);
-        }
-    }
-    let rows = table.to_string();
-    rows.lines().for_each(|row| line(row.to_owned()));
+    devices(&report.containers).to_string().lines().for_each(|row| line(row.to_owned()));
     for container in &report.containers {
         for got in container.gets.iter().flat_map(gets) {
             line(format!("{} gets {got}", container.name));
@@ -84,37 +74,52 @@ pub fn wide(report: &DeviceAllocation) -> String {
     table(report) + &text
 }
 
-fn rows(container: &ContainerAllocation) -> Vec<Vec<String>> {
-    let row = |given: Option<&GivenResource>| {
-        let pre_start = given.and_then(|given| {
-            container.pre_start.iter().find(|call| call.resource == given.resource)
-        });
-        let devices = given.map(|given| given.devices.as_slice()).unwrap_or_default();
-        vec![
-            container.name.clone(),
-            container.kind.clone(),
-            given.map_or_else(|| "-".to_owned(), |given| given.resource.clone()),
-            join(devices.iter().map(|device| device.id.clone())),
-            nodes(devices),
-            match pre_start {
-                None => "-".to_owned(),
-                Some(call) if call.error.is_some() => "failed".to_owned(),
-                Some(_) => "called".to_owned(),
-            },
-        ]
-    };
-    let mut rows: Vec<Vec<String>> =
-        container.resources.iter().map(|given| row(Some(given))).collect();
-    for missing in &container.unregistered {
-        let mut row = row(None);
-        row[RESOURCE].clone_from(&missing.resource);
-        row[DEVICES] = "no plugin".to_owned();
-        rows.push(row);
+/// What a container has of a resource; neither given nor missing: it asks for none.
+#[derive(Clone, Copy)]
+struct Row<'r> {
+    container: &'r ContainerAllocation,
+    given: Option<&'r GivenResource>,
+    missing: Option<&'r Unregistered>,
+}
+
+impl<'r> Row<'r> {
+    fn resource(self) -> Option<&'r String> {
+        self.given.map(|given| &given.resource).or(self.missing.map(|missing| &missing.resource))
     }
-    if rows.is_empty() {
-        rows.push(row(None));
+
+    fn devices(self) -> &'r [GivenDevice] {
+        self.given.map(|given| given.devices.as_slice()).unwrap_or_default()
     }
-    rows
+
+    fn pre_start(self) -> Option<&'static str> {
+        let resource = &self.given?.resource;
+        let call = self.container.pre_start.iter().find(|call| call.resource == *resource)?;
+        Some(if call.error.is_some() { "failed" } else { "called" })
+    }
+}
+
+fn devices(containers: &[ContainerAllocation]) -> Table {
+    let mut rows = Vec::new();
+    for container in containers {
+        let none = Row { container, given: None, missing: None };
+        let before = rows.len();
+        rows.extend(container.resources.iter().map(|it| Row { given: Some(it), ..none }));
+        rows.extend(container.unregistered.iter().map(|it| Row { missing: Some(it), ..none }));
+        if rows.len() == before {
+            rows.push(none);
+        }
+    }
+    Rows::of(&rows).table(&[
+        Column::new("CONTAINER", |row: &Row<'_>| row.container.name.clone()),
+        Column::new("KIND", |row| row.container.kind.clone()),
+        Column::new("RESOURCE", |row| or_dash(row.resource())),
+        Column::new("DEVICES", |row| match row.missing {
+            Some(_) => "no plugin".to_owned(),
+            None => join(row.devices().iter().map(|device| device.id.clone())),
+        }),
+        Column::new("NUMA", |row| nodes(row.devices())),
+        Column::new("PRE-START", |row| or_dash(row.pre_start())),
+    ])
 }
 
 /// Returns the NUMA nodes of all devices, as in a plan.

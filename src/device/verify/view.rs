@@ -3,60 +3,73 @@
 use super::finding::{Finding, Severity};
 use super::report::{FileVerdict, NOT_KNOWN, Verdict, Verification};
 use crate::facts::checkpoint::StateFile;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, or_dash};
 
 /// More of a text, which is somebody else's, is cut off in a table; `wide` has all of it.
 const SHOWN: usize = 2_000;
 
+const FILES: &[Column<FileVerdict>] = &[
+    Column::new("FILE", |file| file.path.clone()),
+    Column::new("KIND", |file| {
+        or_dash(file.file.and_then(StateFile::named).map(|kind| kind.short()))
+    }),
+    Column::wide("SIZE", |file| or_dash(file.size)),
+    Column::new("LAYOUT", |file| or_dash(file.layout.as_ref().filter(|text| !text.is_empty()))),
+    Column::new("CHECKSUM", |file| {
+        match (file.checksum_in_file, file.checksum_computed) {
+            (Some(said), Some(has)) if said == u64::from(has) => "right",
+            (Some(0), Some(_)) => "none",
+            (Some(_), Some(_)) => "wrong",
+            _ => "-",
+        }
+        .to_owned()
+    }),
+    Column::new("VERDICT", |file| file.verdict.to_string()),
+    Column::narrow("WHAT", |file| brief(&what(file))),
+    Column::wide("WHAT", |file| or_dash(file.damage_text.as_ref())),
+    Column::wide("AT NEXT START", |file| file.at_next_start.clone()),
+    Column::wide("SAYS", |file| or_dash(file.kubelet_error.as_ref())),
+];
+
+const FINDINGS: &[Column<Finding>] = &[
+    Column::new("SEVERITY", |finding| finding.severity.to_string()),
+    Column::new("FILE", |finding| finding.path.clone()),
+    Column::narrow("PLACE", |finding| brief(&finding.place)),
+    Column::wide("PLACE", |finding| finding.place.clone()),
+    Column::narrow("FOUND", |finding| brief(&finding.found)),
+    Column::wide("FOUND", |finding| finding.found.clone()),
+    Column::wide("WHY", |finding| finding.why.clone()),
+    Column::wide("ADVICE", |finding| finding.advice.clone()),
+    Column::wide("RULE", |finding| finding.id.to_owned()),
+];
+
 /// Returns a line for each file, and one for each finding that is no note.
 pub fn table(answer: &Verification) -> String {
-    let mut files = headed(&["FILE", "KIND", "LAYOUT", "CHECKSUM", "VERDICT", "WHAT"]);
-    for file in &answer.files {
-        let [path, kind, layout, checksum, verdict] = cells(file);
-        files.add(vec![path, kind, layout, checksum, verdict, brief(&what(file))]);
-    }
-    let mut text = files.to_string();
+    let files = Rows::of(&answer.files).table(FILES).to_string();
     let worth = |finding: &&Finding| finding.severity != Severity::Note;
-    let shown: Vec<&Finding> = answer.findings.iter().filter(worth).collect();
-    if !shown.is_empty() {
-        let mut table = headed(&["SEVERITY", "FILE", "PLACE", "FOUND"]);
-        for finding in shown {
-            let [severity, path, place, found] = finding_cells(finding);
-            table.add(vec![severity, path, brief(&place), brief(&found)]);
-        }
-        text = format!("{text}\n{table}");
+    let mut shown = answer.findings.iter().filter(worth).peekable();
+    match shown.peek() {
+        None => files,
+        Some(_) => format!("{files}\n{}", Rows::of(shown).table(FINDINGS)),
     }
-    text
 }
 
 /// Returns everything, with how each verdict came about.
 pub fn wide(answer: &Verification) -> String {
-    let headings =
-        ["FILE", "KIND", "SIZE", "LAYOUT", "CHECKSUM", "VERDICT", "WHAT", "AT NEXT START", "SAYS"];
-    let mut files = headed(&headings);
-    let mut derived = headed(&["FILE", "DERIVATION"]);
+    let files = Rows::of(&answer.files).wide(true).table(FILES);
+    let mut rows: Vec<(&String, &String)> = Vec::new();
     for file in &answer.files {
-        let [path, kind, layout, checksum, verdict] = cells(file);
-        let size = file.size.map_or_else(dash, |size| size.to_string());
-        let damage = file.damage_text.clone().unwrap_or_else(dash);
-        let next = file.at_next_start.clone();
-        let says = file.kubelet_error.clone().unwrap_or_else(dash);
-        files.add(vec![path, kind, size, layout, checksum, verdict, damage, next, says]);
-        for line in &file.derivation {
-            derived.add(vec![file.path.clone(), line.clone()]);
-        }
+        rows.extend(file.derivation.iter().map(|line| (&file.path, line)));
     }
-    let mut text = format!("{files}\n{derived}");
-    if !answer.findings.is_empty() {
-        let mut table = headed(&["SEVERITY", "FILE", "PLACE", "FOUND", "WHY", "ADVICE", "RULE"]);
-        for finding in &answer.findings {
-            let mut row = finding_cells(finding).to_vec();
-            row.extend([finding.why.clone(), finding.advice.clone(), finding.id.to_owned()]);
-            table.add(row);
-        }
-        text = format!("{text}\n{table}");
+    let derived = Rows::of(&rows).table(&[
+        Column::new("FILE", |(path, _)| (*path).clone()),
+        Column::new("DERIVATION", |(_, line)| (*line).clone()),
+    ]);
+    let text = format!("{files}\n{derived}");
+    match answer.findings.is_empty() {
+        true => text,
+        false => format!("{text}\n{}", Rows::of(&answer.findings).wide(true).table(FINDINGS)),
     }
-    text
 }
 
 /// Returns what to do, once for each advice.
@@ -87,23 +100,6 @@ pub fn notes(answer: &Verification) -> Option<String> {
     }
 }
 
-fn headed(headings: &[&str]) -> Table {
-    Table::new(headings.iter().map(|heading| (*heading).to_owned()).collect())
-}
-
-fn cells(file: &FileVerdict) -> [String; 5] {
-    let checksum = match (file.checksum_in_file, file.checksum_computed) {
-        (Some(said), Some(has)) if said == u64::from(has) => "right".to_owned(),
-        (Some(0), Some(_)) => "none".to_owned(),
-        (Some(_), Some(_)) => "wrong".to_owned(),
-        _ => dash(),
-    };
-    let layout = file.layout.clone().filter(|text| !text.is_empty()).unwrap_or_else(dash);
-    let kind =
-        file.file.and_then(StateFile::named).map_or_else(dash, |kind| kind.short().to_owned());
-    [file.path.clone(), kind, layout, checksum, file.verdict.to_string()]
-}
-
 /// What there is to say of a file in one line.
 fn what(file: &FileVerdict) -> String {
     let unread = file.derivation.first().filter(|_| file.at_next_start == NOT_KNOWN);
@@ -118,15 +114,6 @@ fn what(file: &FileVerdict) -> String {
     }
 }
 
-fn finding_cells(finding: &Finding) -> [String; 4] {
-    [
-        finding.severity.to_string(),
-        finding.path.clone(),
-        finding.place.clone(),
-        finding.found.clone(),
-    ]
-}
-
 fn brief(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => {
@@ -135,8 +122,4 @@ fn brief(text: &str) -> String {
         }
         None => text.to_owned(),
     }
-}
-
-fn dash() -> String {
-    "-".to_owned()
 }

@@ -2,7 +2,7 @@
 
 mod standing;
 
-use super::{DevicePlan, PlannedPod};
+use super::{DevicePlan, PlannedPod, ResourceBefore};
 use crate::device::assemble::some;
 use crate::device::manager::Step;
 use crate::device::manager::allocate::{
@@ -10,7 +10,7 @@ use crate::device::manager::allocate::{
 };
 use crate::device::manager::hints::Hint;
 use crate::device::manager::topology::TopologyDecision;
-use crate::output::table::Table;
+use crate::output::table::{Column, Rows, Table};
 use crate::output::terminal::plain;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -23,15 +23,14 @@ pub fn table(plan: &DevicePlan) -> String {
 /// Shows the derivation as well.
 pub fn wide(plan: &DevicePlan) -> String {
     let mut shown = lines(plan, true).to_string() + &standing::after(plan);
-    let mut before = Table::new(
-        ["RESOURCE", "HEALTHY", "UNHEALTHY", "IN USE", "FREE"].map(str::to_owned).to_vec(),
-    );
-    for (name, of_resource) in &plan.resources {
-        let numbers =
-            [of_resource.healthy, of_resource.unhealthy, of_resource.allocated, of_resource.free];
-        let cells = std::iter::once(name.clone()).chain(numbers.map(|number| number.to_string()));
-        before.add(cells.collect());
-    }
+    let rows: Vec<(&String, &ResourceBefore)> = plan.resources.iter().collect();
+    let before = Rows::of(&rows).table(&[
+        Column::new("RESOURCE", |(name, _)| (*name).clone()),
+        Column::new("HEALTHY", |(_, before)| before.healthy.to_string()),
+        Column::new("UNHEALTHY", |(_, before)| before.unhealthy.to_string()),
+        Column::new("IN USE", |(_, before)| before.allocated.to_string()),
+        Column::new("FREE", |(_, before)| before.free.to_string()),
+    ]);
     let _ = write!(shown, "\nbefore\n{before}");
     let topology = &plan.topology;
     let _ = writeln!(
@@ -103,68 +102,88 @@ fn decided(title: &str, decision: &TopologyDecision) -> String {
     text
 }
 
+/// What a container gets of a resource.
+struct Row {
+    pod: String,
+    container: String,
+    resource: String,
+    need: String,
+    devices: String,
+    numa: String,
+    reason: String,
+}
+
+impl Row {
+    /// Returns a row that has only a reason.
+    fn of(pod: String, reason: String) -> Self {
+        let [container, resource, need, devices, numa] = ["-"; 5].map(str::to_owned);
+        Self { pod, container, resource, need, devices, numa, reason }
+    }
+}
+
 fn lines(plan: &DevicePlan, wide: bool) -> Table {
     // The columns do not depend on what is found, only on what is asked.
     let many = plan.of_node || plan.kubelet_restart || plan.pods.len() != 1;
-    let mut headings = vec!["CONTAINER", "RESOURCE", "NEED", "DEVICES", "NUMA", "REASON"];
-    if many {
-        headings.insert(0, "POD");
-    }
-    let mut table = Table::new(headings.into_iter().map(str::to_owned).collect());
-    let mut add = |pod: &PlannedPod, mut cells: [String; 6]| {
-        standing::with_held(pod, plan.kubelet_restart, &mut cells, wide);
-        let first = many.then(|| name(pod));
-        table.add(first.into_iter().chain(cells).collect());
-    };
-    let alone = |reason: String| {
-        let none = || "-".to_owned();
-        [none(), none(), none(), none(), none(), reason]
-    };
+    let mut rows = Vec::new();
     for pod in &plan.pods {
-        if let Some(failure) = &pod.failure {
-            add(pod, alone(failure.message.clone()));
-            for cells in standing::not_reached(pod, wide) {
-                add(pod, cells);
-            }
-            continue;
+        let mut of_pod = rows_of(plan, pod, wide);
+        for row in &mut of_pod {
+            standing::with_held(pod, plan.kubelet_restart, row, wide);
         }
-        let (mut rows, mut told) = (0, false);
-        for step in &pod.admission.containers {
-            for resource in &step.allocation.resources {
-                let refused = matches!(resource.outcome, Outcome::Refused { .. });
-                told |= refused;
-                let mut cells = row(step, resource, refused.then(|| refusal(pod)).flatten(), wide);
-                let unknown = plan.not_offered.get(&resource.resource);
-                if let Some(unknown) = unknown.filter(|_| resource.requested > 0) {
-                    cells[5] = standing::not_offered(unknown);
-                }
-                add(pod, cells);
-                rows += 1;
-            }
-        }
-        if let Some(why) = refusal(pod).filter(|_| !told) {
-            let last = pod.admission.containers.last();
-            let mut cells = alone(why);
-            let decision = last.and_then(|step| step.topology.as_ref());
-            if let Some(decision) = decision.or(pod.admission.topology.as_ref()) {
-                let resources: Vec<&String> = decision.hints.keys().collect();
-                cells[1] = some(&resources);
-            }
-            if let Some(step) = last {
-                cells[0] = container(step);
-            }
-            add(pod, cells);
-        } else if rows == 0 && pod.outlook.is_none() {
-            add(pod, alone("no container asks for devices".to_owned()));
-        }
-        for cells in standing::not_reached(pod, wide) {
-            add(pod, cells);
-        }
+        rows.extend(of_pod);
     }
     if plan.of_node {
-        standing::without_pod(plan).for_each(|cells| table.add(cells));
+        rows.extend(standing::without_pod(plan));
     }
-    table
+    Rows::of(&rows).table(&[
+        Column::when(many, Column::new("POD", |row| row.pod.clone())),
+        Column::new("CONTAINER", |row| row.container.clone()),
+        Column::new("RESOURCE", |row| row.resource.clone()),
+        Column::new("NEED", |row| row.need.clone()),
+        Column::new("DEVICES", |row| row.devices.clone()),
+        Column::new("NUMA", |row| row.numa.clone()),
+        Column::new("REASON", |row| row.reason.clone()),
+    ])
+}
+
+fn rows_of(plan: &DevicePlan, pod: &PlannedPod, wide: bool) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(failure) = &pod.failure {
+        rows.push(Row::of(name(pod), failure.message.clone()));
+        rows.extend(standing::not_reached(pod, wide));
+        return rows;
+    }
+    let mut told = false;
+    for step in &pod.admission.containers {
+        for resource in &step.allocation.resources {
+            let refused = matches!(resource.outcome, Outcome::Refused { .. });
+            told |= refused;
+            let error = refused.then(|| refusal(pod)).flatten();
+            let mut row = row(pod, step, resource, error, wide);
+            let unknown = plan.not_offered.get(&resource.resource);
+            if let Some(unknown) = unknown.filter(|_| resource.requested > 0) {
+                row.reason = standing::not_offered(unknown);
+            }
+            rows.push(row);
+        }
+    }
+    if let Some(why) = refusal(pod).filter(|_| !told) {
+        let last = pod.admission.containers.last();
+        let mut row = Row::of(name(pod), why);
+        let decision = last.and_then(|step| step.topology.as_ref());
+        if let Some(decision) = decision.or(pod.admission.topology.as_ref()) {
+            let resources: Vec<&String> = decision.hints.keys().collect();
+            row.resource = some(&resources);
+        }
+        if let Some(step) = last {
+            row.container = container(step);
+        }
+        rows.push(row);
+    } else if rows.is_empty() && pod.outlook.is_none() {
+        rows.push(Row::of(name(pod), "no container asks for devices".to_owned()));
+    }
+    rows.extend(standing::not_reached(pod, wide));
+    rows
 }
 
 /// Says why a pod is refused, as its status does.
@@ -192,11 +211,12 @@ fn container_of(name: &str, kind: ContainerKind) -> String {
 }
 
 fn row(
+    pod: &PlannedPod,
     step: &Step,
     resource: &ResourceAllocation,
     error: Option<String>,
     wide: bool,
-) -> [String; 6] {
+) -> Row {
     let (devices, numa, reason) = match &resource.outcome {
         Outcome::NotOfPlugin => (
             "-".to_owned(),
@@ -218,8 +238,15 @@ fn row(
         }
         Outcome::Refused { .. } => ("-".to_owned(), "-".to_owned(), error.unwrap_or_default()),
     };
-    let need = resource.requested.to_string();
-    [container(step), resource.resource.clone(), need, devices, numa, reason]
+    Row {
+        pod: name(pod),
+        container: container(step),
+        resource: resource.resource.clone(),
+        need: resource.requested.to_string(),
+        devices,
+        numa,
+        reason,
+    }
 }
 
 /// Returns the devices that are sure, and how many of which others.

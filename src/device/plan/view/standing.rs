@@ -1,15 +1,15 @@
 //! What becomes of pods that are on the node already, in the rows of the table.
 
-use super::{container_of, ids, numbers, refusal};
+use super::{Row, container_of, ids, name, numbers, refusal};
 use crate::device::assemble::some;
 use crate::device::plan::{DevicePlan, Fate, Held, NotOffered, Outlook, PlannedPod, Verdict};
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
 
 /// Puts what a container has into its row, and what becomes of it.
-pub(super) fn with_held(pod: &PlannedPod, restart: bool, cells: &mut [String; 6], wide: bool) {
+pub(super) fn with_held(pod: &PlannedPod, restart: bool, row: &mut Row, wide: bool) {
     let Some(outlook) = &pod.outlook else { return };
-    let [container, resource, _, devices, numa, reason] = cells;
+    let Row { container, resource, devices, numa, reason, .. } = row;
     let same = |held: &&Held| {
         container_of(&held.container, held.kind) == *container && held.resource == *resource
     };
@@ -72,7 +72,7 @@ fn refused(pod: &PlannedPod, outlook: &Outlook) -> String {
 }
 
 /// Returns rows for what containers have that the admission does not get to.
-pub(super) fn not_reached(pod: &PlannedPod, wide: bool) -> Vec<[String; 6]> {
+pub(super) fn not_reached(pod: &PlannedPod, wide: bool) -> Vec<Row> {
     let reached = |held: &&Held| {
         let mut steps = pod.admission.containers.iter();
         steps.any(|step| {
@@ -82,21 +82,20 @@ pub(super) fn not_reached(pod: &PlannedPod, wide: bool) -> Vec<[String; 6]> {
     };
     let held = pod.outlook.iter().flat_map(|outlook| &outlook.held);
     held.filter(|held| !reached(held))
-        .map(|held| {
-            [
-                container_of(&held.container, held.kind),
-                held.resource.clone(),
-                held.devices.len().to_string(),
-                ids(&held.devices, wide),
-                numbers(held.numa_nodes.iter().copied()),
-                String::new(),
-            ]
+        .map(|held| Row {
+            pod: name(pod),
+            container: container_of(&held.container, held.kind),
+            resource: held.resource.clone(),
+            need: held.devices.len().to_string(),
+            devices: ids(&held.devices, wide),
+            numa: numbers(held.numa_nodes.iter().copied()),
+            reason: String::new(),
         })
         .collect()
 }
 
 /// Returns rows for devices that are taken to be unhealthy and that no pod of the plan has.
-pub(super) fn without_pod(plan: &DevicePlan) -> impl Iterator<Item = Vec<String>> {
+pub(super) fn without_pod(plan: &DevicePlan) -> impl Iterator<Item = Row> {
     let is_planned = |uid: &String| plan.pods.iter().any(|pod| pod.uid == *uid);
     let devices = plan.unhealthy.iter();
     devices.filter(move |device| !device.pods.iter().any(is_planned)).map(|device| {
@@ -105,9 +104,12 @@ pub(super) fn without_pod(plan: &DevicePlan) -> impl Iterator<Item = Vec<String>
             [] => "nobody has it".to_owned(),
             pods => format!("recorded for pod {}, which is not known to be active", some(pods)),
         };
-        let (resource, id) = (device.resource.clone(), device.device.clone());
-        let (none, numa) = (|| "-".to_owned(), numbers(device.numa_nodes.iter().copied()));
-        vec![none(), none(), resource, none(), id, numa, who]
+        Row {
+            resource: device.resource.clone(),
+            devices: device.device.clone(),
+            numa: numbers(device.numa_nodes.iter().copied()),
+            ..Row::of("-".to_owned(), who)
+        }
     })
 }
 
@@ -119,7 +121,7 @@ pub(super) fn not_offered(resource: &NotOffered) -> String {
             .to_owned();
     }
     let guess = resource.did_you_mean.as_ref();
-    let guess = guess.map_or(String::new(), |name| format!("; did you mean {name}?"));
+    let guess = guess.map_or(String::new(), |it| format!("; did you mean {it}?"));
     format!(
         "no plugin offers it: the scheduler does not place the pod here; if it came here all the same, \
          the kubelet starts the container without{guess}"
@@ -139,7 +141,7 @@ pub(super) fn after(plan: &DevicePlan) -> String {
     for pod in &plan.pods {
         let Some(outlook) = &pod.outlook else {
             if pod.admission.message.is_some() {
-                let line = format!("pod {} is refused, phase Failed", super::name(pod));
+                let line = format!("pod {} is refused, phase Failed", name(pod));
                 let _ = writeln!(text, "{}", plain(line));
             }
             continue;
@@ -157,7 +159,7 @@ pub(super) fn after(plan: &DevicePlan) -> String {
                 "keeps its devices; what happens when it is admitted anew is not known"
             }
         };
-        let _ = writeln!(text, "{}", plain(format!("pod {} {verdict}", super::name(pod))));
+        let _ = writeln!(text, "{}", plain(format!("pod {} {verdict}", name(pod))));
     }
     match text.is_empty() {
         true => text,
