@@ -348,3 +348,18 @@ fn gather_tree(
     }
     Sought::found(source, read_tree(root, layout, wants))
 }
+
+/// Returns the cgroup tree of a node.
+///
+/// # Errors
+///
+/// Fails when it could not be read: then there is no answer.
+pub fn cgroup_tree(snapshot: &Snapshot) -> Result<&CgroupTree, Failure> {
+    snapshot.cgroups.value().ok_or_else(|| {
+        let reason = snapshot.cgroups.reason();
+        Failure::missing(anyhow::anyhow!("the cgroup tree could not be read: {reason}")).hint(
+            "run kq on the node, name its root folder with --host-root, or take a snapshot there \
+             and pass it with --snapshot",
+        )
+    })
+}

@@ -8,6 +8,7 @@ mod config;
 mod devices;
 mod folders;
 mod gather;
+mod kubelet_node;
 mod pods;
 mod remote;
 mod runtime;
@@ -20,7 +21,11 @@ mod wants;
 
 pub use config::forget_secrets;
 pub use devices::of_named_file;
-pub use gather::{gather, is_of_this_machine};
+pub use gather::{cgroup_tree, gather, is_of_this_machine};
+pub use kubelet_node::{
+    GivenConfig, KubeletFlags, KubeletNode, KubeletOptions, KubeletStartOption, config_of,
+    of_description,
+};
 pub use pods::{api_server, of_files};
 pub use spec::{Environment, NodeSpec, kubelet_root};
 pub use stats::of_stats_file;

@@ -5,7 +5,6 @@ mod admit;
 mod ask;
 mod cgroup;
 mod cli;
-mod device_admission;
 mod device_files;
 mod devices;
 mod doctor;

@@ -6,24 +6,19 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::cgroup::cpu::WeightFormula;
 use kq::cgroup::plan::RuntimeFormula;
-use kq::edge::input::shown;
 use kq::edge::kubelet_files::{KubeletFileError, read_kubelet_config, read_node_object};
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq::facts::describe::{ConfigSource, DescribeError, LiveSources, NodeSources, describe};
-use kq::facts::kubelet_config::{A_MAP, ConfigError};
-use kq::facts::live::config_source;
+use kq::facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
 use kq::facts::node::Node;
 use kq::facts::node_object::NodeObject;
 use kq::facts::origin::Origin;
 use kq::facts::runtime::LowLevelRuntime;
-use kq::facts::settings::{assign, assign_gates, assign_list};
-use kq::facts::snapshot::Snapshot;
+use kq::facts::settings::{assign, assign_list};
 use kq::k8s::cpuset::CpuSet;
-use kq::k8s::feature_gates::parse_flag;
 use kq::k8s::pod::{ResourceList, ResourceName};
 use kq::k8s::quantity::Quantity;
 use kq::k8s::version::KubeletVersion;
-use kq::node::kubelet_root;
+use kq::node::{GivenConfig, KubeletFlags, kubelet_root, of_description};
 use serde_json::Value;
 use std::error::Error;
 use std::str::FromStr;
@@ -138,30 +133,6 @@ pub struct NodeArgs {
     page_size: Option<i64>,
 }
 
-/// The kubelet's configuration from files that were named.
-#[derive(Clone, Debug, Default)]
-pub struct GivenConfig {
-    /// The configuration.
-    pub config: ConfigSource,
-    /// What is odd about it.
-    pub notes: Vec<String>,
-}
-
-/// Returns the configuration that is given, else the recorded one; what is odd about it is noted.
-pub fn config_of(
-    given: Option<GivenConfig>,
-    snapshot: &Snapshot,
-    notes: &mut Vec<String>,
-) -> ConfigSource {
-    if let Some(given) = given {
-        notes.extend(given.notes);
-        return given.config;
-    }
-    let recorded = snapshot.kubelet_config.value();
-    notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
-    config_source(snapshot)
-}
-
 /// What was found of a node, without being told.
 #[derive(Default)]
 pub struct FoundNode {
@@ -193,6 +164,11 @@ impl ConfigArgs {
         self.kubelet_config.is_some() || self.kubelet_config_dir.is_some()
     }
 
+    /// Returns the file of the configuration.
+    pub fn file(&self) -> Option<&str> {
+        self.kubelet_config.as_deref()
+    }
+
     /// Reads the kubelet's configuration, if it is given.
     pub fn given_config(&self) -> Result<Option<GivenConfig>, Failure> {
         if !self.is_given() {
@@ -210,49 +186,6 @@ impl ConfigArgs {
         let given = GivenConfig { config: config.map_err(of_file)?, notes };
         Ok(Some(self.read.get_or_init(|| given).clone()))
     }
-
-    /// Adds what an error cannot know: which file it is about, and what to do.
-    pub fn of_description(&self, error: DescribeError) -> Failure {
-        let mut hints = Vec::new();
-        match &error {
-            DescribeError::Config {
-                error: ConfigError::UnknownField { nearest: Some(nearest), .. },
-                ..
-            } => hints.push(format!("did you mean {nearest}?")),
-            DescribeError::Config {
-                error: ConfigError::WrongType { path, value, expected: A_MAP },
-                origin: Some(Origin::Flag("--set")),
-            } => hints.push(entries_hint(path, value)),
-            DescribeError::Gates { error, .. } => {
-                hints.extend(error.problems.iter().filter_map(|problem| problem.hint()));
-            }
-            DescribeError::OverReserved(over) => {
-                hints.extend(over.log_line().map(|line| format!("the kubelet logs it as: {line}")));
-            }
-            _ => {}
-        }
-        let is_whole_file = matches!(&error, DescribeError::Config { origin: None, .. });
-        let file = self.kubelet_config.as_ref().filter(|_| is_whole_file);
-        let failure = Failure::usage(match file {
-            Some(file) => anyhow::Error::new(error).context(shown(file).to_owned()),
-            None => error.into(),
-        });
-        hints.into_iter().fold(failure, Failure::hint)
-    }
-}
-
-/// Says how entries of a map are set, of a value such as `memory.available=10Gi,pid.available=5%`.
-fn entries_hint(field: &str, value: &str) -> String {
-    let text: String = serde_json::from_str(value).unwrap_or_default();
-    let entry = |entry: &str| {
-        let (name, value) = entry.split_once(['=', '<'])?;
-        Some(format!("--set {field}.{}={}", name.trim(), value.trim()))
-    };
-    let entries: Option<Vec<String>> = text.split(',').map(entry).collect();
-    match entries {
-        Some(entries) => entries.join(" "),
-        None => format!("--set {field}.NAME=VALUE"),
-    }
 }
 
 impl RulesArgs {
@@ -261,24 +194,13 @@ impl RulesArgs {
         self.kubelet_version.is_some() || self.feature_gates.is_some() || !self.set.is_empty()
     }
 
-    /// Puts the flags over the configuration.
-    pub fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
-        for assignment in &self.set {
-            let named = assignment.split_once('=').filter(|(field, _)| !field.is_empty());
-            let (field, value) = named.ok_or_else(|| {
-                Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
-            })?;
-            assign(config, field, value, Origin::Flag("--set"))
-                .with_context(|| format!("--set {assignment}: the value is no YAML"))
-                .map_err(Failure::usage)?;
+    /// Returns what the flags say.
+    pub fn flags(&self) -> KubeletFlags {
+        KubeletFlags {
+            version: self.kubelet_version,
+            feature_gates: self.feature_gates.clone(),
+            set: self.set.clone(),
         }
-        if let Some(text) = &self.feature_gates {
-            let gates = parse_flag(text)
-                .with_context(|| format!("--feature-gates {text}"))
-                .map_err(Failure::usage)?;
-            assign_gates(config, gates, &Origin::Flag("--feature-gates"));
-        }
-        Ok(())
     }
 }
 
@@ -329,7 +251,8 @@ impl NodeArgs {
             swap_controller: self.swap_controller,
             page_size: self.page_size,
         };
-        let node = describe(&sources).map_err(|error| self.root.config.of_description(error))?;
+        let node =
+            describe(&sources).map_err(|error| of_description(self.root.config.file(), error))?;
         let formula = self.formula(node.kubelet_version, found.low_level.as_ref())?;
         Ok(Described { node, formula, notes })
     }
@@ -358,7 +281,7 @@ impl NodeArgs {
                     .map_err(|problem| Failure::usage(anyhow!("{flag} {value}: {problem}")))?;
             }
         }
-        self.rules.set_fields(config)
+        self.rules.flags().set_fields(config)
     }
 
     /// Decides the runtime's formula; one that nobody gave is that of the runtimes of the kubelet's

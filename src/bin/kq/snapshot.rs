@@ -1,7 +1,7 @@
 //! `kq snapshot`
 
 use crate::exit::{Code, Failure, note};
-use crate::node_args::{GivenConfig, RootArgs};
+use crate::node_args::RootArgs;
 use crate::source_args::{SourceArgs, gather};
 use crate::write::{self, Output};
 use anyhow::anyhow;
@@ -10,6 +10,7 @@ use kq::facts::devices::DeviceFacts;
 use kq::facts::live::missing;
 use kq::facts::snapshot::{RecordedConfig, Snapshot};
 use kq::facts::sought::Sought;
+use kq::node::GivenConfig;
 use kq::node::{Wants, forget_secrets};
 use kq::output::value::json_line;
 

@@ -173,7 +173,10 @@ impl Ran {
 impl Ran {
     /// Tells whether the answer is "no" and nothing else: nothing of that name was found.
     fn is_plain_no(&self) -> bool {
-        self.status.code() == Some(1) && self.stdout.is_empty() && self.stderr.starts_with(b"kq: ")
+        // With `-v` the sources come first.
+        let stderr = String::from_utf8_lossy(&self.stderr);
+        let says_why = stderr.lines().any(|line| line.starts_with("kq: "));
+        self.status.code() == Some(1) && self.stdout.is_empty() && says_why
     }
 }
 

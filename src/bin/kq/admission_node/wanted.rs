@@ -8,18 +8,13 @@ use kq::admission::qualified;
 use kq::edge::input::{read_input, shown};
 use kq::facts::basis::Basis;
 use kq::facts::pod_selector::{PodSelector, nearest_pod};
-use kq::facts::snapshot::PodSource;
 use kq::facts::workloads::effective_uid;
-use kq::k8s::defaults::{
-    apply_api_defaults, apply_default_tolerations, apply_placement_defaults, apply_priority,
-};
-use kq::k8s::kubelet_rules::KubeletRules;
+use kq::k8s::defaults::apply_default_tolerations;
 use kq::k8s::manifest::{Loaded, Source, Workload, load};
 use kq::k8s::nearest::nearest;
 use kq::k8s::pod::Pod;
 use kq::k8s::priority::{
-    SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, is_mirror_pod, is_static_pod, mark_static,
-    priority_of_class,
+    SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, is_mirror_pod, is_static_pod, priority_of_class,
 };
 use std::path::Path;
 
@@ -131,25 +126,6 @@ fn not_one(name: &str, file: &str, loaded: &Loaded) -> Failure {
     let (count, names) = (loaded.pods.len(), names.join(", "));
     Failure::usage(anyhow!("{name}: {count} pods, expected one: {names}{more}"))
         .hint(format!("pods of the node are named: NAMESPACE/NAME --pods {file}"))
-}
-
-/// Makes of a pod what the kubelet has: fills in what the API server fills in, and believes nobody but the
-/// source itself about where the pod is from (`updatePodsFunc` of `pkg/kubelet/config/config.go`). A mirror
-/// stands for its static pod: the API server shows the priority of a class, the kubelet knows of none.
-pub fn as_of_kubelet(pod: &mut Pod, source: PodSource, rules: &KubeletRules) {
-    apply_api_defaults(pod, rules);
-    apply_placement_defaults(pod);
-    if is_mirror_pod(pod) {
-        mark_static(pod);
-        pod.spec.priority = None;
-        return;
-    }
-    if source == PodSource::ApiServer {
-        pod.metadata.annotations.config_source = Some("api".to_owned());
-    }
-    if !is_static_pod(pod) {
-        apply_priority(pod);
-    }
 }
 
 /// Names a static pod as the kubelet does, and binds it to its node (`applyDefaults` and `generatePodName` of

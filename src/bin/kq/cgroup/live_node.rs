@@ -1,8 +1,8 @@
 //! A live node, described: everything that the questions about its cgroups rest on.
 
-use super::live_tree::{Gathered, check_kubepods, tree_of};
+use super::live_tree::{Gathered, check_kubepods};
 use crate::exit::Failure;
-use crate::node_args::{Described, FoundNode, NodeArgs, config_of};
+use crate::node_args::{Described, FoundNode, NodeArgs};
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq::cgroup::files::CgroupDriver;
@@ -24,6 +24,7 @@ use kq::k8s::manifest::{Loaded, LoadedPod, load};
 use kq::k8s::pod::Pod;
 use kq::k8s::qos::QosClass;
 use kq::node::Wants;
+use kq::node::{cgroup_tree, config_of};
 use std::collections::BTreeSet;
 
 /// Everything that was found out about a node.
@@ -122,7 +123,7 @@ impl LiveNode {
     ///
     /// Fails when it could not be read: then there is no answer.
     pub fn tree(&self) -> Result<&CgroupTree, Failure> {
-        tree_of(&self.snapshot)
+        cgroup_tree(&self.snapshot)
     }
 
     /// Refuses a node whose cgroup of all pods is absent, unless its kubelet and its pods are known: then

@@ -1,7 +1,7 @@
 //! The cgroup tree of a live node, with names: what can be asked without knowing what is planned.
 
 use crate::exit::Failure;
-use crate::node_args::{GivenConfig, RootArgs};
+use crate::node_args::RootArgs;
 use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
 use kq::cgroup::files::CgroupDriver;
@@ -10,7 +10,7 @@ use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::live::missing;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::workloads::Workloads;
-use kq::node::Wants;
+use kq::node::{GivenConfig, Wants, cgroup_tree};
 
 /// What was gathered, and where the cgroup of all pods may be.
 pub struct Gathered {
@@ -69,7 +69,7 @@ impl LiveTree {
     ///
     /// Fails when it could not be read: then there is no answer.
     pub fn tree(&self) -> Result<&CgroupTree, Failure> {
-        tree_of(&self.snapshot)
+        cgroup_tree(&self.snapshot)
     }
 }
 
@@ -88,19 +88,4 @@ pub fn check_kubepods(
     let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
     Err(Failure::missing(anyhow!("there is no cgroup {}", roots.join(" or ")))
         .hint("a kubelet with another cgroupRoot: say --cgroup-root PATH"))
-}
-
-/// Returns the cgroup tree of a node.
-///
-/// # Errors
-///
-/// Fails when it could not be read: then there is no answer.
-pub fn tree_of(snapshot: &Snapshot) -> Result<&CgroupTree, Failure> {
-    snapshot.cgroups.value().ok_or_else(|| {
-        let reason = snapshot.cgroups.reason();
-        Failure::missing(anyhow!("the cgroup tree could not be read: {reason}")).hint(
-            "run kq on the node, name its root folder with --host-root, or take a snapshot there \
-             and pass it with --snapshot",
-        )
-    })
 }

@@ -6,9 +6,6 @@ use super::node::DeviceNodeArgs;
 use super::preference::{AskPlugin, AskedPlugins, find};
 use super::topology::TopologyArgs;
 use super::unknown_pod::unknown_pod;
-use crate::device_admission::{
-    BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, running, unknown_containers,
-};
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
@@ -29,6 +26,9 @@ use kq::facts::live::incomplete;
 use kq::facts::pod_selector::PodSelector;
 use kq::k8s::pod::{OsRefusal, Pod};
 use kq::node::Wants;
+use kq::question::device_admission::{
+    BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, running, unknown_containers,
+};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -182,7 +182,7 @@ impl Args {
                 format!("{device} of {resource} is not healthy as it is")
             },
         ));
-        let (manager, doubts) = self.topology.manager(&node, &state, &mut basis)?;
+        let (manager, doubts) = self.topology.options().manager(&node, &state, &mut basis)?;
         let doubts = Doubts { devices: unknown, ..doubts };
         let asked = to_plan.iter().flat_map(|planned| asked_resources(&planned.pod));
         let has_healthy =

@@ -1,7 +1,7 @@
 //! `kq gc apply`
 
 use super::dry_run::show;
-use super::question::{Planned, Question};
+use super::question::Question;
 use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
 use crate::ask::ask;
 use crate::exit::{self, Code, Failure, note};
@@ -12,6 +12,7 @@ use kq::image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
 use kq::image_gc::apply_report::{ContainerResult, ImageGcApply, result_line, summary_line};
 use kq::image_gc::containers::Step;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
+use kq::question::image_gc::ImageGcAnswer;
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
@@ -113,7 +114,7 @@ impl Act {
         // The kubelet may have collected while a person was thinking.
         let high = i64::from(plan.run.high_threshold_percent);
         let is_below = before.is_some_and(|usage| usage.percent < high);
-        if target.is_some() && is_below && !question.usage.is_assumed() {
+        if target.is_some() && is_below && !question.usage.usage().percent.is_some() {
             list.retain(|removal| !removal.for_space);
             target = None;
             tell("no space is wanted any more".to_owned());
@@ -246,7 +247,7 @@ fn target(plan: &ImageGcPlan) -> Option<i64> {
     }
 }
 
-fn show_plan(output: Output, planned: &Planned, cut: usize) -> Result<(), Failure> {
+fn show_plan(output: Output, planned: &ImageGcAnswer, cut: usize) -> Result<(), Failure> {
     show(output, planned)?;
     if cut > 0 {
         note("left", &format!("{cut} images that would go as well, because of --max"));
@@ -255,7 +256,7 @@ fn show_plan(output: Output, planned: &Planned, cut: usize) -> Result<(), Failur
 }
 
 /// Refuses to do what is only shown as what would be, if there were disk pressure.
-fn refuse_assumed(planned: &Planned) -> Result<(), Failure> {
+fn refuse_assumed(planned: &ImageGcAnswer) -> Result<(), Failure> {
     let is_assumed = planned.pressure.as_ref().is_some_and(|one| one.reclaims.is_assumed);
     if is_assumed {
         return Err(Failure::refused(anyhow!(

@@ -1,10 +1,11 @@
 //! `kq gc dry-run`
 
-use super::question::{Planned, Question, write_basis};
+use super::question::{Question, write_basis};
 use crate::exit::{Code, Failure};
 use crate::write::{self, Output};
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
+use kq::question::image_gc::ImageGcAnswer;
 
 /// Say what would be removed now, in which order, and why (not)
 ///
@@ -49,7 +50,7 @@ impl Args {
 }
 
 /// Writes a plan in the form that was asked for.
-pub fn show(output: Output, planned: &Planned) -> Result<(), Failure> {
+pub fn show(output: Output, planned: &ImageGcAnswer) -> Result<(), Failure> {
     let plan = &planned.plan;
     match output {
         Output::Json | Output::Yaml => return write::value(output, planned),
@@ -65,7 +66,7 @@ pub fn show(output: Output, planned: &Planned) -> Result<(), Failure> {
 }
 
 /// Returns what stands above the images.
-fn above(planned: &Planned) -> String {
+fn above(planned: &ImageGcAnswer) -> String {
     let summary = summary(&planned.plan);
     match &planned.pressure {
         None => summary,
@@ -78,7 +79,7 @@ fn above(planned: &Planned) -> String {
 }
 
 /// Returns the exit code of a plan.
-fn code(Planned { plan, pressure }: &Planned) -> Code {
+fn code(ImageGcAnswer { plan, pressure }: &ImageGcAnswer) -> Code {
     if pressure.as_ref().is_some_and(Pressure::is_short) {
         return Code::No;
     }

@@ -1,8 +1,6 @@
 //! `kq gc explain`
 
-use super::question::{
-    UsageArgs, collected_containers, container_policy, plan_collection, write_notes,
-};
+use super::question::{UsageArgs, write_notes};
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
@@ -18,6 +16,7 @@ use kq::image_gc::knowledge::Sources;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
 use kq::image_gc::uses::Uses;
 use kq::node::Wants;
+use kq::question::image_gc::{collected_containers, container_policy, plan_collection};
 use std::collections::BTreeSet;
 
 /// Tell the story of one image, or of the disk that images are on
@@ -127,7 +126,7 @@ impl Args {
                 None => failure.hint("kq gc images lists the images"),
             }
         })?;
-        let image_fs = self.usage.image_fs(node);
+        let image_fs = self.usage.usage().image_fs(node);
         let planned = |trigger| plan_collection(node, trigger, image_fs.clone(), &BTreeSet::new());
         let periodic = planned(Trigger::Periodic)?;
         let at_threshold = at_threshold(node, &periodic)?;

@@ -6,7 +6,6 @@ mod explain;
 mod images;
 mod lint;
 mod policy;
-mod pressure;
 mod question;
 mod record;
 mod records;

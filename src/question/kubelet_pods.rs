@@ -1,11 +1,15 @@
-//! What the kubelet has given away already to pods that are resized.
+//! The pods of a node as its kubelet counts them.
 
-use crate::kubelet_node::KubeletNode;
-use kq::admission::qualified;
-use kq::facts::basis::Basis;
-use kq::facts::resize::{Allocation, RecordedResources, put_allocated};
-use kq::facts::snapshot::PodSource;
-use kq::k8s::feature_gates::Gate;
+use crate::admission::qualified;
+use crate::facts::basis::Basis;
+use crate::facts::resize::{Allocation, RecordedResources, put_allocated};
+use crate::facts::snapshot::PodSource;
+use crate::k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::kubelet_rules::KubeletRules;
+use crate::k8s::pod::Pod;
+use crate::k8s::priority::{is_mirror_pod, is_static_pod, mark_static};
+use crate::node::KubeletNode;
 
 /// Puts into the pods what the kubelet allocated to them, where it counts with that.
 pub fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
@@ -38,5 +42,24 @@ pub fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
                 unreadable.as_deref().unwrap_or_default()
             )),
         }
+    }
+}
+
+/// Makes of a pod what the kubelet has: fills in what the API server fills in, and believes nobody but the
+/// source itself about where the pod is from (`updatePodsFunc` of `pkg/kubelet/config/config.go`). A mirror
+/// stands for its static pod: the API server shows the priority of a class, the kubelet knows of none.
+pub fn as_of_kubelet(pod: &mut Pod, source: PodSource, rules: &KubeletRules) {
+    apply_api_defaults(pod, rules);
+    apply_placement_defaults(pod);
+    if is_mirror_pod(pod) {
+        mark_static(pod);
+        pod.spec.priority = None;
+        return;
+    }
+    if source == PodSource::ApiServer {
+        pod.metadata.annotations.config_source = Some("api".to_owned());
+    }
+    if !is_static_pod(pod) {
+        apply_priority(pod);
     }
 }

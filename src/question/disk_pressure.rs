@@ -1,18 +1,18 @@
 //! What disk pressure is on the node, for those who plan what it would set going.
 
-use crate::exit::Failure;
-use crate::kubelet_node::KubeletNode;
-use kq::eviction::{
+use crate::answer::Failure;
+use crate::eviction::{
     AssumedSpace, DiskFacts, FreedBytes, NodeDisks, Pressure, PressureInput, Reclaimed, node_disks,
     pressure,
 };
-use kq::facts::kubelet_config::EvictionThreshold;
-use kq::facts::live::incomplete;
-use kq::image_gc::containers::{ContainerGcPlan, Step};
-use kq::image_gc::cycle::ImageFs;
-use kq::image_gc::plan::ImageGcPlan;
-use kq::image_gc::storage::freed_at_most;
-use kq::k8s::pod::Pod;
+use crate::facts::kubelet_config::EvictionThreshold;
+use crate::facts::live::incomplete;
+use crate::image_gc::containers::{ContainerGcPlan, Step};
+use crate::image_gc::cycle::ImageFs;
+use crate::image_gc::plan::ImageGcPlan;
+use crate::image_gc::storage::freed_at_most;
+use crate::k8s::pod::Pod;
+use crate::node::KubeletNode;
 use std::collections::BTreeMap;
 
 /// Everything that disk pressure is judged by.

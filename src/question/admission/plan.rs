@@ -1,19 +1,19 @@
 //! What becomes of the pod, and of those on the node.
 
 use super::AdmissionNode;
-use super::others::{Doubtful, Others};
-use crate::device_admission::NONE_ASKED;
-use crate::exit::Failure;
-use kq::admission::{
+use super::existing_pods::{Doubtful, ExistingPods};
+use crate::admission::{
     DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
     refused_before,
 };
-use kq::facts::basis::Basis;
-use kq::k8s::pod::Pod;
-use kq::preemption::apply::Target;
-use kq::preemption::{
+use crate::answer::Failure;
+use crate::facts::basis::Basis;
+use crate::k8s::pod::Pod;
+use crate::preemption::apply::Target;
+use crate::preemption::{
     Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption, make_room,
 };
+use crate::question::device_admission::NONE_ASKED;
 
 /// What the kubelet does with a pod.
 pub struct Planned<'n> {
@@ -68,7 +68,7 @@ pub fn plan<'n>(
 ) -> Result<Planned<'n>, Failure> {
     let mut basis = about.basis.clone();
     let object = about.object()?;
-    let Others { pods: mut others, doubtful } = about.others(Some(pod), &mut basis)?;
+    let ExistingPods { pods: mut others, doubtful } = about.others(Some(pod), &mut basis)?;
     arrange(&mut others)?;
     let pressure = about.pressure(pod, &mut basis)?;
     about.assume([pod].into_iter(), &mut basis);

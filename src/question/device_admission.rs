@@ -1,25 +1,25 @@
 //! What the device manager of a node decides about pods: joined here for every command that admits pods, from
 //! what is known of devices, of the pods that hold them, and of the kubelet.
 
-use crate::devices::topology::TopologyArgs;
-use crate::exit::Failure;
-use crate::kubelet_node::KubeletNode;
-use kq::admission::{DeviceDecision, NodePod, Refusal, qualified};
-use kq::device::assemble::{Assembled, asked_devices, assemble, keeping, of_node, some};
-use kq::device::manager::allocate::{Circumstances, Outcome, ResourceAllocation, in_order};
-use kq::device::manager::topology::TopologyManager;
-use kq::device::manager::{ManagerState, PodAdmission, SilentPlugins};
-use kq::device::plan::{Doubts, InTurn, Turn};
-use kq::device::pods::NodePods;
-use kq::facts::basis::Basis;
-use kq::facts::checkpoint::device::PodDevices;
-use kq::facts::devices::CheckpointFact;
-use kq::facts::node_object::NodeObject;
-use kq::facts::runtime::ContainerState;
-use kq::facts::workloads::effective_uid;
-use kq::k8s::feature_gates::Gate;
-use kq::k8s::pod::{Pod, ResourceName};
-use kq::k8s::quantity::Quantity;
+use super::topology::TopologyOptions;
+use crate::admission::{DeviceDecision, NodePod, Refusal, qualified};
+use crate::answer::Failure;
+use crate::device::assemble::{Assembled, asked_devices, assemble, keeping, of_node, some};
+use crate::device::manager::allocate::{Circumstances, Outcome, ResourceAllocation, in_order};
+use crate::device::manager::topology::TopologyManager;
+use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
+use crate::device::plan::{Doubts, InTurn, Turn};
+use crate::device::pods::NodePods;
+use crate::facts::basis::Basis;
+use crate::facts::checkpoint::device::PodDevices;
+use crate::facts::devices::CheckpointFact;
+use crate::facts::node_object::NodeObject;
+use crate::facts::runtime::ContainerState;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::quantity::Quantity;
+use crate::node::KubeletNode;
 use std::collections::BTreeSet;
 
 /// What is taken for granted of a kubelet that starts.
@@ -251,7 +251,7 @@ impl DeviceQuestion<'_> {
         unknown: Option<String>,
         basis: &mut Basis,
     ) -> Result<DeviceAdmission, Failure> {
-        let topology = TopologyArgs::default();
+        let topology = TopologyOptions::default();
         let (manager, doubts) = topology.manager(self.node, &state, basis)?;
         let unknown_options = state.healthy.keys().cloned().collect();
         let circumstances = circumstances(self.node, active, running, unknown_options);
@@ -371,7 +371,7 @@ fn without_plugins(
     for list in [&mut status.capacity, &mut status.allocatable] {
         let names: Vec<ResourceName> = list.iter().map(|(name, _)| name.clone()).collect();
         for name in names {
-            let is_extended = kq::admission::is_extended_resource(name.as_str());
+            let is_extended = crate::admission::is_extended_resource(name.as_str());
             if registered.contains(name.as_str()) || no_checkpoint && is_extended {
                 list.insert(name, Quantity::default());
             }

@@ -1,21 +1,21 @@
 //! Who is on the node, and counts.
 
 use super::AdmissionNode;
-use crate::exit::Failure;
+use crate::admission::{NodePod, qualified};
+use crate::answer::Failure;
+use crate::device::pods::{NodePods, Standing};
+use crate::facts::basis::Basis;
+use crate::facts::live::incomplete;
+use crate::facts::pod_selector::{PodSelector, nearest_pod};
+use crate::facts::snapshot::{PodSource, RecordedPods};
+use crate::facts::timestamp::Timestamp;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::manifest::LoadedPod;
+use crate::k8s::pod::Pod;
 use anyhow::anyhow;
-use kq::admission::{NodePod, qualified};
-use kq::device::pods::{NodePods, Standing};
-use kq::facts::basis::Basis;
-use kq::facts::live::incomplete;
-use kq::facts::pod_selector::{PodSelector, nearest_pod};
-use kq::facts::snapshot::{PodSource, RecordedPods};
-use kq::facts::timestamp::Timestamp;
-use kq::facts::workloads::effective_uid;
-use kq::k8s::manifest::LoadedPod;
-use kq::k8s::pod::Pod;
 
 /// The other pods of a node.
-pub struct Others<'n> {
+pub struct ExistingPods<'n> {
     /// Each, and whether it counts.
     pub pods: Vec<NodePod<'n>>,
     /// Of those that count, who might not.
@@ -32,7 +32,7 @@ pub struct Doubtful {
 
 /// What of the pods is told together.
 #[derive(Default)]
-struct Tally<'n> {
+struct Skipped<'n> {
     without_uid: usize,
     ended: usize,
     leaving: usize,
@@ -42,7 +42,7 @@ struct Tally<'n> {
 }
 
 /// What decides whether a pod counts.
-struct Judge<'q, 'n> {
+struct CountPolicy<'q, 'n> {
     new: Option<&'q Pod>,
     node: &'n str,
     now: Timestamp,
@@ -52,7 +52,11 @@ struct Judge<'q, 'n> {
 
 impl AdmissionNode {
     /// Returns the other pods of the node, and whether they count. Says what that rests on.
-    pub fn others(&self, new: Option<&Pod>, basis: &mut Basis) -> Result<Others<'_>, Failure> {
+    pub fn others(
+        &self,
+        new: Option<&Pod>,
+        basis: &mut Basis,
+    ) -> Result<ExistingPods<'_>, Failure> {
         let snapshot = &self.node.snapshot;
         let Some(recorded) = snapshot.pods.value() else {
             let error =
@@ -60,34 +64,35 @@ impl AdmissionNode {
             return Err(Failure::missing(error)
                 .hint("run as root on the node, or give its pods with --pods FILE"));
         };
-        let judge = Judge {
+        let policy = CountPolicy {
             new,
             node: &self.object()?.metadata.name,
             now: self.node.now,
             standings: NodePods::of(snapshot),
             without: self.without(&recorded.pods)?,
         };
-        let mut tally = Tally::default();
+        let mut skipped = Skipped::default();
         let judged = recorded.pods.iter().map(|loaded| &loaded.pod).map(|pod| {
-            let (counts, why) = judge.counts(pod, &mut tally);
+            let (counts, why) = policy.counts(pod, &mut skipped);
             NodePod { pod, counts, why }
         });
         let pods: Vec<NodePod<'_>> = judged.collect();
-        if let Some(first) = tally.elsewhere.first().filter(|_| tally.elsewhere.len() == pods.len())
+        if let Some(first) =
+            skipped.elsewhere.first().filter(|_| skipped.elsewhere.len() == pods.len())
         {
             let error = anyhow!(
                 "no pod of node {} was read: all are on others, such as {first}",
-                judge.node
+                policy.node
             );
             return Err(Failure::missing(error).hint("--pods FILE with the pods of that node"));
         }
-        tally.tell(basis);
+        skipped.tell(basis);
         basis.missing.extend(not_all(recorded));
         if recorded.source == PodSource::Files && recorded.left_out.is_empty() {
             let known = self.node.pods();
             basis.missing.extend(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
         }
-        Ok(Others { pods, doubtful: tally.doubtful })
+        Ok(ExistingPods { pods, doubtful: skipped.doubtful })
     }
 
     /// Returns who is taken for gone, and is there.
@@ -112,9 +117,9 @@ impl AdmissionNode {
     }
 }
 
-impl<'n> Judge<'_, 'n> {
+impl<'n> CountPolicy<'_, 'n> {
     /// Tells whether a pod counts, and why (not).
-    fn counts(&self, pod: &'n Pod, tally: &mut Tally<'n>) -> (bool, String) {
+    fn counts(&self, pod: &'n Pod, skipped: &mut Skipped<'n>) -> (bool, String) {
         let uid = effective_uid(pod);
         let bound_to = &pod.spec.node_name;
         let phase = pod.status.phase.as_str();
@@ -129,24 +134,24 @@ impl<'n> Judge<'_, 'n> {
         } else if self.without.iter().any(is_meant) {
             (false, "taken away (--without)".to_owned())
         } else if !bound_to.is_empty() && bound_to != self.node {
-            tally.elsewhere.push(bound_to);
+            skipped.elsewhere.push(bound_to);
             (false, format!("it is on node {bound_to}"))
         } else if bound_to.is_empty() && phase == "Pending" {
             (false, "it is on no node yet".to_owned())
         } else if uid.is_empty() {
-            tally.without_uid += 1;
+            skipped.without_uid += 1;
             match phase {
                 "" => (true, "it has no status".to_owned()),
                 "Succeeded" | "Failed" => (false, format!("its phase is {phase}")),
                 _ => (true, format!("its phase is {phase}")),
             }
         } else {
-            self.stands(pod, uid, tally)
+            self.stands(pod, uid, skipped)
         }
     }
 
     /// The same, of a pod of this node that has a UID.
-    fn stands(&self, pod: &Pod, uid: &str, tally: &mut Tally<'_>) -> (bool, String) {
+    fn stands(&self, pod: &Pod, uid: &str, skipped: &mut Skipped<'_>) -> (bool, String) {
         let depends_on_runtime = self.standings.depends_on_runtime(uid);
         let doubt = |why: &str| {
             let missing =
@@ -156,20 +161,20 @@ impl<'n> Judge<'_, 'n> {
         match self.standings.standing(uid) {
             Standing::Active(why) => {
                 if depends_on_runtime {
-                    tally.leaving += 1;
+                    skipped.leaving += 1;
                     if self.should_be_gone(pod) {
-                        tally.doubtful.push(doubt("its time to stop is over"));
+                        skipped.doubtful.push(doubt("its time to stop is over"));
                     }
                 }
                 (true, why)
             }
             Standing::Ended(why) | Standing::Gone(why) => {
-                tally.ended += usize::from(depends_on_runtime);
+                skipped.ended += usize::from(depends_on_runtime);
                 (false, why)
             }
             Standing::Unknown(why) => {
-                tally.unknown.push(format!("{} counts: {why}", qualified(pod)));
-                tally.doubtful.push(doubt(&why));
+                skipped.unknown.push(format!("{} counts: {why}", qualified(pod)));
+                skipped.doubtful.push(doubt(&why));
                 (true, why)
             }
         }
@@ -182,7 +187,7 @@ impl<'n> Judge<'_, 'n> {
     }
 }
 
-impl Tally<'_> {
+impl Skipped<'_> {
     fn tell(&self, basis: &mut Basis) {
         let mut assume = |count: usize, one: &str, more: &str| match count {
             0 => {}

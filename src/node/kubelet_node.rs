@@ -1,0 +1,388 @@
+//! The kubelet of a gathered node: its configuration, its rules, its start, and the names of its pods.
+
+use super::{NodeSpec, Wants, gather};
+use crate::answer::Failure;
+use crate::edge::input::shown;
+use crate::facts::describe::{ConfigSource, DescribeError};
+use crate::facts::kubelet::{Kubelet, KubeletSources, KubeletStart, describe_kubelet};
+use crate::facts::kubelet_config::{
+    A_MAP, ConfigError, EvictionThreshold, RefusedEntry, eviction_thresholds,
+};
+use crate::facts::live::{adopt_uid, config_source, incomplete, missing, missing_config};
+use crate::facts::origin::Origin;
+use crate::facts::runtime::{Container, Image, RuntimeFacts};
+use crate::facts::settings::{assign, assign_gates};
+use crate::facts::snapshot::Snapshot;
+use crate::facts::timestamp::Timestamp;
+use crate::facts::workloads::Workloads;
+use crate::image_gc::policy::ImageGcPolicy;
+use crate::k8s::duration::GoDuration;
+use crate::k8s::feature_gates::parse_flag;
+use crate::k8s::pod::Pod;
+use crate::k8s::version::KubeletVersion;
+use anyhow::{Context, anyhow};
+use serde_json::Value;
+
+/// What is said of the kubelet over what the node says.
+#[derive(Clone, Debug, Default)]
+pub struct KubeletOptions {
+    /// Its configuration, from files.
+    pub config: Option<GivenConfig>,
+    /// The file of it, for messages.
+    pub config_file: Option<String>,
+    /// Single facts.
+    pub flags: KubeletFlags,
+    /// When it started; `None`: as its process says.
+    pub start: Option<KubeletStartOption>,
+}
+
+/// Single facts about the kubelet. They win over its configuration.
+#[derive(Clone, Debug, Default)]
+pub struct KubeletFlags {
+    /// Its version.
+    pub version: Option<KubeletVersion>,
+    /// Feature gates: `A=true,B=false`.
+    pub feature_gates: Option<String>,
+    /// Fields of the configuration: `FIELD=VALUE`.
+    pub set: Vec<String>,
+}
+
+/// The kubelet's configuration from files that were named.
+#[derive(Clone, Debug, Default)]
+pub struct GivenConfig {
+    /// The configuration.
+    pub config: ConfigSource,
+    /// What is odd about it.
+    pub notes: Vec<String>,
+}
+
+/// Returns the configuration that is given, else the recorded one; what is odd about it is noted.
+pub fn config_of(
+    given: Option<GivenConfig>,
+    snapshot: &Snapshot,
+    notes: &mut Vec<String>,
+) -> ConfigSource {
+    if let Some(given) = given {
+        notes.extend(given.notes);
+        return given.config;
+    }
+    let recorded = snapshot.kubelet_config.value();
+    notes.extend(recorded.into_iter().flat_map(|recorded| recorded.notes.clone()));
+    config_source(snapshot)
+}
+
+/// A time, or how long ago.
+#[derive(Clone, Copy, Debug)]
+pub enum KubeletStartOption {
+    /// A time.
+    At(Timestamp),
+    /// How long ago.
+    Ago(GoDuration),
+}
+
+/// What the kubelet takes for `runtimeRequestTimeout` where nobody says otherwise
+/// (`SetDefaults_KubeletConfiguration`).
+const TWO_MINUTES: GoDuration = GoDuration(120 * GoDuration::SECOND.0);
+
+/// What was found out about a node.
+pub struct KubeletNode {
+    /// As it was gathered.
+    pub snapshot: Snapshot,
+    /// It is this machine, or the one that this is a container of.
+    pub runs_here: bool,
+    /// The kubelet.
+    pub kubelet: Kubelet,
+    /// The moment of everything.
+    pub now: Timestamp,
+    /// When the kubelet started.
+    pub kubelet_start: Option<KubeletStart>,
+    /// `runtimeRequestTimeout`: how long the kubelet waits for the runtime.
+    pub runtime_request_timeout: GoDuration,
+    /// The names.
+    pub workloads: Workloads,
+    /// The configuration of the kubelet could be had; else it is the default one.
+    pub knows_config: bool,
+    /// What could not be had, or is odd.
+    pub notes: Vec<String>,
+}
+
+impl KubeletFlags {
+    /// Puts the flags over the configuration.
+    pub fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
+        for assignment in &self.set {
+            let named = assignment.split_once('=').filter(|(field, _)| !field.is_empty());
+            let (field, value) = named.ok_or_else(|| {
+                Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
+            })?;
+            assign(config, field, value, Origin::Flag("--set"))
+                .with_context(|| format!("--set {assignment}: the value is no YAML"))
+                .map_err(Failure::usage)?;
+        }
+        if let Some(text) = &self.feature_gates {
+            let gates = parse_flag(text)
+                .with_context(|| format!("--feature-gates {text}"))
+                .map_err(Failure::usage)?;
+            assign_gates(config, gates, &Origin::Flag("--feature-gates"));
+        }
+        Ok(())
+    }
+}
+
+impl KubeletOptions {
+    /// Returns when the kubelet started, and who says so.
+    fn start(&self, snapshot: &Snapshot, now: Timestamp) -> Result<Option<KubeletStart>, Failure> {
+        let said = self.start.map(|start| KubeletStart {
+            at: match start {
+                KubeletStartOption::At(at) => at,
+                KubeletStartOption::Ago(length) => now.plus(-length.0),
+            },
+            source: "--kubelet-start".to_owned(),
+        });
+        if let Some(start) = said.as_ref().filter(|start| start.at > now) {
+            let refuse = anyhow!("--kubelet-start {}: that is after now, {now}", start.at);
+            return Err(Failure::usage(refuse));
+        }
+        let of_process = || {
+            let found = snapshot.kubelet.found.as_ref()?;
+            let at = Timestamp::from_seconds(found.value.started_at?);
+            // A machine whose clock was set back has processes from the future.
+            (at <= now).then(|| KubeletStart { at, source: found.source.clone() })
+        };
+        Ok(said.or_else(of_process))
+    }
+}
+
+impl KubeletNode {
+    /// Gathers a node and describes its kubelet.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`gather`] and [`KubeletNode::describe`] do.
+    pub fn gather(
+        spec: &NodeSpec,
+        options: &KubeletOptions,
+        wants: Wants,
+    ) -> Result<Self, Failure> {
+        let config = options.config.as_ref().map(|given| &given.config.value);
+        let snapshot = gather(spec, config, wants)?;
+        let runs_here = spec.snapshot.is_none()
+            && spec.node_in_question(wants.files, wants.only_on_node).runs_here();
+        Ok(Self { runs_here, ..Self::describe(snapshot, options, wants.kubelet_config)? })
+    }
+
+    /// Describes the kubelet of what was gathered. A configuration that decides nothing is not missed.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a configuration that the kubelet would not read, and on a time that is not one.
+    pub fn describe(
+        mut snapshot: Snapshot,
+        options: &KubeletOptions,
+        needs_config: bool,
+    ) -> Result<Self, Failure> {
+        let given = options.config.clone();
+        let knows_config = given.is_some() || snapshot.kubelet_config.found.is_some();
+        let mut notes = missing(&snapshot, given.is_some() || !needs_config);
+        let mut config = config_of(given, &snapshot, &mut notes);
+        options.flags.set_fields(&mut config)?;
+        let patience = config.value.get("runtimeRequestTimeout").and_then(Value::as_str);
+        let patience = patience.and_then(|text| text.parse::<GoDuration>().ok());
+        let object = snapshot.node.found.clone().map(|found| (found.source, found.value));
+        let program = snapshot.kubelet_version.found.clone();
+        let program = program.map(|found| (found.value, found.source));
+        let kubelet = describe_kubelet(KubeletSources {
+            config: &config,
+            version: options.flags.version,
+            object: object.as_ref(),
+            program: program.as_ref(),
+        })
+        .map_err(|error| of_description(options.config_file.as_deref(), error))?;
+        notes.extend(kubelet.warnings.iter().cloned());
+        let now: Timestamp = snapshot.taken_at.parse().map_err(|error| {
+            Failure::usage(error).hint("takenAt of the snapshot says when everything was so")
+        })?;
+        let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
+        let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
+        // A manifest of the kubelet's folder has no UID; what the runtime runs under its name has.
+        for loaded in snapshot.pods.found.iter_mut().flat_map(|found| &mut found.value.pods) {
+            adopt_uid(&mut loaded.pod, &workloads);
+        }
+        let kubelet_start = options.start(&snapshot, now)?;
+        Ok(KubeletNode {
+            kubelet_start,
+            snapshot,
+            runs_here: false,
+            kubelet,
+            now,
+            runtime_request_timeout: patience.filter(|it| it.0 > 0).unwrap_or(TWO_MINUTES),
+            workloads,
+            knows_config,
+            notes,
+        })
+    }
+
+    /// Returns what is odd, without what could not be had: for answers that tell that themselves.
+    pub fn odd(&self) -> impl Iterator<Item = &String> {
+        let missing: Vec<String> =
+            [true, false].into_iter().flat_map(|given| missing(&self.snapshot, given)).collect();
+        self.notes.iter().filter(move |text| !missing.contains(text))
+    }
+
+    /// Returns what of the kubelet nobody said: its version and configuration.
+    pub fn assumed(&self) -> Vec<String> {
+        let mut assumed = Vec::new();
+        if !self.knows_config && self.snapshot.kubelet_config.tried.is_empty() {
+            assumed.push(
+                "the kubelet's configuration is the default one, apart from --set: none was given \
+                 (--kubelet-config FILE)"
+                    .to_owned(),
+            );
+        }
+        if self.kubelet.version_origin == Origin::Assumed {
+            let version = self.kubelet.version;
+            assumed.push(format!(
+                "the kubelet is of version {version}, the newest that kq knows (--kubelet-version)"
+            ));
+        }
+        assumed
+    }
+
+    /// Returns true if the configuration was looked for and not found, so that the defaults stand in.
+    pub fn lacks_config(&self) -> bool {
+        !self.knows_config && !self.snapshot.kubelet_config.tried.is_empty()
+    }
+
+    /// Returns the warnings. An unknown configuration is a missing fact, and is not among them.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let missing = self.missing_config();
+        self.notes.iter().filter(move |text| missing.as_ref() != Some(text)).cloned()
+    }
+
+    /// Returns the reason why the defaults stand in for the configuration.
+    pub fn missing_config(&self) -> Option<String> {
+        missing_config(&self.snapshot).filter(|_| self.lacks_config())
+    }
+
+    /// Returns why pods may exist on the node that are not among the known ones; `None`: all are known.
+    pub fn unknown_pods(&self) -> Option<String> {
+        incomplete(&self.snapshot.pods, &self.pods(), self.snapshot.runtime.value())
+    }
+
+    /// Returns the policy of image garbage collection.
+    pub fn policy(&self) -> ImageGcPolicy {
+        ImageGcPolicy::of(&self.kubelet.config)
+    }
+
+    /// Returns the thresholds of eviction, those of the pods' memory as a whole with them, which a
+    /// deprecated flag of the kubelet takes out.
+    ///
+    /// # Errors
+    ///
+    /// Fails on thresholds with which the kubelet would not start.
+    pub fn eviction_thresholds(&self) -> Result<Vec<EvictionThreshold>, Failure> {
+        eviction_thresholds(&self.kubelet.config, false).map_err(|refused| {
+            let RefusedEntry { field, signal, text, error } = refused;
+            let origin = self.kubelet.origin(field);
+            Failure::usage(anyhow!(
+                "{origin}: the kubelet would not start with {field}.{signal} {text:?}: {error}"
+            ))
+            .hint("kq gc lint looks at all thresholds")
+        })
+    }
+
+    /// Returns what the runtime said.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it could not be asked: then there is no answer.
+    pub fn runtime(&self) -> Result<&RuntimeFacts, Failure> {
+        self.snapshot.runtime.value().ok_or_else(|| {
+            let reason = self.snapshot.runtime.reason();
+            Failure::missing(anyhow!("the container runtime could not be asked: {reason}")).hint(
+                "name it with --runtime-endpoint, or take a snapshot on the node and pass it with \
+                 --snapshot",
+            )
+        })
+    }
+
+    /// Returns the images.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the runtime does not list them.
+    pub fn images(&self) -> Result<&[Image], Failure> {
+        let images = &self.runtime()?.images;
+        let listed = images.value().ok_or_else(|| {
+            Failure::missing(anyhow!("the images could not be listed: {}", images.reason())).hint(
+                match images.tried.is_empty() {
+                    true => "the snapshot has none: take a new one with kq snapshot",
+                    false => "a slow runtime may need a longer --timeout",
+                },
+            )
+        })?;
+        Ok(listed)
+    }
+
+    /// Returns the containers.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the runtime does not list them: then nobody knows which images are in use.
+    pub fn containers(&self) -> Result<&[Container], Failure> {
+        let containers = &self.runtime()?.containers;
+        let listed = containers.value().ok_or_else(|| {
+            Failure::missing(anyhow!("the containers could not be listed: {}", containers.reason()))
+                .hint("without them nobody knows which images are in use")
+        })?;
+        Ok(listed)
+    }
+
+    /// Returns the pods.
+    pub fn pods(&self) -> Vec<&Pod> {
+        let recorded = self.snapshot.pods.value().into_iter();
+        recorded.flat_map(|recorded| &recorded.pods).map(|loaded| &loaded.pod).collect()
+    }
+}
+
+/// Adds what an error cannot know: which file it is about, and what to do.
+pub fn of_description(file: Option<&str>, error: DescribeError) -> Failure {
+    let mut hints = Vec::new();
+    match &error {
+        DescribeError::Config {
+            error: ConfigError::UnknownField { nearest: Some(nearest), .. },
+            ..
+        } => hints.push(format!("did you mean {nearest}?")),
+        DescribeError::Config {
+            error: ConfigError::WrongType { path, value, expected: A_MAP },
+            origin: Some(Origin::Flag("--set")),
+        } => hints.push(entries_hint(path, value)),
+        DescribeError::Gates { error, .. } => {
+            hints.extend(error.problems.iter().filter_map(|problem| problem.hint()));
+        }
+        DescribeError::OverReserved(over) => {
+            hints.extend(over.log_line().map(|line| format!("the kubelet logs it as: {line}")));
+        }
+        _ => {}
+    }
+    let is_whole_file = matches!(&error, DescribeError::Config { origin: None, .. });
+    let file = file.filter(|_| is_whole_file);
+    let failure = Failure::usage(match file {
+        Some(file) => anyhow::Error::new(error).context(shown(file).to_owned()),
+        None => error.into(),
+    });
+    hints.into_iter().fold(failure, Failure::hint)
+}
+
+/// Says how entries of a map are set, of a value such as `memory.available=10Gi,pid.available=5%`.
+fn entries_hint(field: &str, value: &str) -> String {
+    let text: String = serde_json::from_str(value).unwrap_or_default();
+    let entry = |entry: &str| {
+        let (name, value) = entry.split_once(['=', '<'])?;
+        Some(format!("--set {field}.{}={}", name.trim(), value.trim()))
+    };
+    let entries: Option<Vec<String>> = text.split(',').map(entry).collect();
+    match entries {
+        Some(entries) => entries.join(" "),
+        None => format!("--set {field}.NAME=VALUE"),
+    }
+}

@@ -1,0 +1,17 @@
+//! Whole questions about a node: the only code that joins domains. A gathered node and options in, an answer out; no
+//! I/O.
+
+/// Admission and preemption.
+pub mod admission;
+/// The device manager's decisions about pods.
+pub mod device_admission;
+/// The disk pressure on a node.
+pub mod disk_pressure;
+/// The order of eviction.
+pub mod eviction;
+/// Image garbage collection.
+pub mod image_gc;
+/// The pods of a node as its kubelet counts them.
+pub mod kubelet_pods;
+/// The topology manager.
+pub mod topology;
