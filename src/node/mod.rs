@@ -9,6 +9,7 @@ mod devices;
 mod folders;
 mod gather;
 mod kubelet_node;
+mod node_description;
 mod pods;
 mod remote;
 mod runtime;
@@ -26,6 +27,7 @@ pub use kubelet_node::{
     GivenConfig, KubeletFlags, KubeletNode, KubeletOptions, KubeletStartOption, config_of,
     of_description,
 };
+pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
 pub use pods::{api_server, of_files};
 pub use spec::{Environment, NodeSpec, kubelet_root};
 pub use stats::of_stats_file;

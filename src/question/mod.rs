@@ -3,6 +3,8 @@
 
 /// Admission and preemption.
 pub mod admission;
+/// Cgroups.
+pub mod cgroup;
 /// The device manager's decisions about pods.
 pub mod device_admission;
 /// The disk pressure on a node.

@@ -1,7 +1,7 @@
 //! `kq doctor`
 
-use crate::cgroup::comparison::Compared;
-use crate::cgroup::live_node::LiveNode;
+use crate::cgroup::comparison::{Compared, settled};
+use crate::cgroup::live_tree::gather_node;
 use crate::exit::{Code, Failure, note, warn};
 use crate::node_args::NodeArgs;
 use crate::source_args::SourceArgs;
@@ -63,11 +63,11 @@ impl Args {
         let devices = DevicesWanted { checkpoint: true, pod_resources: false };
         let wants = Wants { tree, state_files: true, devices, ..Wants::PLAN };
         let look = |sources: &SourceArgs| {
-            let live = LiveNode::gather(sources, &self.node, wants, &[])?;
+            let live = gather_node(sources, &self.node, wants, &[])?;
             Ok(Compared::of(live, Selection::default()))
         };
         let mut named = self.node.files().chain(&self.sources.pods);
-        let compared = Compared::settled(&self.sources, &mut named, look)?;
+        let compared = settled(&self.sources, &mut named, look)?;
         let (counted, changing) = match count(&compared) {
             Ok((summary, changing)) => (Ok(summary), changing),
             Err(reason) => (Err(reason), BTreeSet::new()),

@@ -1,24 +1,18 @@
 //! The flags that describe a node, and what they mean together with the files that they name.
 
 use crate::exit::Failure;
-use anyhow::{Context, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::cgroup::cpu::WeightFormula;
-use kq::cgroup::plan::RuntimeFormula;
-use kq::edge::kubelet_files::{KubeletFileError, read_kubelet_config, read_node_object};
+use kq::edge::kubelet_files::read_kubelet_config;
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq::facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
-use kq::facts::node::Node;
-use kq::facts::node_object::NodeObject;
-use kq::facts::origin::Origin;
-use kq::facts::runtime::LowLevelRuntime;
-use kq::facts::settings::{assign, assign_list};
 use kq::k8s::cpuset::CpuSet;
 use kq::k8s::pod::{ResourceList, ResourceName};
 use kq::k8s::quantity::Quantity;
 use kq::k8s::version::KubeletVersion;
-use kq::node::{GivenConfig, KubeletFlags, kubelet_root, of_description};
+use kq::node::{
+    GivenConfig, KubeletFlags, NodeDescription, NodeInputs, NodeOptions, kubelet_root, of_file,
+};
 use serde_json::Value;
 use std::error::Error;
 use std::str::FromStr;
@@ -133,31 +127,6 @@ pub struct NodeArgs {
     page_size: Option<i64>,
 }
 
-/// What was found of a node, without being told.
-#[derive(Default)]
-pub struct FoundNode {
-    /// The kubelet's configuration.
-    pub config: ConfigSource,
-    /// The Node object, and where it is from.
-    pub object: Option<(String, NodeObject)>,
-    /// What the machine and the runtime say.
-    pub live: Option<LiveSources>,
-    /// The program that creates containers.
-    pub low_level: Option<LowLevelRuntime>,
-    /// What is odd about any of it.
-    pub notes: Vec<String>,
-}
-
-/// A node, and how its runtime computes weights.
-pub struct Described {
-    /// The node.
-    pub node: Node,
-    /// The runtime's formula.
-    pub formula: RuntimeFormula,
-    /// What was odd in the files.
-    pub notes: Vec<String>,
-}
-
 impl ConfigArgs {
     /// Tells whether a file or a folder is named.
     pub fn is_given(&self) -> bool {
@@ -225,102 +194,35 @@ impl NodeArgs {
     }
 
     /// Reads the files that are named and describes the node.
-    pub fn gather(&self) -> Result<Described, Failure> {
+    pub fn gather(&self) -> Result<NodeDescription, Failure> {
         let GivenConfig { config, notes } = self.root.config.given_config()?.unwrap_or_default();
-        self.describe(FoundNode { config, notes, ..FoundNode::default() })
+        self.describe(NodeInputs { config, notes, ..NodeInputs::default() })
     }
 
     /// Describes a node that was found; flags for single facts win over it.
-    pub fn describe(&self, found: FoundNode) -> Result<Described, Failure> {
-        let (mut config, mut notes) = (found.config, found.notes);
-        self.set_fields(&mut config)?;
-        let object = match &self.node_file {
-            Some(file) => {
-                Some((file.clone(), read_node_object(file, &mut notes).map_err(of_file)?))
-            }
-            None => found.object,
-        };
-        let sources = NodeSources {
-            live: found.live,
-            config,
-            object,
-            kubelet_version: self.rules.kubelet_version,
-            cgroup_version: self.cgroup_version,
+    pub fn describe(&self, found: NodeInputs) -> Result<NodeDescription, Failure> {
+        self.options().describe(found)
+    }
+
+    /// Returns what the flags say.
+    pub fn options(&self) -> NodeOptions {
+        NodeOptions {
+            config_file: self.root.config.file().map(str::to_owned),
+            cgroup_root: self.root.cgroup_root.clone(),
+            kubelet: self.rules.flags(),
+            node_file: self.node_file.clone(),
             capacity: self.capacity.clone().unwrap_or_default(),
+            cgroup_version: self.cgroup_version,
+            cgroup_driver: self.cgroup_driver,
+            qos_reserved: self.qos_reserved.clone(),
+            kube_reserved: self.kube_reserved.clone(),
+            system_reserved: self.system_reserved.clone(),
+            runtime_weight_formula: self.runtime_weight_formula,
+            runtime: self.runtime.clone(),
             swap_capacity: self.swap_capacity,
             swap_controller: self.swap_controller,
             page_size: self.page_size,
-        };
-        let node =
-            describe(&sources).map_err(|error| of_description(self.root.config.file(), error))?;
-        let formula = self.formula(node.kubelet_version, found.low_level.as_ref())?;
-        Ok(Described { node, formula, notes })
-    }
-
-    /// Puts the flags that speak of fields of the configuration over it.
-    fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
-        let driver = self.cgroup_driver.map(|driver| driver.to_string());
-        let not_yaml = |flag: &str, text: &str| format!("{flag} {text}: the value is no YAML");
-        for (flag, field, value) in [
-            ("--cgroup-driver", "cgroupDriver", driver.as_ref()),
-            ("--cgroup-root", "cgroupRoot", self.root.cgroup_root.as_ref()),
-        ] {
-            if let Some(value) = value {
-                assign(config, field, value, Origin::Flag(flag))
-                    .with_context(|| not_yaml(flag, value))
-                    .map_err(Failure::usage)?;
-            }
         }
-        for (flag, field, value) in [
-            ("--qos-reserved", "qosReserved", &self.qos_reserved),
-            ("--kube-reserved", "kubeReserved", &self.kube_reserved),
-            ("--system-reserved", "systemReserved", &self.system_reserved),
-        ] {
-            if let Some(value) = value {
-                assign_list(config, field, value, Origin::Flag(flag))
-                    .map_err(|problem| Failure::usage(anyhow!("{flag} {value}: {problem}")))?;
-            }
-        }
-        self.rules.flags().set_fields(config)
-    }
-
-    /// Decides the runtime's formula; one that nobody gave is that of the runtimes of the kubelet's
-    /// days: runc has computed the curve since 1.3.2, which came out between kubelet 1.34 and 1.35.
-    fn formula(
-        &self,
-        version: KubeletVersion,
-        found: Option<&LowLevelRuntime>,
-    ) -> Result<RuntimeFormula, Failure> {
-        if let Some(formula) = self.runtime_weight_formula {
-            return Ok(RuntimeFormula::new(formula, false));
-        }
-        if let Some(runtime) = &self.runtime {
-            let formula = runtime
-                .split_once('=')
-                .and_then(|(name, version)| RuntimeFormula::of_runtime(name, version));
-            return match formula {
-                Some(formula) => Ok(formula),
-                None => Err(Failure::usage(anyhow!(
-                    "--runtime {runtime}: expected runc=VERSION or crun=VERSION"
-                ))
-                .hint("for another runtime, say --runtime-weight-formula linear or quadratic")),
-            };
-        }
-        let found = found.and_then(|found| RuntimeFormula::of_runtime(&found.name, &found.version));
-        if let Some(formula) = found {
-            return Ok(formula);
-        }
-        let formula =
-            if version.at_least(35) { WeightFormula::Quadratic } else { WeightFormula::Linear };
-        Ok(RuntimeFormula::new(formula, true))
-    }
-}
-
-/// Returns the failure of a file that was named.
-pub fn of_file(error: KubeletFileError) -> Failure {
-    match error {
-        KubeletFileError::Input(_) | KubeletFileError::Folder { .. } => Failure::missing(error),
-        _ => Failure::usage(error),
     }
 }
 

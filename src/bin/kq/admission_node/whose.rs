@@ -1,7 +1,6 @@
 //! Whose Node object was given: facts of two nodes make no answer about either.
 
 use crate::exit::Failure;
-use crate::node_args::of_file;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq::edge::input::shown;
@@ -9,6 +8,7 @@ use kq::edge::kubelet_files::read_node_object;
 use kq::facts::node_object::NodeObject;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::sought::Sought;
+use kq::node::of_file;
 use kq::node::{Wants, is_of_this_machine};
 
 /// The Node object of `--node-file`, where it is given.

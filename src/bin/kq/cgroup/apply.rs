@@ -1,7 +1,7 @@
 //! `kq cgroup apply`
 
 use super::change::{ChangeArgs, Files, act, conclude, values};
-use super::comparison::{Compared, ComparisonArgs};
+use super::comparison::{Compared, ComparisonArgs, code};
 use super::question::write_basis;
 use crate::exit::{Code, Failure, note};
 use crate::write::{self, Output};
@@ -107,7 +107,7 @@ impl Args {
         }
         let after = match plan.left.iter().any(|left| left.is_drift) {
             true => Code::No,
-            false => compared.code().unless(is_incomplete),
+            false => code(&compared).unless(is_incomplete),
         };
         if !plan.refusals.is_empty() {
             for refusal in &plan.refusals {

@@ -1,6 +1,6 @@
 //! `kq cgroup diff`
 
-use super::comparison::ComparisonArgs;
+use super::comparison::{ComparisonArgs, code};
 use super::question::write_basis;
 use crate::exit::{Code, Failure};
 use crate::write::{self, Output};
@@ -44,7 +44,7 @@ impl Args {
             let report = CgroupDiff::new(&compared.live.node.facts, found, basis);
             let code = match report.has_drift() {
                 true => Code::No,
-                false => compared.code().unless(report.is_incomplete()),
+                false => code(&compared).unless(report.is_incomplete()),
             };
             match self.output {
                 output @ (Output::Json | Output::Yaml) => {

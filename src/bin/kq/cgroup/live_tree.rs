@@ -1,41 +1,35 @@
 //! The cgroup tree of a live node, with names: what can be asked without knowing what is planned.
 
 use crate::exit::Failure;
-use crate::node_args::RootArgs;
+use crate::node_args::{NodeArgs, RootArgs};
 use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
 use kq::cgroup::files::CgroupDriver;
 use kq::cgroup::live::place::kubelet_roots;
+use kq::edge::input::{read_input, shown};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::live::missing;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::workloads::Workloads;
-use kq::node::{GivenConfig, Wants, cgroup_tree};
+use kq::k8s::manifest::{Loaded, load};
+use kq::node::{Wants, cgroup_tree};
+use kq::question::cgroup::LiveNode;
+pub use kq::question::cgroup::{GatheredTree, check_kubepods};
 
-/// What was gathered, and where the cgroup of all pods may be.
-pub struct Gathered {
-    /// As it was gathered.
-    pub snapshot: Snapshot,
-    /// The kubelet's configuration, where it was given.
-    pub given: Option<GivenConfig>,
-    /// Where the cgroup of all pods may be.
-    pub roots: Vec<(CgroupDriver, CgroupPath)>,
-    /// What could not be had.
-    pub notes: Vec<String>,
-}
-
-impl Gathered {
-    /// Gathers what is wanted.
-    pub fn gather(sources: &SourceArgs, args: &RootArgs, wants: Wants) -> Result<Self, Failure> {
-        let given = args.config.given_config()?;
-        let config = given.as_ref().map(|given| &given.config.value);
-        let snapshot = gather(sources, args, config, wants)?;
-        let found = snapshot.kubelet_config.value().map(|found| &found.value);
-        let (root, per_qos) = args.kubelet_root(config.or(found));
-        let roots = kubelet_roots(&root, per_qos);
-        let notes = missing(&snapshot, given.is_some());
-        Ok(Self { snapshot, given, roots, notes })
-    }
+/// Gathers what is wanted.
+pub fn gather_tree(
+    sources: &SourceArgs,
+    args: &RootArgs,
+    wants: Wants,
+) -> Result<GatheredTree, Failure> {
+    let given = args.config.given_config()?;
+    let config = given.as_ref().map(|given| &given.config.value);
+    let snapshot = gather(sources, args, config, wants)?;
+    let found = snapshot.kubelet_config.value().map(|found| &found.value);
+    let (root, per_qos) = args.kubelet_root(config.or(found));
+    let roots = kubelet_roots(&root, per_qos);
+    let notes = missing(&snapshot, given.is_some());
+    Ok(GatheredTree { snapshot, given, roots, notes })
 }
 
 /// A tree with the names of pods and containers.
@@ -53,7 +47,7 @@ pub struct LiveTree {
 impl LiveTree {
     /// Gathers what is wanted.
     pub fn gather(sources: &SourceArgs, args: &RootArgs, wants: Wants) -> Result<Self, Failure> {
-        let Gathered { snapshot, roots, .. } = Gathered::gather(sources, args, wants)?;
+        let GatheredTree { snapshot, roots, .. } = gather_tree(sources, args, wants)?;
         // Of the configuration only the root matters here, and where it is, it was found.
         let tree = snapshot.cgroups.value();
         let is_found = roots.iter().any(|(_, root)| tree.is_some_and(|t| t.get(root).is_some()));
@@ -73,19 +67,30 @@ impl LiveTree {
     }
 }
 
-/// Refuses a tree without a cgroup of all pods: no kubelet has run here, or its root is another one.
-///
-/// # Errors
-///
-/// Fails where none of the possible roots exists.
-pub fn check_kubepods(
-    tree: &CgroupTree,
-    roots: &[(CgroupDriver, CgroupPath)],
-) -> Result<(), Failure> {
-    if roots.iter().any(|(_, root)| tree.get(root).is_some()) {
-        return Ok(());
+/// Gathers what is wanted and describes the node. Pods in `files` take the place of those of the same name.
+pub fn gather_node(
+    sources: &SourceArgs,
+    args: &NodeArgs,
+    wants: Wants,
+    files: &[String],
+) -> Result<LiveNode, Failure> {
+    let wants = Wants { has_node_file: args.node_file.is_some(), ..wants };
+    let gathered = gather_tree(sources, &args.root, wants)?;
+    LiveNode::of(gathered, &args.options(), read(files)?)
+}
+
+/// Reads the pods of files; fails when none of them could be read.
+fn read(files: &[String]) -> Result<Loaded, Failure> {
+    let mut loaded = Loaded::default();
+    for file in files {
+        let content = read_input(file).map_err(Failure::missing)?;
+        loaded.append(load(shown(file), &content));
     }
-    let roots: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
-    Err(Failure::missing(anyhow!("there is no cgroup {}", roots.join(" or ")))
-        .hint("a kubelet with another cgroupRoot: say --cgroup-root PATH"))
+    match (loaded.pods.is_empty(), loaded.problems.first()) {
+        (true, Some(problem)) => Err(Failure::usage(anyhow!("{problem}"))),
+        (true, None) if !files.is_empty() => {
+            Err(Failure::usage(anyhow!("{}: no pods", files.join(", "))))
+        }
+        _ => Ok(loaded),
+    }
 }

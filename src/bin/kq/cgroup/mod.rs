@@ -5,7 +5,6 @@ mod change;
 pub mod comparison;
 mod diff;
 mod explain;
-pub mod live_node;
 pub mod live_tree;
 mod plan;
 mod question;

@@ -1,6 +1,6 @@
 //! What the cgroup commands have in common: pods, a node, and the plan that follows.
 
-use super::live_node::LiveNode;
+use super::live_tree::gather_node;
 use crate::exit::{Code, Failure, note, warn};
 use crate::node_args::NodeArgs;
 use crate::source_args::SourceArgs;
@@ -20,6 +20,7 @@ use kq::k8s::defaults::{apply_api_defaults, apply_priority};
 use kq::k8s::manifest::{Loaded, LoadedPod, NoteKind, load};
 use kq::k8s::priority::mark_static;
 use kq::node::Wants;
+use kq::question::cgroup::LiveNode;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -109,7 +110,7 @@ impl Question {
     /// Looks at the node.
     fn gather_live(&self) -> Result<Gathered, Failure> {
         let subjects = Subjects::of(&self.files);
-        let live = LiveNode::gather(&self.sources, &self.node, Wants::PLAN, &subjects.files)?;
+        let live = gather_node(&self.sources, &self.node, Wants::PLAN, &subjects.files)?;
         let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
         let knowledge = live.knowledge();
         let LiveNode { config, node, formula, mut pods, mut notes, left_out, incomplete, .. } =

@@ -2,7 +2,6 @@
 
 use crate::admission_node::AdmissionArgs;
 use crate::exit::Failure;
-use crate::node_args::of_file;
 use anyhow::anyhow;
 use kq::edge::api_server::ApiServer;
 use kq::edge::input::shown;
@@ -15,6 +14,7 @@ use kq::facts::sought::Found;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{Loaded, load};
 use kq::k8s::pod::Pod;
+use kq::node::of_file;
 use kq::node::of_files;
 use std::collections::{BTreeMap, BTreeSet};
 

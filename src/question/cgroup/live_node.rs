@@ -1,30 +1,25 @@
 //! A live node, described: everything that the questions about its cgroups rest on.
 
-use super::live_tree::{Gathered, check_kubepods};
-use crate::exit::Failure;
-use crate::node_args::{Described, FoundNode, NodeArgs};
-use crate::source_args::SourceArgs;
-use anyhow::anyhow;
-use kq::cgroup::files::CgroupDriver;
-use kq::cgroup::knowledge::Knowledge;
-use kq::cgroup::live::place::{LiveOwner, live_cgroups};
-use kq::cgroup::plan::RuntimeFormula;
-use kq::edge::input::{read_input, shown};
-use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use kq::facts::describe::ConfigSource;
-use kq::facts::kubelet_config::Source;
-use kq::facts::kubelet_process::Program;
-use kq::facts::live::{adopt_uid, incomplete, live_sources};
-use kq::facts::node::Node;
-use kq::facts::runtime::RuntimeFacts;
-use kq::facts::snapshot::Snapshot;
-use kq::facts::workloads::{Workloads, add_container_ids, effective_uid};
-use kq::k8s::defaults::{apply_api_defaults, apply_priority};
-use kq::k8s::manifest::{Loaded, LoadedPod, load};
-use kq::k8s::pod::Pod;
-use kq::k8s::qos::QosClass;
-use kq::node::Wants;
-use kq::node::{cgroup_tree, config_of};
+use super::gathered_tree::{GatheredTree, check_kubepods};
+use crate::answer::Failure;
+use crate::cgroup::files::CgroupDriver;
+use crate::cgroup::knowledge::Knowledge;
+use crate::cgroup::live::place::{LiveOwner, live_cgroups};
+use crate::cgroup::plan::RuntimeFormula;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::describe::ConfigSource;
+use crate::facts::kubelet_config::Source;
+use crate::facts::kubelet_process::Program;
+use crate::facts::live::{adopt_uid, incomplete, live_sources};
+use crate::facts::node::Node;
+use crate::facts::runtime::RuntimeFacts;
+use crate::facts::snapshot::Snapshot;
+use crate::facts::workloads::{Workloads, add_container_ids, effective_uid};
+use crate::k8s::defaults::{apply_api_defaults, apply_priority};
+use crate::k8s::manifest::{Loaded, LoadedPod};
+use crate::k8s::pod::Pod;
+use crate::k8s::qos::QosClass;
+use crate::node::{NodeDescription, NodeInputs, NodeOptions, cgroup_tree, config_of};
 use std::collections::BTreeSet;
 
 /// Everything that was found out about a node.
@@ -54,31 +49,30 @@ pub struct LiveNode {
 }
 
 impl LiveNode {
-    /// Gathers what is wanted and describes it. Pods in `files` take the place of those of the same
-    /// name.
-    pub fn gather(
-        sources: &SourceArgs,
-        args: &NodeArgs,
-        wants: Wants,
-        files: &[String],
+    /// Describes a gathered node. Pods of files take the place of those of the same name.
+    ///
+    /// # Errors
+    ///
+    /// Fails on facts that no node has.
+    pub fn of(
+        gathered: GatheredTree,
+        options: &NodeOptions,
+        given: Loaded,
     ) -> Result<Self, Failure> {
-        let wants = Wants { has_node_file: args.node_file.is_some(), ..wants };
-        let gathered = Gathered::gather(sources, &args.root, wants)?;
-        let Gathered { snapshot, given: given_config, roots, mut notes } = gathered;
-        let given = read(files)?;
+        let GatheredTree { snapshot, given: given_config, roots, mut notes } = gathered;
         let config = config_of(given_config, &snapshot, &mut notes);
         let is_config_of_process = snapshot
             .kubelet_config
             .value()
             .is_some_and(|recorded| recorded.read_as != Some(Source::Configz));
-        let found = FoundNode {
+        let found = NodeInputs {
             config: config.clone(),
             object: snapshot.node.found.clone().map(|found| (found.source, found.value)),
             live: Some(live_sources(&snapshot, &roots)),
             low_level: snapshot.runtime.value().and_then(|r| r.low_level.value().cloned()),
             notes,
         };
-        let Described { node, formula, mut notes } = args.describe(found)?;
+        let NodeDescription { node, formula, mut notes } = options.describe(found)?;
         let mut left_out = Vec::new();
         let mut pods = Vec::new();
         if let Some(recorded) = snapshot.pods.value() {
@@ -229,21 +223,5 @@ fn put(pods: &mut Vec<LoadedPod>, mut loaded: LoadedPod) {
             *namesake = loaded;
         }
         None => pods.push(loaded),
-    }
-}
-
-/// Reads the pods of files; fails when none of them could be read.
-fn read(files: &[String]) -> Result<Loaded, Failure> {
-    let mut loaded = Loaded::default();
-    for file in files {
-        let content = read_input(file).map_err(Failure::missing)?;
-        loaded.append(load(shown(file), &content));
-    }
-    match (loaded.pods.is_empty(), loaded.problems.first()) {
-        (true, Some(problem)) => Err(Failure::usage(anyhow!("{problem}"))),
-        (true, None) if !files.is_empty() => {
-            Err(Failure::usage(anyhow!("{}: no pods", files.join(", "))))
-        }
-        _ => Ok(loaded),
     }
 }

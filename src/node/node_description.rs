@@ -1,0 +1,172 @@
+//! A node as the cgroup arithmetic needs it, from its facts and from options that win over them.
+
+use super::kubelet_node::{KubeletFlags, of_description};
+use crate::answer::Failure;
+use crate::cgroup::cpu::WeightFormula;
+use crate::cgroup::plan::RuntimeFormula;
+use crate::edge::kubelet_files::{KubeletFileError, read_node_object};
+use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use crate::facts::describe::{ConfigSource, LiveSources, NodeSources, describe};
+use crate::facts::node::Node;
+use crate::facts::node_object::NodeObject;
+use crate::facts::origin::Origin;
+use crate::facts::runtime::LowLevelRuntime;
+use crate::facts::settings::{assign, assign_list};
+use crate::k8s::pod::ResourceList;
+use crate::k8s::version::KubeletVersion;
+use anyhow::{Context, anyhow};
+
+/// What is said of a node over what its facts say.
+#[derive(Clone, Debug, Default)]
+pub struct NodeOptions {
+    /// The file of the kubelet's configuration, for messages.
+    pub config_file: Option<String>,
+    /// `cgroupRoot`
+    pub cgroup_root: Option<String>,
+    /// Single facts about the kubelet.
+    pub kubelet: KubeletFlags,
+    /// The file of the Node object.
+    pub node_file: Option<String>,
+    /// The capacity of the machine; resources that are not in it are the machine's own.
+    pub capacity: ResourceList,
+    /// The kernel's cgroup interface.
+    pub cgroup_version: Option<CgroupVersion>,
+    /// The cgroup driver.
+    pub cgroup_driver: Option<CgroupDriver>,
+    /// `qosReserved`: `memory=50%`.
+    pub qos_reserved: Option<String>,
+    /// `kubeReserved`: `cpu=100m,memory=256Mi`.
+    pub kube_reserved: Option<String>,
+    /// `systemReserved`, in the same form.
+    pub system_reserved: Option<String>,
+    /// The runtime's formula for cgroup v2 weights.
+    pub runtime_weight_formula: Option<WeightFormula>,
+    /// The low-level runtime, from which the formula follows: `runc=1.3.1`.
+    pub runtime: Option<String>,
+    /// The machine's swap in bytes.
+    pub swap_capacity: Option<i64>,
+    /// The kernel can limit swap per cgroup.
+    pub swap_controller: Option<bool>,
+    /// The size of a page of memory in bytes.
+    pub page_size: Option<i64>,
+}
+
+/// What was found of a node, without being told.
+#[derive(Default)]
+pub struct NodeInputs {
+    /// The kubelet's configuration.
+    pub config: ConfigSource,
+    /// The Node object, and where it is from.
+    pub object: Option<(String, NodeObject)>,
+    /// What the machine and the runtime say.
+    pub live: Option<LiveSources>,
+    /// The program that creates containers.
+    pub low_level: Option<LowLevelRuntime>,
+    /// What is odd about any of it.
+    pub notes: Vec<String>,
+}
+
+/// A node, and how its runtime computes weights.
+pub struct NodeDescription {
+    /// The node.
+    pub node: Node,
+    /// The runtime's formula.
+    pub formula: RuntimeFormula,
+    /// What was odd in the files.
+    pub notes: Vec<String>,
+}
+
+impl NodeOptions {
+    /// Describes a node that was found; flags for single facts win over it.
+    pub fn describe(&self, found: NodeInputs) -> Result<NodeDescription, Failure> {
+        let (mut config, mut notes) = (found.config, found.notes);
+        self.set_fields(&mut config)?;
+        let object = match &self.node_file {
+            Some(file) => {
+                Some((file.clone(), read_node_object(file, &mut notes).map_err(of_file)?))
+            }
+            None => found.object,
+        };
+        let sources = NodeSources {
+            live: found.live,
+            config,
+            object,
+            kubelet_version: self.kubelet.version,
+            cgroup_version: self.cgroup_version,
+            capacity: self.capacity.clone(),
+            swap_capacity: self.swap_capacity,
+            swap_controller: self.swap_controller,
+            page_size: self.page_size,
+        };
+        let node = describe(&sources)
+            .map_err(|error| of_description(self.config_file.as_deref(), error))?;
+        let formula = self.formula(node.kubelet_version, found.low_level.as_ref())?;
+        Ok(NodeDescription { node, formula, notes })
+    }
+
+    /// Puts the flags that speak of fields of the configuration over it.
+    fn set_fields(&self, config: &mut ConfigSource) -> Result<(), Failure> {
+        let driver = self.cgroup_driver.map(|driver| driver.to_string());
+        let not_yaml = |flag: &str, text: &str| format!("{flag} {text}: the value is no YAML");
+        for (flag, field, value) in [
+            ("--cgroup-driver", "cgroupDriver", driver.as_ref()),
+            ("--cgroup-root", "cgroupRoot", self.cgroup_root.as_ref()),
+        ] {
+            if let Some(value) = value {
+                assign(config, field, value, Origin::Flag(flag))
+                    .with_context(|| not_yaml(flag, value))
+                    .map_err(Failure::usage)?;
+            }
+        }
+        for (flag, field, value) in [
+            ("--qos-reserved", "qosReserved", &self.qos_reserved),
+            ("--kube-reserved", "kubeReserved", &self.kube_reserved),
+            ("--system-reserved", "systemReserved", &self.system_reserved),
+        ] {
+            if let Some(value) = value {
+                assign_list(config, field, value, Origin::Flag(flag))
+                    .map_err(|problem| Failure::usage(anyhow!("{flag} {value}: {problem}")))?;
+            }
+        }
+        self.kubelet.set_fields(config)
+    }
+
+    /// Decides the runtime's formula; one that nobody gave is that of the runtimes of the kubelet's
+    /// days: runc has computed the curve since 1.3.2, which came out between kubelet 1.34 and 1.35.
+    fn formula(
+        &self,
+        version: KubeletVersion,
+        found: Option<&LowLevelRuntime>,
+    ) -> Result<RuntimeFormula, Failure> {
+        if let Some(formula) = self.runtime_weight_formula {
+            return Ok(RuntimeFormula::new(formula, false));
+        }
+        if let Some(runtime) = &self.runtime {
+            let formula = runtime
+                .split_once('=')
+                .and_then(|(name, version)| RuntimeFormula::of_runtime(name, version));
+            return match formula {
+                Some(formula) => Ok(formula),
+                None => Err(Failure::usage(anyhow!(
+                    "--runtime {runtime}: expected runc=VERSION or crun=VERSION"
+                ))
+                .hint("for another runtime, say --runtime-weight-formula linear or quadratic")),
+            };
+        }
+        let found = found.and_then(|found| RuntimeFormula::of_runtime(&found.name, &found.version));
+        if let Some(formula) = found {
+            return Ok(formula);
+        }
+        let formula =
+            if version.at_least(35) { WeightFormula::Quadratic } else { WeightFormula::Linear };
+        Ok(RuntimeFormula::new(formula, true))
+    }
+}
+
+/// Returns the failure of a file that was named.
+pub fn of_file(error: KubeletFileError) -> Failure {
+    match error {
+        KubeletFileError::Input(_) | KubeletFileError::Folder { .. } => Failure::missing(error),
+        _ => Failure::usage(error),
+    }
+}

@@ -1,0 +1,236 @@
+//! What `diff` and `apply` have in common: the plan of a live node, held against its kernel.
+
+use super::live_node::LiveNode;
+use crate::answer::Failure;
+use crate::cgroup::live::compare::Rounding;
+use crate::cgroup::live::diff::{Context, Difference, diff};
+use crate::cgroup::live::motion::{Census, Confirmed, Look, Motion};
+use crate::cgroup::live::place::live_cgroups;
+use crate::cgroup::plan::{Plan, plan};
+use crate::cgroup::report::Basis;
+use crate::facts::cgroup_mode::CgroupVersion;
+use crate::facts::cgroup_tree::CgroupPath;
+use crate::facts::checkpoint::StateFile;
+use crate::facts::checkpoint::cpu_manager::{CpuState, load};
+use crate::facts::host::Text;
+use crate::facts::origin::Origin;
+use crate::facts::pod_selector::Selection;
+use crate::facts::resize::{RecordedResizes, RecordedResources, put_effective};
+use crate::facts::timestamp::Timestamp;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::manifest::LoadedPod;
+use crate::k8s::pod::Pod;
+use anyhow::anyhow;
+
+/// A live node, and what is asked about it.
+pub struct Compared {
+    /// The node.
+    pub live: LiveNode,
+    selection: Selection,
+    earlier: Vec<(&'static str, Vec<LoadedPod>)>,
+    notes: Vec<String>,
+    /// What differed as it did in the look before; `None`: there was one look.
+    confirmed: Option<Confirmed>,
+}
+
+/// Returns the pods with what was allocated, and with what is in effect, where they are being resized.
+fn earlier(live: &LiveNode, notes: &mut Vec<String>) -> Vec<(&'static str, Vec<LoadedPod>)> {
+    let files = live.snapshot.state_files.as_ref();
+    let mut read = |file: &str| {
+        let recorded = RecordedResources::parse(files.and_then(|files| files.get(file)));
+        recorded.unwrap_or_else(|reason| {
+            let path = files.map(|files| files.path(file)).unwrap_or_default();
+            notes.push(format!("{path}: {reason}: a resize in progress is seen by status only"));
+            RecordedResources::default()
+        })
+    };
+    let recorded = RecordedResizes {
+        allocated: read("allocated_pods_state"),
+        actuated: read("actuated_pods_state"),
+    };
+    let rules = &live.node.rules;
+    let mut earlier = Vec::new();
+    let mut add = |name, put: &dyn Fn(&mut Pod) -> bool| {
+        let mut pods = live.pods.clone();
+        let resizing = pods.iter_mut().filter(|it| recorded.is_resizing(&it.pod, rules));
+        if resizing.map(|loaded| put(&mut loaded.pod)).filter(|changed| *changed).count() > 0 {
+            earlier.push((name, pods));
+        }
+    };
+    add("allocated", &|pod| recorded.allocated.put_into(pod, rules));
+    add("actuated", &|pod| recorded.actuated.put_into(pod, rules));
+    add("in effect", &put_effective);
+    earlier
+}
+
+/// Returns which CPUs the CPU manager gave to whom, as far as its file can be read.
+fn assigned_cpus(live: &LiveNode) -> Option<CpuState> {
+    let Some(Text::Read(text)) = live.snapshot.state_files.as_ref()?.get(StateFile::Cpu.name())
+    else {
+        return None;
+    };
+    let by_pod = live.node.rules.gates.enabled(Gate::PodLevelResourceManagers);
+    load(text.as_bytes(), by_pod, None, None).shown
+}
+
+/// What is said where a node could be looked at once only.
+const ONE_LOOK: &str = "this is one look: what differs because a pod started, ended or was resized at that \
+                        moment cannot be told from drift";
+
+impl Compared {
+    /// Returns what a comparison of these pods needs.
+    pub fn of(live: LiveNode, selection: Selection) -> Self {
+        let mut notes = Vec::new();
+        let earlier = earlier(&live, &mut notes);
+        Self { live, selection, earlier, notes, confirmed: None }
+    }
+
+    /// Adds what differed in the look before as well.
+    pub fn with_confirmed(self, confirmed: Confirmed) -> Self {
+        Self { confirmed: Some(confirmed), ..self }
+    }
+
+    /// Returns what drifts.
+    ///
+    /// # Errors
+    ///
+    /// Fails where no plan can be made.
+    pub fn look(&self) -> Result<Look, Failure> {
+        self.compare(|found, _, census| Ok(Look::of(&found, census)))
+    }
+
+    /// Returns the cgroup of all pods under the driver of the node.
+    ///
+    /// # Errors
+    ///
+    /// Refuses where pods have none: nothing there is only the kubelet's.
+    pub fn root(&self) -> Result<&CgroupPath, Failure> {
+        let driver = self.live.node.cgroup_driver;
+        let root = self.live.roots.iter().find(|(own, root)| *own == driver && root.depth() > 0);
+        root.map(|(_, root)| root).ok_or_else(|| {
+            Failure::refused(anyhow!(
+                "pods have no cgroup of their own here (cgroupsPerQOS: false)"
+            ))
+        })
+    }
+
+    /// Says what is only assumed and would decide about what is written.
+    ///
+    /// # Errors
+    ///
+    /// Refuses to write on a guess.
+    pub fn check_basis(&self, weights: bool) -> Result<(), Failure> {
+        let live = &self.live;
+        let guessed = |fact: &str, flag: &str| {
+            let guess = anyhow!("{fact} is not known, and nothing is written on a guess");
+            Err(Failure::refused(guess).hint(format!("say it with {flag}")))
+        };
+        if !live.has_configuration() {
+            return guessed("the kubelet's whole configuration", "--kubelet-config FILE");
+        }
+        for (name, fact, flag) in [
+            ("kubeletVersion", "the kubelet's version", "--kubelet-version VERSION"),
+            ("cgroupDriver", "the cgroup driver", "--cgroup-driver DRIVER"),
+            ("cgroupVersion", "the cgroup version", "--cgroup-version VERSION"),
+        ] {
+            let assumed = live.node.facts.0.iter().find(|known| known.name == name);
+            if assumed.is_some_and(|known| known.origin == Origin::Assumed) {
+                return guessed(fact, flag);
+            }
+        }
+        if weights && live.formula.assumed && live.node.cgroup_version == CgroupVersion::V2 {
+            return guessed("how the runtime computes weights", "--runtime NAME=VERSION");
+        }
+        Ok(())
+    }
+
+    /// Returns how the kernel and systemd round here.
+    pub fn rounding(&self) -> Rounding {
+        let node = &self.live.node;
+        Rounding {
+            version: node.cgroup_version,
+            driver: node.cgroup_driver,
+            page_size: node.page_size,
+        }
+    }
+
+    /// Plans, compares, and hands the result over; the plan lives as long as that.
+    pub fn with<T>(
+        &self,
+        show: impl FnOnce(Vec<Difference<'_>>, Basis) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.compare(|mut found, mut basis, _| {
+            match &self.confirmed {
+                Some(confirmed) => confirmed.demote(&mut found),
+                None if found.iter().any(|found| found.verdict.is_drift()) => {
+                    basis.warnings.push(ONE_LOOK.to_owned());
+                }
+                None => {}
+            }
+            show(found, basis)
+        })
+    }
+
+    /// Plans and compares.
+    fn compare<T>(
+        &self,
+        show: impl FnOnce(Vec<Difference<'_>>, Basis, Census) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let live = &self.live;
+        let (node, formula) = (&live.node, live.formula);
+        let knowledge = live.knowledge();
+        let cpus = assigned_cpus(live);
+        let known = |pods| -> Result<Plan<'_>, Failure> {
+            let mut planned = plan(pods, node, formula).map_err(Failure::usage)?;
+            if let Some(state) = &cpus {
+                planned.assign_cpus(state);
+            }
+            planned.withhold(knowledge.clone());
+            Ok(planned)
+        };
+        let desired = known(&live.pods)?;
+        let mut others: Vec<(&'static str, Plan<'_>)> = Vec::new();
+        for (name, pods) in &self.earlier {
+            others.push((*name, known(pods)?));
+        }
+        let resizing: Vec<(&'static str, &Plan<'_>)> =
+            others.iter().map(|(name, plan)| (*name, plan)).collect();
+        let tree = live.tree()?;
+        let present = live.roots.iter().filter(|(_, root)| tree.get(root).is_some());
+        let cgroups: Vec<_> = present
+            .flat_map(|(driver, root)| live_cgroups(tree, root, *driver, &live.workloads))
+            .collect();
+        let runtime = live.runtime();
+        let sandboxes = runtime.and_then(|runtime| runtime.sandboxes.value());
+        let handlers = sandboxes.into_iter().flatten().filter(|s| !s.runtime_handler.is_empty());
+        let handlers = handlers.map(|s| (s.uid.clone(), s.runtime_handler.clone())).collect();
+        let pods = || live.pods.iter().map(|loaded| &loaded.pod);
+        let taken_at = live.snapshot.taken_at.parse().ok();
+        let started_at = live.snapshot.kubelet.value().and_then(|process| process.started_at);
+        let started_at = started_at.map(Timestamp::from_seconds);
+        let context = Context {
+            handlers: &handlers,
+            motion: &Motion::of(pods(), runtime, started_at, taken_at),
+            workloads: &live.workloads,
+            rounding: self.rounding(),
+            incomplete: live.incomplete.as_deref(),
+            runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
+            restricts_oom_score: runtime.and_then(|runtime| runtime.restricts_oom_score),
+            selection: &self.selection,
+            resizing: &resizing,
+        };
+        let found = diff(&desired, tree, &cgroups, context);
+        let mut notes = live.notes.clone();
+        notes.extend(self.notes.iter().cloned());
+        notes.extend(tree.problems.iter().map(ToString::to_string));
+        notes.extend(crate::cgroup::live::diff::absent_controllers(&desired, tree).iter().map(
+            |controller| {
+                format!(
+                    "this machine has no cgroup controller {controller}: its files are not compared"
+                )
+            },
+        ));
+        let basis = Basis::of(node, &desired, &live.pods, formula, notes);
+        show(found, basis, Census::of(pods(), runtime, &cgroups))
+    }
+}
