@@ -107,7 +107,7 @@ impl Args {
         }
         let after = match plan.left.iter().any(|left| left.is_drift) {
             true => Code::No,
-            false => code(&compared).unless(is_incomplete),
+            false => code(compared).unless(is_incomplete),
         };
         if !plan.refusals.is_empty() {
             for refusal in &plan.refusals {

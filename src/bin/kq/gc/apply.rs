@@ -114,7 +114,7 @@ impl Act {
         // The kubelet may have collected while a person was thinking.
         let high = i64::from(plan.run.high_threshold_percent);
         let is_below = before.is_some_and(|usage| usage.percent < high);
-        if target.is_some() && is_below && !question.usage.usage().percent.is_some() {
+        if target.is_some() && is_below && question.usage.usage().percent.is_none() {
             list.retain(|removal| !removal.for_space);
             target = None;
             tell("no space is wanted any more".to_owned());
