@@ -6,6 +6,7 @@
 
 mod config;
 mod devices;
+mod facts;
 mod folders;
 mod gather;
 mod kubelet_node;
@@ -17,11 +18,11 @@ mod runtime;
 pub mod source_order;
 mod spec;
 mod stats;
-mod summary;
 mod wants;
 
 pub use config::forget_secrets;
 pub use devices::of_named_file;
+pub use facts::summary;
 pub use gather::{cgroup_tree, gather, is_of_this_machine};
 pub use kubelet_node::{
     GivenConfig, KubeletFlags, KubeletNode, KubeletOptions, KubeletStartOption, config_of,
@@ -31,5 +32,4 @@ pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
 pub use pods::{api_server, of_files};
 pub use spec::{Environment, NodeSpec, kubelet_root};
 pub use stats::of_stats_file;
-pub use summary::summary;
 pub use wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};

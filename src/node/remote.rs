@@ -11,6 +11,7 @@
 //! Where a flag names a root, a runtime's socket or a kubelet's address, the operator says where the node is.
 
 use super::config::KubeletConfig;
+use super::facts;
 use super::pods::{self, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
@@ -75,42 +76,21 @@ pub fn gather(
         node_name: Some(name),
     };
     let (node, pods) = pods::gather(&question, wants, &runtime)?;
-    Ok(Snapshot {
+    let mut snapshot = Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         taken_at: after_now().to_string(),
         taken_by: concat!("kq ", env!("CARGO_PKG_VERSION")).to_owned(),
         node_name: Sought::found("--node-name", name.to_owned()),
-        kubelet: Sought::failed("/proc", &*reason),
         kubelet_config: match wants.kubelet_config {
             true => Sought::failed("the kubelet's configuration", &*reason),
             false => Sought::default(),
         },
         node,
         pods,
-        runtime,
-        cgroups: match wants.tree {
-            Some(_) => Sought::failed("the cgroups", &*reason),
-            None => Sought::default(),
-        },
-        image_records: match wants.image_records {
-            true => Sought::failed("the records of images", &*reason),
-            false => Sought::default(),
-        },
-        stats_summary: match wants.stats_summary {
-            true => Sought::failed("the kubelet's summary", &*reason),
-            false => Sought::default(),
-        },
-        devices: (wants.devices != DevicesWanted::NONE).then(|| DeviceFacts {
-            checkpoint: match wants.devices.checkpoint {
-                true => Sought::failed("the device checkpoint", &*reason),
-                false => Sought::default(),
-            },
-            pod_resources: match wants.devices.pod_resources {
-                true => Sought::failed("the pod-resources API", &*reason),
-                false => Sought::default(),
-            },
-        }),
+        devices: (wants.devices != DevicesWanted::NONE).then(DeviceFacts::default),
         ..Snapshot::default()
-    })
+    };
+    facts::fail(wants, &mut snapshot, &reason);
+    Ok(snapshot)
 }

@@ -1,6 +1,7 @@
 //! What a command needs to know. What it does not need is not looked for, and not looked at in a
 //! snapshot that has more: so an answer is the same from both.
 
+use super::facts;
 use crate::edge::cri::{RuntimeWants, StatusWants};
 use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::runtime::RuntimeFacts;
@@ -315,9 +316,8 @@ impl Wants {
 
     /// Forgets what is not needed.
     pub fn restrict(self, snapshot: &mut Snapshot, roots: &[CgroupPath]) {
-        if !self.node {
-            snapshot.node = Sought::default();
-            snapshot.kubelet_version = Sought::default();
+        if let Some(found) = &mut snapshot.runtime.found {
+            restrict_statuses(self.runtime, &mut found.value);
         }
         if !self.wants_runtime() {
             snapshot.runtime = Sought::default();
@@ -325,6 +325,7 @@ impl Wants {
         if !self.needs_pods(&snapshot.runtime) {
             snapshot.pods = Sought::default();
         }
+        facts::restrict(self, snapshot);
         if !self.state_files {
             snapshot.state_files = None;
         }
@@ -335,64 +336,13 @@ impl Wants {
             }
             FoldersWanted::Usage => {}
         }
-        if !self.image_records {
-            snapshot.image_records = Sought::default();
-        }
-        if !self.stats_summary {
-            snapshot.stats_summary = Sought::default();
-        }
         if self.devices == DevicesWanted::NONE {
             snapshot.devices = None;
         }
-        if let Some(devices) = &mut snapshot.devices {
-            if !self.devices.checkpoint {
-                devices.checkpoint = Sought::default();
-            }
-            if !self.devices.pod_resources {
-                devices.pod_resources = Sought::default();
-            }
+        if let (Some(detail), Some(found)) = (self.tree, &mut snapshot.cgroups.found) {
+            let TreeDetail { usage, statistics, processes } = detail;
+            found.value.restrict(roots, usage, statistics, processes);
         }
-        if let Some(found) = &mut snapshot.runtime.found {
-            restrict_statuses(self.runtime, &mut found.value);
-            restrict_runtime(self.runtime, &mut found.value);
-        }
-        match (self.tree, &mut snapshot.cgroups.found) {
-            (None, _) => snapshot.cgroups = Sought::default(),
-            (Some(_), None) => {}
-            (Some(TreeDetail { usage, statistics, processes }), Some(found)) => {
-                found.value.restrict(roots, usage, statistics, processes);
-            }
-        }
-    }
-}
-
-fn restrict_runtime(wants: RuntimeWants, facts: &mut RuntimeFacts) {
-    if !wants.cgroup_driver {
-        facts.cgroup_driver = Sought::default();
-    }
-    if !wants.low_level {
-        facts.low_level = Sought::default();
-    }
-    if !wants.sandboxes {
-        facts.sandboxes = Sought::default();
-    }
-    if !wants.containers {
-        facts.containers = Sought::default();
-    }
-    if !wants.images {
-        facts.images = Sought::default();
-    }
-    if !wants.image_filesystems {
-        facts.image_filesystems = Sought::default();
-    }
-    if !wants.writable_layers {
-        facts.writable_layers = Sought::default();
-    }
-    if !wants.image_storage {
-        facts.image_storage = Sought::default();
-    }
-    if !wants.sandbox_image {
-        facts.sandbox_image = Sought::default();
     }
 }
 
