@@ -1,14 +1,12 @@
 //! `kq admit`
 
-use crate::admission_node::{AdmissionArgs, Detail, plan};
+use crate::admission_node::AdmissionArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use clap::Subcommand;
 use kq::admission::view::{table, wide};
-use kq::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
-use kq::k8s::pod::Pod;
 use kq::preemption::restart_view;
-use kq::preemption::{PodReadmission, Trace, readmit};
+use kq::question::admission::{admit, readmit_all};
 
 /// Tell whether the kubelet takes a pod
 ///
@@ -90,22 +88,7 @@ impl ExplainArgs {
 
     fn restart(&self) -> Result<Code, Failure> {
         let about = self.admission.gather_node()?;
-        let mut basis = about.basis.clone();
-        let pods = about.others(None, &mut basis)?.pods;
-        let counted: Vec<_> = pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
-        about.assume(counted.iter().copied(), &mut basis);
-        let mut devices = about.device_question(&pods)?.restarted(&counted, &mut basis)?;
-        let reported = devices.as_mut().and_then(|devices| devices.restarted.take());
-        let object = match &reported {
-            Some(object) => object,
-            None => about.object()?,
-        };
-        let decide = |pod: &Pod| match &mut devices {
-            Some(devices) => devices.decide_next(pod, &mut basis),
-            None => DeviceDecision::default(),
-        };
-        let items = readmit(&counted, object, decide, &about.node.kubelet.rules);
-        let answer = PodReadmission::new(object, items, basis);
+        let answer = readmit_all(&about)?;
         self.output.write(&answer, restart_view::table, restart_view::wide)?;
         if self.output.is_for_people() {
             tell(&answer.basis);
@@ -119,13 +102,7 @@ impl ExplainArgs {
 
     fn pod(&self, pod: &str) -> Result<Code, Failure> {
         let (about, pod) = self.admission.gather(pod)?;
-        let in_order = |others: &mut [NodePod<'_>]| {
-            others.sort_by_cached_key(|it| qualified(it.pod));
-            Ok(())
-        };
-        let detail = Detail { trace: Trace::Chosen, ledger: self.output != Form::Table };
-        let planned = plan(&about, &pod, in_order, detail)?;
-        let answer = PodAdmission::new(planned.admission, planned.basis);
+        let answer = admit(&about, &pod, self.output != Form::Table)?;
         self.output.write(&answer, |it| table(&it.explanation), |it| wide(&it.explanation))?;
         if self.output.is_for_people() {
             tell(&answer.basis);

@@ -1,8 +1,10 @@
 //! Admission and preemption: a pod that is to come to a node, the node, and its other pods.
 
+mod answers;
 mod existing_pods;
 mod plan;
 
+pub use answers::{admit, readmit_all};
 pub use plan::{Detail, Planned, plan};
 
 use super::device_admission::DeviceQuestion;

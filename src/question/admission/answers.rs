@@ -1,0 +1,45 @@
+//! Whether the kubelet of a node admits a pod, and which of its pods it admits again when it starts.
+
+use super::{AdmissionNode, Detail, plan};
+use crate::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
+use crate::answer::Failure;
+use crate::k8s::pod::Pod;
+use crate::preemption::{PodReadmission, Trace, readmit};
+
+/// Explains whether the kubelet of a node admits a pod. `ledger`: with the requests of each other pod.
+///
+/// # Errors
+///
+/// Fails where the Node object or the pods of the node are unknown.
+pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmission, Failure> {
+    let in_order = |others: &mut [NodePod<'_>]| {
+        others.sort_by_cached_key(|it| qualified(it.pod));
+        Ok(())
+    };
+    let planned = plan(about, pod, in_order, Detail { trace: Trace::Chosen, ledger })?;
+    Ok(PodAdmission::new(planned.admission, planned.basis))
+}
+
+/// Explains which pods of a node a kubelet that starts admits again.
+///
+/// # Errors
+///
+/// Fails as [`admit`] does.
+pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
+    let mut basis = about.basis.clone();
+    let pods = about.others(None, &mut basis)?.pods;
+    let counted: Vec<_> = pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
+    about.assume(counted.iter().copied(), &mut basis);
+    let mut devices = about.device_question(&pods)?.restarted(&counted, &mut basis)?;
+    let reported = devices.as_mut().and_then(|devices| devices.restarted.take());
+    let object = match &reported {
+        Some(object) => object,
+        None => about.object()?,
+    };
+    let decide = |pod: &Pod| match &mut devices {
+        Some(devices) => devices.decide_next(pod, &mut basis),
+        None => DeviceDecision::default(),
+    };
+    let items = readmit(&counted, object, decide, &about.node.kubelet.rules);
+    Ok(PodReadmission::new(object, items, basis))
+}
