@@ -2,7 +2,7 @@
 //! putting the device manager together, and a pod of 16 containers, with and without a topology policy.
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use kq::device::manager::allocate::Circumstances;
+use kq::device::manager::allocate::AllocationContext;
 use kq::device::manager::hints::HintNodes;
 use kq::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use kq::device::manager::{
@@ -93,7 +93,7 @@ fn what_if(c: &mut Criterion) {
         (0..IN_USE).map(|number| format!("pod-{number}")).collect();
     active_pods.insert("new".to_owned());
     let circumstances =
-        Circumstances { sources_ready: true, active_pods, ..Circumstances::default() };
+        AllocationContext { sources_ready: true, active_pods, ..AllocationContext::default() };
     let mut one = pod.clone();
     one.spec.containers.truncate(1);
     for (name, policy) in

@@ -18,7 +18,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use fake::{Answers, Server};
 use kq::edge::cri::v1::image_service_client::ImageServiceClient;
 use kq::edge::cri::v1::runtime_service_client::RuntimeServiceClient;
-use kq::edge::cri::{MAX_MESSAGE_BYTES, RuntimeWants, StatusWants, connect, read_runtime, v1};
+use kq::edge::cri::{MAX_MESSAGE_BYTES, RuntimeNeeds, StatusNeeds, connect, read_runtime, v1};
 use kq::edge::trust::NamedBy;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};
@@ -33,14 +33,14 @@ const TIME: Duration = Duration::from_secs(60);
 /// Tells the program that it is the runtime, and where.
 const SERVE: &str = "KQ_BENCH_SERVE";
 
-const LISTS: RuntimeWants = RuntimeWants {
+const LISTS: RuntimeNeeds = RuntimeNeeds {
     cgroup_driver: false,
     low_level: false,
     sandboxes: true,
     containers: true,
     images: true,
     image_filesystems: false,
-    container_statuses: StatusWants::None,
+    container_statuses: StatusNeeds::None,
     writable_layers: false,
     image_storage: false,
     sandbox_image: false,
@@ -211,7 +211,7 @@ fn gc_facts(criterion: &mut Criterion) {
         bencher.iter_with_large_drop(|| read(LISTS));
     });
     group.bench_function("read the lists and 30000 statuses", |bencher| {
-        let wants = RuntimeWants { container_statuses: StatusWants::All, ..LISTS };
+        let wants = RuntimeNeeds { container_statuses: StatusNeeds::All, ..LISTS };
         bencher.iter_with_large_drop(|| read(wants));
     });
     group.finish();

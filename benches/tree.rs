@@ -18,7 +18,7 @@ use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
 use kq::cgroup::plan::{RuntimeFormula, plan};
-use kq::edge::cgroup_tree::{TreeWants, read_tree};
+use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
 use kq::edge::host::read_host;
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
@@ -97,9 +97,9 @@ fn drain(file: &rustix::fd::OwnedFd, buffer: &mut [u8]) -> Option<usize> {
     }
 }
 
-fn wants(root: &str, all: bool) -> TreeWants {
+fn wants(root: &str, all: bool) -> TreeNeeds {
     // The scores are read below /proc, which the loops do not do.
-    TreeWants { roots: vec![CgroupPath::new(root)], usage: all, ..TreeWants::default() }
+    TreeNeeds { roots: vec![CgroupPath::new(root)], usage: all, ..TreeNeeds::default() }
 }
 
 fn reading(criterion: &mut Criterion, name: &str, root: &Path, layout: &CgroupLayout, top: &str) {
@@ -133,7 +133,7 @@ fn plain_files(criterion: &mut Criterion) {
         let made = cgroup_tree(folder.path(), PODS, CONTAINERS, version);
         let layout = read_host(folder.path()).cgroup_layout().expect("mounts");
         let last = made.pods.last().expect("a pod");
-        let wants = TreeWants { processes: true, ..wants(made.kubepods, true) };
+        let wants = TreeNeeds { processes: true, ..wants(made.kubepods, true) };
         let tree = read_tree(folder.path(), &layout, &wants);
         let texts = tree.get(&CgroupPath::new(&last.path)).expect("the last pod");
         assert_eq!(texts.0.len(), made.known_files, "{version:?}");

@@ -2,7 +2,7 @@
 
 use super::derivation::shown;
 use super::examine::{Examined, Facts, refused_after_all, with_os_label};
-use super::explain::{Before, qualified, refused_before};
+use super::explain::{ResourceLedger, qualified, refused_before};
 use super::failure::Failure;
 use super::filter::Ledger;
 use super::placement::{first_unmet, untolerated_taint};
@@ -31,7 +31,7 @@ const LATE: [&str; 6] =
 pub(super) fn checks(
     pod: &Pod,
     examined: &Examined,
-    before: &[Before],
+    before: &[ResourceLedger],
     facts: &Facts<'_>,
     rules: &KubeletRules,
 ) -> Vec<Check> {

@@ -7,7 +7,7 @@
 //! (`UpdatePluginResources`, `sanitizeNodeAllocatable` of `pkg/kubelet/cm/devicemanager/manager.go`).
 
 use super::examine::Refusal;
-use super::explain::Before;
+use super::explain::ResourceLedger;
 use crate::k8s::pod::ResourceName;
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ pub struct DeviceDecision {
 
 impl DeviceDecision {
     /// Returns the check that comes before the predicates.
-    pub fn check(&self) -> Before {
-        Before {
+    pub fn check(&self) -> ResourceLedger {
+        ResourceLedger {
             check: "devices",
             refusals: self.refusal.iter().cloned().collect(),
             because: self.because.clone(),

@@ -24,7 +24,7 @@ pub struct NodePod<'p> {
 
 /// A check that the kubelet makes before the predicates.
 #[derive(Clone, Debug, Default)]
-pub struct Before {
+pub struct ResourceLedger {
     /// What is checked.
     pub check: &'static str,
     /// What it says of a pod that it refuses; of several one, which is left to a hash map.
@@ -37,7 +37,7 @@ pub struct Before {
 pub fn explain(
     pod: &Pod,
     pods: &[NodePod<'_>],
-    before: &[Before],
+    before: &[ResourceLedger],
     facts: &Facts<'_>,
     rules: &KubeletRules,
 ) -> (Explanation, Examined) {
@@ -74,7 +74,7 @@ pub fn explain(
 }
 
 /// Returns what is said of a pod that a check before the predicates refuses: the first that does.
-pub fn refused_before(before: &[Before]) -> Option<&[Refusal]> {
+pub fn refused_before(before: &[ResourceLedger]) -> Option<&[Refusal]> {
     before.iter().map(|it| it.refusals.as_slice()).find(|refusals| !refusals.is_empty())
 }
 

@@ -31,7 +31,7 @@ pub use amounts::Amounts;
 pub use derivation::shown;
 pub use devices::DeviceDecision;
 pub use examine::{Examined, Facts, Refusal, Verdict, examine, refused_after_all};
-pub use explain::{Before, NodePod, explain, finally, qualified, refused_before};
+pub use explain::{NodePod, ResourceLedger, explain, finally, qualified, refused_before};
 pub use extended::{
     RemovedRequest, is_extended_resource, is_scalar_resource, remove_missing_extended_resources,
 };

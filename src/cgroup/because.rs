@@ -13,14 +13,14 @@ use std::fmt;
 
 /// A value and the steps that led to it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Explained<T> {
+pub struct Derived<T> {
     /// The value.
     pub value: T,
     /// The steps, in the order of the computation.
     pub because: Vec<Step>,
 }
 
-impl<T> Explained<T> {
+impl<T> Derived<T> {
     /// Puts a value and its steps together.
     pub fn new(value: T, because: impl Into<Vec<Step>>) -> Self {
         Self { value, because: because.into() }

@@ -6,7 +6,7 @@
 //! `pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go`, read in 1.36.2; pinned by the vectors
 //! `container_cgroup.jsonl`.
 
-use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
 use crate::cgroup::files::{CgroupVersion, page_size_text};
 use crate::cgroup::memory_qos::memory_qos;
@@ -28,29 +28,29 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuntimeResources {
     /// CPU shares.
-    pub cpu_shares: Explained<i64>,
+    pub cpu_shares: Derived<i64>,
     /// CPU time per period in microseconds; -1 is without limit.
-    pub cpu_quota_us: Explained<i64>,
+    pub cpu_quota_us: Derived<i64>,
     /// The period in microseconds.
     pub cpu_period_us: i64,
     /// The memory limit in bytes.
-    pub memory_limit: Explained<i64>,
+    pub memory_limit: Derived<i64>,
     /// Memory and swap together in bytes, on cgroup v1.
-    pub memory_swap_limit: Option<Explained<i64>>,
+    pub memory_swap_limit: Option<Derived<i64>>,
     /// Limits in bytes by the kernel's names of page sizes, in the node's order.
-    pub hugepage_limits: Vec<(String, Explained<u64>)>,
+    pub hugepage_limits: Vec<(String, Derived<u64>)>,
     /// Files of cgroup v2 by name.
-    pub unified: BTreeMap<&'static str, Explained<String>>,
+    pub unified: BTreeMap<&'static str, Derived<String>>,
 }
 
 impl RuntimeResources {
     /// Nothing is set.
     fn unset() -> Self {
         Self {
-            cpu_shares: Explained::new(0, []),
-            cpu_quota_us: Explained::new(0, []),
+            cpu_shares: Derived::new(0, []),
+            cpu_quota_us: Derived::new(0, []),
             cpu_period_us: 0,
-            memory_limit: Explained::new(0, []),
+            memory_limit: Derived::new(0, []),
             memory_swap_limit: None,
             hugepage_limits: Vec::new(),
             unified: BTreeMap::new(),
@@ -82,7 +82,7 @@ pub struct ContainerCgroup<'p> {
     /// What the runtime is asked to set.
     pub resources: RuntimeResources,
     /// The score of its processes.
-    pub oom_score_adj: Result<Explained<i64>, MissingFact>,
+    pub oom_score_adj: Result<Derived<i64>, MissingFact>,
     /// Whether it may swap.
     pub swap_behavior: SwapBehavior,
     /// Files whose text is not known, and why.
@@ -251,7 +251,7 @@ fn linux_resources(
     let memory = memory_limit.amount.as_ref().map_or(0, Quantity::value);
     let mut because = memory_limit.because.clone();
     because.push(Step::Units { units: memory, unit: "bytes" });
-    resources.memory_limit = Explained::new(memory, because);
+    resources.memory_limit = Derived::new(memory, because);
     if settings.cpu_cfs_quota {
         let custom_period = settings.rules.gates.enabled(Gate::CustomCpuCfsQuotaPeriod);
         let period_us = if custom_period { settings.cpu_cfs_quota_period_us } else { 100_000 };
@@ -259,21 +259,21 @@ fn linux_resources(
         resources.cpu_quota_us = if exclusive_cpus
             && settings.rules.gates.enabled(Gate::DisableCpuQuotaWithExclusiveCpus)
         {
-            Explained::new(-1, [Rule::ExclusiveCpus.into()])
+            Derived::new(-1, [Rule::ExclusiveCpus.into()])
         } else {
             quota(cpu_limit, period_us)
         };
     } else {
-        resources.cpu_quota_us = Explained::new(0, [Rule::CfsQuotaOff.into()]);
+        resources.cpu_quota_us = Derived::new(0, [Rule::CfsQuotaOff.into()]);
     }
     if settings.version == CgroupVersion::V2 && !settings.single_process_oom_kill.unwrap_or(false) {
-        let group = Explained::new("1".to_owned(), [Rule::OomGroup.into()]);
+        let group = Derived::new("1".to_owned(), [Rule::OomGroup.into()]);
         resources.unified.insert("memory.oom.group", group);
     }
     resources
 }
 
-fn shares(request: Option<&Quantity>, limit: &Limit) -> Explained<i64> {
+fn shares(request: Option<&Quantity>, limit: &Limit) -> Derived<i64> {
     let mut because = Vec::new();
     let milli_cpu = match (request, &limit.amount) {
         (Some(request), _) => {
@@ -285,23 +285,23 @@ fn shares(request: Option<&Quantity>, limit: &Limit) -> Explained<i64> {
             because.extend(limit.because.iter().cloned());
             limit_amount.milli_value()
         }
-        (None, None) => return Explained::new(2, [Rule::NoCpuRequest.into()]),
+        (None, None) => return Derived::new(2, [Rule::NoCpuRequest.into()]),
     };
     let shares = milli_cpu_to_shares(milli_cpu);
     because.push(Step::MilliCpuToShares { milli_cpu, shares });
     // At most 262144.
-    Explained::new(shares.cast_signed(), because)
+    Derived::new(shares.cast_signed(), because)
 }
 
-fn quota(limit: &Limit, period_us: i64) -> Explained<i64> {
+fn quota(limit: &Limit, period_us: i64) -> Derived<i64> {
     let milli_cpu = limit.amount.as_ref().map_or(0, Quantity::milli_value);
     if milli_cpu == 0 {
-        return Explained::new(0, [Rule::NoCpuLimit.into()]);
+        return Derived::new(0, [Rule::NoCpuLimit.into()]);
     }
     let quota_us = milli_cpu_to_quota(milli_cpu, period_us, true);
     let mut because = limit.because.clone();
     because.push(Step::MilliCpuToQuota { milli_cpu, period_us, quota_us });
-    Explained::new(quota_us, because)
+    Derived::new(quota_us, because)
 }
 
 /// Returns a limit for every page size of the node: the container's, else the pod's, else 0.
@@ -309,7 +309,7 @@ fn hugepage_limits(
     own: &ResourceRequirements,
     pod_level: Option<&ResourceRequirements>,
     settings: &CgroupSettings,
-) -> Vec<(String, Explained<u64>)> {
+) -> Vec<(String, Derived<u64>)> {
     let pod_level = pod_level.filter(|_| settings.rules.container_takes_pod_level_hugepages());
     let asked = [
         ("limits", Some(&own.limits)),
@@ -326,7 +326,7 @@ fn hugepage_limits(
                 })?;
             let bytes = amount.value().cast_unsigned();
             let units = Step::Units { units: amount.value(), unit: "bytes" };
-            Some(Explained::new(bytes, [given(field, name, amount), units]))
+            Some(Derived::new(bytes, [given(field, name, amount), units]))
         })
     };
     settings
@@ -334,7 +334,7 @@ fn hugepage_limits(
         .iter()
         .map(|size| {
             let limit = limit_of(size)
-                .unwrap_or_else(|| Explained::new(0, [Rule::UnlistedHugepageSize.into()]));
+                .unwrap_or_else(|| Derived::new(0, [Rule::UnlistedHugepageSize.into()]));
             (size.clone(), limit)
         })
         .collect()

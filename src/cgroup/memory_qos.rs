@@ -4,7 +4,7 @@
 //! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2 and 1.32; pinned by the
 //! vectors `container_cgroup.jsonl`.
 
-use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
 use crate::facts::missing::MissingFact;
@@ -13,7 +13,7 @@ use crate::k8s::qos::QosClass;
 use crate::k8s::quantity::Quantity;
 use std::collections::BTreeMap;
 
-type Unified = BTreeMap<&'static str, Explained<String>>;
+type Unified = BTreeMap<&'static str, Derived<String>>;
 
 /// Returns the files of a container, and those whose text depends on a fact that is not known.
 ///
@@ -48,7 +48,7 @@ pub fn memory_qos(
                 page_size: settings.page_size,
                 high,
             };
-            unified.insert("memory.high", Explained::new(high.to_string(), [step]));
+            unified.insert("memory.high", Derived::new(high.to_string(), [step]));
         }
     }
     (unified, None)
@@ -57,7 +57,7 @@ pub fn memory_qos(
 fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unified {
     let one = |file, rule: Rule| {
         let because = [Step::Units { units: request, unit: "bytes" }, rule.into()];
-        Unified::from([(file, Explained::new(request.to_string(), because))])
+        Unified::from([(file, Derived::new(request.to_string(), because))])
     };
     if !settings.rules.memory_reservation_policies() {
         return match request {
@@ -77,7 +77,7 @@ fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unif
                 MemoryReservationPolicy::None => Rule::NoMemoryReservation,
                 MemoryReservationPolicy::TieredReservation => Rule::NoMemoryRequest,
             };
-            let zero = || Explained::new("0".to_owned(), [rule.into()]);
+            let zero = || Derived::new("0".to_owned(), [rule.into()]);
             Unified::from([("memory.min", zero()), ("memory.low", zero())])
         }
     }

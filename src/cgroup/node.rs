@@ -4,7 +4,7 @@
 //! and `getCgroupConfig` of `pkg/kubelet/cm/node_container_manager_linux.go`, read in 1.36.2; pinned
 //! by the vectors `node_allocatable.jsonl`.
 
-use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::milli_cpu_to_shares;
 use crate::cgroup::name::CgroupName;
 use crate::cgroup::pod::hugepage_size_bytes;
@@ -129,7 +129,7 @@ pub fn reserved_cgroups<'a>(
         {
             let mut because = limit.because.clone();
             because.push(Rule::ReservedMemoryIsProtected.into());
-            let text = Explained::new(limit.value.to_string(), because);
+            let text = Derived::new(limit.value.to_string(), because);
             config.unified.insert("memory.min", text);
         }
         cgroups.push(ReservedCgroup { field, given: path, name, config });
@@ -155,22 +155,22 @@ fn cgroup_config(
                 let milli_cpu = amount.milli_value();
                 let shares = milli_cpu_to_shares(milli_cpu);
                 let steps = [because, Step::MilliCpuToShares { milli_cpu, shares }];
-                wanted.cpu_shares = Some(Explained::new(shares, steps));
+                wanted.cpu_shares = Some(Derived::new(shares, steps));
             }
             _ if compressible_only => {}
             ResourceName::Memory => {
-                wanted.memory_limit = Some(Explained::new(value, [because, units("bytes")]));
+                wanted.memory_limit = Some(Derived::new(value, [because, units("bytes")]));
             }
             ResourceName::Other(other) if **other == *"pid" => {
                 let mut steps = vec![because, units("processes")];
                 if value == 0 {
                     steps.push(Rule::OneProcessAtLeast.into());
                 }
-                wanted.pids_limit = Some(Explained::new(value, steps));
+                wanted.pids_limit = Some(Derived::new(value, steps));
             }
             ResourceName::Other(_) => {
                 if let Some(size) = name.hugepage_size() {
-                    let limit = Explained::new(value, [because, units("bytes")]);
+                    let limit = Derived::new(value, [because, units("bytes")]);
                     wanted.hugepage_limits.insert(hugepage_size_bytes(size), limit);
                 }
             }
@@ -179,7 +179,7 @@ fn cgroup_config(
     if config.cpu_manager_policy != "static"
         && let Some(cpus) = cpus
     {
-        wanted.cpuset_cpus = Some(Explained::new(cpus.to_string(), [Rule::AllCpus.into()]));
+        wanted.cpuset_cpus = Some(Derived::new(cpus.to_string(), [Rule::AllCpus.into()]));
     }
     wanted
 }

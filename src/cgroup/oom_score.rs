@@ -3,7 +3,7 @@
 //! Mirrors `GetContainerOOMScoreAdjust` of `pkg/kubelet/qos/policy.go`, read in 1.36.2; pinned by the
 //! vectors `container_cgroup.jsonl`.
 
-use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
@@ -29,16 +29,16 @@ pub fn oom_score_adj(
     container: &Container,
     sidecar: bool,
     settings: &CgroupSettings,
-) -> Result<Explained<i64>, MissingFact> {
+) -> Result<Derived<i64>, MissingFact> {
     if is_node_critical_pod(pod) {
-        return Ok(Explained::new(GUARANTEED, [Rule::OomNodeCritical.into()]));
+        return Ok(Derived::new(GUARANTEED, [Rule::OomNodeCritical.into()]));
     }
     match class {
         QosClass::Guaranteed => {
-            return Ok(Explained::new(GUARANTEED, [Rule::OomGuaranteed.into()]));
+            return Ok(Derived::new(GUARANTEED, [Rule::OomGuaranteed.into()]));
         }
         QosClass::BestEffort => {
-            return Ok(Explained::new(BEST_EFFORT, [Rule::OomBestEffort.into()]));
+            return Ok(Derived::new(BEST_EFFORT, [Rule::OomBestEffort.into()]));
         }
         QosClass::Burstable => {}
     }
@@ -73,7 +73,7 @@ pub fn oom_score_adj(
         score -= 1;
         because.push(Rule::OomBelowBestEffort.into());
     }
-    Ok(Explained::new(score, because))
+    Ok(Derived::new(score, because))
 }
 
 /// Returns each container's part of the memory that the pod requests and its containers do not.

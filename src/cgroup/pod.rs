@@ -4,7 +4,7 @@
 //! `EnsureExists` of `pkg/kubelet/cm/pod_container_manager_linux.go`, read in 1.36.2 and 1.32; pinned
 //! by the vectors `pod_cgroup.jsonl`.
 
-use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::name::{CgroupName, CgroupNameError};
@@ -72,7 +72,7 @@ pub fn pod_resource_config(
     };
     let class = effective_qos_class(pod, settings.rules.gates);
     let shares = match class {
-        QosClass::BestEffort => Explained::new(2, [Rule::BestEffortShares.into()]),
+        QosClass::BestEffort => Derived::new(2, [Rule::BestEffortShares.into()]),
         QosClass::Guaranteed | QosClass::Burstable => sums.shares(),
     };
     let mut config = ResourceConfig { cpu_shares: Some(shares), ..ResourceConfig::default() };
@@ -88,7 +88,7 @@ pub fn pod_resource_config(
     if settings.pod_pids_limit > 0 {
         let value = settings.pod_pids_limit;
         let given = Step::Given { field: "podPidsLimit".into(), value: value.to_string() };
-        config.pids_limit = Some(Explained::new(value, [given]));
+        config.pids_limit = Some(Derived::new(value, [given]));
     }
     if let Some((file, text)) = sums.memory_reservation(class, settings) {
         config.unified.insert(file, text);
@@ -116,37 +116,37 @@ impl PodSums<'_> {
         explain_total(self.pod, side, name, self.side(side), &self.options)
     }
 
-    fn shares(&self) -> Explained<u64> {
+    fn shares(&self) -> Derived<u64> {
         let Some(request) = self.requests.total.get(&ResourceName::Cpu) else {
-            return Explained::new(2, [Rule::NoCpuRequest.into()]);
+            return Derived::new(2, [Rule::NoCpuRequest.into()]);
         };
         let milli_cpu = request.milli_value();
         let shares = milli_cpu_to_shares(milli_cpu);
         let total = self.explain(Side::Requests, &ResourceName::Cpu);
-        Explained::new(shares, [total, Step::MilliCpuToShares { milli_cpu, shares }])
+        Derived::new(shares, [total, Step::MilliCpuToShares { milli_cpu, shares }])
     }
 
-    fn quota(&self, exclusive_cpus: bool, settings: &CgroupSettings) -> Explained<i64> {
+    fn quota(&self, exclusive_cpus: bool, settings: &CgroupSettings) -> Derived<i64> {
         let gates = settings.rules.gates;
         if !settings.cpu_cfs_quota {
-            return Explained::new(-1, [Rule::CfsQuotaOff.into()]);
+            return Derived::new(-1, [Rule::CfsQuotaOff.into()]);
         }
         if exclusive_cpus && gates.enabled(Gate::DisableCpuQuotaWithExclusiveCpus) {
-            return Explained::new(-1, [Rule::ExclusiveCpus.into()]);
+            return Derived::new(-1, [Rule::ExclusiveCpus.into()]);
         }
         let Some(limit) = self.limits.total.get(&ResourceName::Cpu) else {
-            return Explained::new(0, [Rule::NoCpuLimit.into()]);
+            return Derived::new(0, [Rule::NoCpuLimit.into()]);
         };
         let (milli_cpu, period_us) = (limit.milli_value(), settings.cpu_cfs_quota_period_us);
         let custom_period = gates.enabled(Gate::CustomCpuCfsQuotaPeriod);
         let quota_us = milli_cpu_to_quota(milli_cpu, period_us, custom_period);
         let total = self.explain(Side::Limits, &ResourceName::Cpu);
-        Explained::new(quota_us, [total, Step::MilliCpuToQuota { milli_cpu, period_us, quota_us }])
+        Derived::new(quota_us, [total, Step::MilliCpuToQuota { milli_cpu, period_us, quota_us }])
     }
 
-    fn units(&self, side: Side, name: &ResourceName) -> Explained<i64> {
+    fn units(&self, side: Side, name: &ResourceName) -> Derived<i64> {
         let units = self.side(side).total.get(name).map_or(0, Quantity::value);
-        Explained::new(units, [self.explain(side, name), Step::Units { units, unit: "bytes" }])
+        Derived::new(units, [self.explain(side, name), Step::Units { units, unit: "bytes" }])
     }
 
     /// Tells whether every container has a limit, as far as the kubelet looks: an init container
@@ -162,15 +162,15 @@ impl PodSums<'_> {
     }
 
     /// Two names can mean one size.
-    fn hugepage_limits(&self) -> BTreeMap<i64, Explained<i64>> {
-        let mut limits = BTreeMap::<i64, Explained<i64>>::new();
+    fn hugepage_limits(&self) -> BTreeMap<i64, Derived<i64>> {
+        let mut limits = BTreeMap::<i64, Derived<i64>>::new();
         for (name, _) in self.requests.total.iter() {
             let Some(size) = name.hugepage_size() else {
                 continue;
             };
             let size = hugepage_size_bytes(size);
-            let Explained { value, because } = self.units(Side::Requests, name);
-            let limit = limits.entry(size).or_insert_with(|| Explained::new(0, []));
+            let Derived { value, because } = self.units(Side::Requests, name);
+            let limit = limits.entry(size).or_insert_with(|| Derived::new(0, []));
             limit.value = limit.value.wrapping_add(value);
             limit.because.extend(because);
         }
@@ -181,7 +181,7 @@ impl PodSums<'_> {
         &self,
         class: QosClass,
         settings: &CgroupSettings,
-    ) -> Option<(&'static str, Explained<String>)> {
+    ) -> Option<(&'static str, Derived<String>)> {
         if !settings.rules.gates.enabled(Gate::MemoryQos) || settings.version == CgroupVersion::V1 {
             return None;
         }
@@ -199,9 +199,9 @@ impl PodSums<'_> {
             }
             MemoryReservationPolicy::TieredReservation => ("memory.low", Rule::TieredReservation),
         };
-        let Explained { value, mut because } = self.units(Side::Requests, &ResourceName::Memory);
+        let Derived { value, mut because } = self.units(Side::Requests, &ResourceName::Memory);
         because.push(rule.into());
-        Some((file, Explained { value: value.to_string(), because }))
+        Some((file, Derived { value: value.to_string(), because }))
     }
 }
 

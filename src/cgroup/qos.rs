@@ -4,7 +4,7 @@
 //! `setHugePagesUnbounded` of `pkg/kubelet/cm/qos_container_manager_linux.go`, read in 1.36.2 and
 //! 1.32; pinned by the vectors `qos_cgroup.jsonl`.
 
-use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::milli_cpu_to_shares;
 use crate::cgroup::files::{CgroupVersion, page_size_bytes};
 use crate::cgroup::pod::pod_options;
@@ -96,19 +96,19 @@ pub fn qos_cgroups(
     settings: &CgroupSettings,
 ) -> QosCgroups {
     let mut cgroups = QosCgroups::default();
-    cgroups.besteffort.cpu_shares = Some(Explained::new(2, [Rule::BestEffortShares.into()]));
+    cgroups.besteffort.cpu_shares = Some(Derived::new(2, [Rule::BestEffortShares.into()]));
     let milli_cpu = sums.burstable_milli_cpu;
     let shares = milli_cpu_to_shares(milli_cpu);
     let sum = pod_sum("requests.cpu", vec![QosClass::Burstable], sums.burstable_pods, milli_cpu);
     let steps = [sum, Step::MilliCpuToShares { milli_cpu, shares }];
-    cgroups.burstable.cpu_shares = Some(Explained::new(shares, steps));
+    cgroups.burstable.cpu_shares = Some(Derived::new(shares, steps));
     for size in &settings.hugepage_sizes {
         // Sizes are those of the node, which the kernel named.
         let Some(bytes) = page_size_bytes(size).and_then(|bytes| i64::try_from(bytes).ok()) else {
             continue;
         };
         for config in [&mut cgroups.kubepods, &mut cgroups.burstable, &mut cgroups.besteffort] {
-            let limit = Explained::new(UNBOUNDED_HUGEPAGES, [Rule::UnboundedHugepages.into()]);
+            let limit = Derived::new(UNBOUNDED_HUGEPAGES, [Rule::UnboundedHugepages.into()]);
             config.hugepage_limits.insert(bytes, limit);
         }
     }
@@ -138,7 +138,7 @@ fn protect_memory(cgroups: &mut QosCgroups, sums: &QosSums, settings: &CgroupSet
         both_memory,
     );
     let text =
-        |bytes: i64, sum: Step, rule: Rule| Explained::new(bytes.to_string(), [sum, rule.into()]);
+        |bytes: i64, sum: Step, rule: Rule| Derived::new(bytes.to_string(), [sum, rule.into()]);
     if !settings.rules.memory_reservation_policies() {
         let rule = Rule::MemoryQosWithoutPolicy;
         if both_memory > 0 {
@@ -156,7 +156,7 @@ fn protect_memory(cgroups: &mut QosCgroups, sums: &QosSums, settings: &CgroupSet
             text(sums.burstable_memory, burstable, Rule::TieredReservation),
         ),
         MemoryReservationPolicy::None => {
-            let zero = || Explained::new("0".to_owned(), [Rule::NoMemoryReservation.into()]);
+            let zero = || Derived::new("0".to_owned(), [Rule::NoMemoryReservation.into()]);
             (zero(), zero())
         }
     };
@@ -181,7 +181,7 @@ fn reserve_memory(
     let reserve = |available: i64, requests: i64| {
         let held_back = requests.wrapping_mul(percent) / 100;
         let limit = available.wrapping_sub(held_back);
-        Explained::new(limit, [Step::QosReserved { available, requests, percent, limit }])
+        Derived::new(limit, [Step::QosReserved { available, requests, percent, limit }])
     };
     let burstable = reserve(allocatable, sums.guaranteed_memory);
     let besteffort = reserve(burstable.value, sums.burstable_memory);

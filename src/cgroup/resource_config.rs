@@ -4,7 +4,7 @@
 //! `fs`, `fs2` and `systemd` managers of `opencontainers/cgroups` v0.0.6, read in 1.36.2; pinned by
 //! the vectors `pod_cgroup.jsonl`, `qos_cgroup.jsonl` and `node_allocatable.jsonl`.
 
-use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::files::{
     self, CgroupDriver, CgroupVersion, FileValue, hugetlb_files, page_size_text, pids_file,
@@ -18,21 +18,21 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceConfig {
     /// CPU shares.
-    pub cpu_shares: Option<Explained<u64>>,
+    pub cpu_shares: Option<Derived<u64>>,
     /// CPU time per period in microseconds; -1 is without limit.
-    pub cpu_quota_us: Option<Explained<i64>>,
+    pub cpu_quota_us: Option<Derived<i64>>,
     /// The period in microseconds.
     pub cpu_period_us: Option<i64>,
     /// The memory limit in bytes.
-    pub memory_limit: Option<Explained<i64>>,
+    pub memory_limit: Option<Derived<i64>>,
     /// The most processes.
-    pub pids_limit: Option<Explained<i64>>,
+    pub pids_limit: Option<Derived<i64>>,
     /// Limits in bytes by page size in bytes.
-    pub hugepage_limits: BTreeMap<i64, Explained<i64>>,
+    pub hugepage_limits: BTreeMap<i64, Derived<i64>>,
     /// The CPUs to run on.
-    pub cpuset_cpus: Option<Explained<String>>,
+    pub cpuset_cpus: Option<Derived<String>>,
     /// Files of cgroup v2 by name.
-    pub unified: BTreeMap<&'static str, Explained<String>>,
+    pub unified: BTreeMap<&'static str, Derived<String>>,
 }
 
 /// A file that is written, and why it gets this text.
@@ -123,7 +123,7 @@ impl ResourceConfig {
             let name = if v2 { "MemoryMax" } else { "MemoryLimit" };
             properties.insert(name, Property::Number(limit.value.cast_unsigned()));
         }
-        if let Some(Explained { value: shares, .. }) = self.cpu_shares {
+        if let Some(Derived { value: shares, .. }) = self.cpu_shares {
             let (name, value) = if v2 {
                 ("CPUWeight", WeightFormula::Linear.weight(shares))
             } else {
@@ -192,7 +192,7 @@ const KUBELET: WeightWriter =
 
 /// Returns the file of shares with the formula as the last step on cgroup v2.
 pub fn shares_file(
-    shares: &Explained<u64>,
+    shares: &Derived<u64>,
     version: CgroupVersion,
     WeightWriter { writer, formula, assumed }: WeightWriter,
 ) -> ExplainedFile {
@@ -209,7 +209,7 @@ pub fn shares_file(
 
 /// Returns the files of quota and period, with systemd's rounding as the last step where it rounds.
 pub fn cpu_files(
-    quota_us: Option<&Explained<i64>>,
+    quota_us: Option<&Derived<i64>>,
     period_us: Option<i64>,
     version: CgroupVersion,
     driver: CgroupDriver,

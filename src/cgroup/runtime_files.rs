@@ -3,7 +3,7 @@
 //! Follows runc (`libcontainer/cgroups/fs`, `fs2`, `systemd`) and containerd's CRI plugin
 //! (`internal/cri/opts/spec_linux_opts.go`, `WithResources`).
 
-use crate::cgroup::because::Explained;
+use crate::cgroup::because::Derived;
 use crate::cgroup::container::RuntimeResources;
 use crate::cgroup::files::{CgroupVersion, FileValue, hugetlb_files, memory_files};
 use crate::cgroup::plan::RuntimeFormula;
@@ -20,7 +20,7 @@ pub fn container_files(
     let version = settings.version;
     let mut files = Vec::with_capacity(6);
     if resources.cpu_shares.value != 0 {
-        let shares = Explained {
+        let shares = Derived {
             value: resources.cpu_shares.value.cast_unsigned(),
             because: resources.cpu_shares.because.clone(),
         };

@@ -3,7 +3,7 @@
 //! Mirrors `GetContainerSwapBehavior` and `calcSwapForBurstablePods` of
 //! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2.
 
-use crate::cgroup::because::{Explained, Step};
+use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};
@@ -49,9 +49,9 @@ pub fn swap_limit(
     own: &ResourceRequirements,
     (behavior, forbidden): (SwapBehavior, Option<Rule>),
     settings: &CgroupSettings,
-) -> Result<Explained<String>, MissingFact> {
+) -> Result<Derived<String>, MissingFact> {
     if behavior == SwapBehavior::NoSwap {
-        return Ok(Explained::new(
+        return Ok(Derived::new(
             "0".to_owned(),
             forbidden.map(Step::from).into_iter().collect::<Vec<_>>(),
         ));
@@ -66,5 +66,5 @@ pub fn swap_limit(
         (request as f64 / memory_capacity as f64 * swap_capacity as f64) as i64
     };
     let step = Step::SwapShare { request, memory_capacity, swap_capacity, swap };
-    Ok(Explained::new(swap.to_string(), [step]))
+    Ok(Derived::new(swap.to_string(), [step]))
 }

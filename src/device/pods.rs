@@ -5,9 +5,9 @@
 //! final phase that it is not stopping at the moment. What its pod workers know is seen from outside by
 //! the containers that run.
 
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{ContainerState, RuntimeFacts};
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::facts::sought::Sought;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ pub enum Standing {
 #[derive(Clone, Debug)]
 pub struct NodePods<'a> {
     pods: BTreeMap<&'a str, &'a Pod>,
-    recorded: &'a Sought<RecordedPods>,
+    recorded: &'a Lookup<RecordedPods>,
     /// What the runtime has of each pod; `None`: it could not be asked.
     running: Option<BTreeMap<&'a str, Running<'a>>>,
 }
@@ -170,7 +170,7 @@ impl<'a> NodePods<'a> {
 
     /// Says why the pods are not known.
     fn why_unknown(&self) -> String {
-        match self.recorded.is_unsought() {
+        match self.recorded.was_not_queried() {
             true => "the pods of the node were not looked for".to_owned(),
             false => "the pods of the node could not be had".to_owned(),
         }
@@ -246,7 +246,7 @@ mod tests {
         LoadedPod { pod, source }
     }
 
-    fn runtime(running: &[&str], stopped: &[&str]) -> Sought<RuntimeFacts> {
+    fn runtime(running: &[&str], stopped: &[&str]) -> Lookup<RuntimeFacts> {
         let all = running.iter().map(|uid| (*uid, true));
         let all: Vec<(&str, bool)> = all.chain(stopped.iter().map(|uid| (*uid, false))).collect();
         let sandboxes = all.iter().map(|(uid, ready)| Sandbox {
@@ -262,18 +262,18 @@ mod tests {
             ..Container::default()
         });
         let facts = RuntimeFacts {
-            sandboxes: Sought::found("r", sandboxes.collect()),
-            containers: Sought::found("r", containers.collect()),
+            sandboxes: Lookup::found("r", sandboxes.collect()),
+            containers: Lookup::found("r", containers.collect()),
             ..RuntimeFacts::default()
         };
-        Sought::found("r", facts)
+        Lookup::found("r", facts)
     }
 
     #[test]
     fn pods_are_active_as_the_kubelet_sees_them() {
-        let no_runtime = || Sought::failed("r", "absent");
+        let no_runtime = || Lookup::failed("r", "absent");
         let listed = |source, pods: Vec<LoadedPod>| {
-            Sought::found("L", RecordedPods { source, pods, ..RecordedPods::default() })
+            Lookup::found("L", RecordedPods { source, pods, ..RecordedPods::default() })
         };
         let api = PodSource::ApiServer;
         let one = |phase, deleted| listed(api, vec![pod("u", phase, deleted)]);
@@ -292,7 +292,7 @@ mod tests {
             ("names only", others(PodSource::Runtime), runtime(&["u"], &[]), "active"),
             ("names only, stopped", others(PodSource::Runtime), runtime(&[], &["u"]), "unknown"),
             ("names only, nothing", others(PodSource::Runtime), runtime(&[], &[]), "gone"),
-            ("nobody", Sought::failed("L", "refused"), no_runtime(), "unknown"),
+            ("nobody", Lookup::failed("L", "refused"), no_runtime(), "unknown"),
         ];
         for (name, pods, runtime, expected) in rows {
             let snapshot = Snapshot { pods, runtime, ..Snapshot::default() };
@@ -315,7 +315,7 @@ mod tests {
             ("a.yaml, b.yaml", "none of a.yaml, b.yaml lists it"),
         ] {
             let list = RecordedPods { source: PodSource::Files, ..RecordedPods::default() };
-            let snapshot = Snapshot { pods: Sought::found(source, list), ..Snapshot::default() };
+            let snapshot = Snapshot { pods: Lookup::found(source, list), ..Snapshot::default() };
             let pods = NodePods::of(&snapshot);
             assert_eq!(pods.standing("u"), Standing::Gone(expected.to_owned()));
         }
@@ -330,7 +330,7 @@ mod tests {
             loaded.pod.metadata.namespace = "shop".to_owned();
         }
         let list = RecordedPods { pods: vec![new, old], ..RecordedPods::default() };
-        let snapshot = Snapshot { pods: Sought::found("L", list), ..Snapshot::default() };
+        let snapshot = Snapshot { pods: Lookup::found("L", list), ..Snapshot::default() };
         let pods = NodePods::of(&snapshot);
         assert_eq!(pods.named("shop", "web-0"), Some("b"));
         assert_eq!(pods.named("shop", "web-1"), None);

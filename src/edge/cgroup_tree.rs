@@ -17,7 +17,7 @@ use crate::facts::cgroup_tree::{
     CgroupPath, CgroupTexts, CgroupTree, FileUse, KnownFile, LEVELS, PROCESSES, known_file,
     known_files, v1_controllers,
 };
-use crate::facts::sought::Tried;
+use crate::facts::lookup::FailedSource;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, fstat, openat, seek};
 use rustix::io::{Errno, read};
@@ -27,7 +27,7 @@ use std::path::Path;
 
 /// What to read of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TreeWants {
+pub struct TreeNeeds {
     /// The cgroups that are read with all that is in them; one that is not there is left out.
     pub roots: Vec<CgroupPath>,
     /// Single cgroups elsewhere of which the settings are read.
@@ -50,17 +50,17 @@ const MAX_TEXT: usize = 4 << 20;
 ///
 /// Also reads the settings of the root cgroup and of those right below it, beside which kubepods has
 /// to compete.
-pub fn read_tree(host_root: &Path, layout: &CgroupLayout, wants: &TreeWants) -> CgroupTree {
+pub fn read_tree(host_root: &Path, layout: &CgroupLayout, needs: &TreeNeeds) -> CgroupTree {
     let mut found = Found::default();
     let mut buffers = Buffers::default();
     for hierarchy in hierarchies(layout) {
         let hierarchy = &hierarchy;
         let wanted = known_files(hierarchy.version)
             .iter()
-            .filter(|file| is_wanted(wants, hierarchy, **file, Detail::Container));
+            .filter(|file| is_wanted(needs, hierarchy, **file, Detail::Container));
         let names: Vec<CString> = wanted.filter_map(|file| CString::new(file.name).ok()).collect();
         let names = names.as_slice();
-        let walk = Walk { hierarchy, names, wants, found: &mut found, buffers: &mut buffers };
+        let walk = Walk { hierarchy, names, needs, found: &mut found, buffers: &mut buffers };
         walk.from(host_root);
     }
     let mut tree = CgroupTree {
@@ -69,8 +69,8 @@ pub fn read_tree(host_root: &Path, layout: &CgroupLayout, wants: &TreeWants) -> 
         problems: found.problems,
         ..CgroupTree::default()
     };
-    if wants.processes {
-        read_scores(host_root, wants, &mut tree);
+    if needs.processes {
+        read_scores(host_root, needs, &mut tree);
     }
     tree
 }
@@ -119,7 +119,7 @@ fn hierarchies(layout: &CgroupLayout) -> Vec<Hierarchy<'_>> {
 struct Found {
     /// A cgroup of v1 is here once per hierarchy.
     cgroups: Vec<(CgroupPath, Texts)>,
-    problems: Vec<Tried>,
+    problems: Vec<FailedSource>,
 }
 
 impl Found {
@@ -165,7 +165,7 @@ struct Walk<'a> {
     hierarchy: &'a Hierarchy<'a>,
     /// The files that are wanted of every container.
     names: &'a [CString],
-    wants: &'a TreeWants,
+    needs: &'a TreeNeeds,
     found: &'a mut Found,
     buffers: &'a mut Buffers,
 }
@@ -213,7 +213,7 @@ impl Walk<'_> {
         let top = CgroupPath::root();
         for child in self.read(root.as_fd(), &top, Detail::Settings).children {
             let path = top.child(&child);
-            if self.wants.roots.contains(&path) {
+            if self.needs.roots.contains(&path) {
                 continue;
             }
             match openat(&root, child.as_str(), FOLDER, Mode::empty()) {
@@ -224,12 +224,12 @@ impl Walk<'_> {
             }
         }
         // What is right below the root was read.
-        for beside in self.wants.beside.iter().filter(|beside| beside.depth() > 1) {
+        for beside in self.needs.beside.iter().filter(|beside| beside.depth() > 1) {
             if let Some(folder) = self.descend(root.as_fd(), beside) {
                 self.read(folder.as_fd(), beside, Detail::Settings);
             }
         }
-        for wanted in &self.wants.roots {
+        for wanted in &self.needs.roots {
             if let Some(folder) = self.descend(root.as_fd(), wanted) {
                 self.walk(folder, wanted, 0, &[]);
             }
@@ -258,7 +258,7 @@ impl Walk<'_> {
             level if level < LEVELS => Detail::Full,
             _ => Detail::Processes,
         };
-        if level == LEVELS && !(self.wants.processes && self.hierarchy.processes) {
+        if level == LEVELS && !(self.needs.processes && self.hierarchy.processes) {
             // Nothing below is wanted: opening the files costs less than listing them first.
             return self.read_known(folder.as_fd(), path, hugepages);
         }
@@ -331,7 +331,7 @@ impl Walk<'_> {
                     // No file that kq knows has another name.
                     let Ok(name) = entry.file_name().to_str() else { continue };
                     let Some(file) = known_file(self.hierarchy.version, name) else { continue };
-                    if !is_wanted(self.wants, self.hierarchy, file, detail) {
+                    if !is_wanted(self.needs, self.hierarchy, file, detail) {
                         continue;
                     }
                     if file.name.is_empty() {
@@ -380,22 +380,22 @@ impl Walk<'_> {
     }
 
     fn problem(&mut self, source: String, reason: String) {
-        self.found.problems.push(Tried { source, reason });
+        self.found.problems.push(FailedSource { source, reason });
     }
 }
 
 fn is_wanted(
-    wants: &TreeWants,
+    needs: &TreeNeeds,
     hierarchy: &Hierarchy<'_>,
     file: KnownFile,
     detail: Detail,
 ) -> bool {
     match file.used_for {
-        FileUse::Processes => wants.processes && hierarchy.processes && detail != Detail::Settings,
-        FileUse::Usage if !wants.usage || !matches!(detail, Detail::Full | Detail::Container) => {
+        FileUse::Processes => needs.processes && hierarchy.processes && detail != Detail::Settings,
+        FileUse::Usage if !needs.usage || !matches!(detail, Detail::Full | Detail::Container) => {
             false
         }
-        FileUse::Statistics if !wants.statistics || detail != Detail::Full => false,
+        FileUse::Statistics if !needs.statistics || detail != Detail::Full => false,
         FileUse::Setting if detail == Detail::Processes => false,
         FileUse::Usage | FileUse::Statistics | FileUse::Setting => {
             let here = hierarchy.controllers.as_ref();
@@ -457,16 +457,16 @@ fn read_open(file: &OwnedFd, name: &CStr, buffer: &mut Vec<u8>) -> Result<String
 }
 
 /// Reads how the kernel ranks the processes of the containers when memory runs out.
-fn read_scores(host_root: &Path, wants: &TreeWants, tree: &mut CgroupTree) {
+fn read_scores(host_root: &Path, needs: &TreeNeeds, tree: &mut CgroupTree) {
     let mut pids: Vec<i32> = Vec::new();
-    for root in &wants.roots {
+    for root in &needs.roots {
         let inside = tree.within(root).filter(|(path, _)| path.depth() > root.depth() + 1);
         pids.extend(inside.flat_map(|(_, texts)| texts.pids()));
     }
     if pids.is_empty() {
         return;
     }
-    let problem = |source: &str, reason| Tried { source: source.to_owned(), reason };
+    let problem = |source: &str, reason| FailedSource { source: source.to_owned(), reason };
     let proc = match folder_beneath(host_root, "/proc") {
         Ok(proc) => proc,
         Err(error) => return tree.problems.push(problem("/proc", error.to_string())),

@@ -16,7 +16,7 @@ use crate::edge::place::folder_to_write;
 use crate::edge::replace::{Access, NotReplaced, Sibling, is_left_behind};
 use crate::edge::trust::{NamedBy, read_trusted};
 use crate::facts::image_records::{ImageRecords, LARGEST, RecordsError};
-use crate::facts::sought::Sought;
+use crate::facts::lookup::Lookup;
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -100,18 +100,18 @@ impl<E: std::error::Error + 'static> RecordFileError<E> {
 }
 
 /// Reads the records of a node, from a file beneath its root; one that the operator did not name must be believed.
-pub fn read_records(host_root: &Path, path: &str, named_by: NamedBy) -> Sought<ImageRecords> {
+pub fn read_records(host_root: &Path, path: &str, named_by: NamedBy) -> Lookup<ImageRecords> {
     let read = match named_by {
         NamedBy::Operator => read_beneath(host_root, path, LARGEST as u64),
         NamedBy::Node => read_trusted(host_root, path, LARGEST as u64),
     };
     let bytes = match read {
         Ok(bytes) => bytes,
-        Err(error) => return Sought::failed(path, error.to_string()),
+        Err(error) => return Lookup::failed(path, error.to_string()),
     };
     match ImageRecords::parse(&bytes) {
-        Ok(records) => Sought::found(path, records),
-        Err(error) => Sought::failed(path, format!("no records of images: {error}")),
+        Ok(records) => Lookup::found(path, records),
+        Err(error) => Lookup::failed(path, format!("no records of images: {error}")),
     }
 }
 
@@ -258,10 +258,10 @@ impl Place<'_> {
     fn replace<E: std::error::Error>(&self, bytes: &[u8]) -> Result<(), RecordFileError<E>> {
         let name = self.name.as_ref();
         let written = Sibling::write(&self.folder, name, bytes, &Access::All)
-            .map_err(NotReplaced::Before)
+            .map_err(NotReplaced::ResourceLedger)
             .and_then(|sibling| sibling.replace(name));
         written.map_err(|not| match not {
-            NotReplaced::Before(error) | NotReplaced::NotSynced(error) => {
+            NotReplaced::ResourceLedger(error) | NotReplaced::NotSynced(error) => {
                 self.refused("write", &error)
             }
         })

@@ -11,7 +11,7 @@ use crate::edge::listener::listens;
 use crate::edge::trust::{check_process_program, is_trusted_user, trusted_users};
 use crate::facts::host::{HostFacts, PROC_STAT, Text};
 use crate::facts::kubelet_process::{KubeletProcess, ProcessTexts, recognise, start_ticks};
-use crate::facts::sought::{Found, Sought, Tried};
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -146,7 +146,7 @@ pub struct FoundKubelets {
     /// Those that are believed; first the one that started first.
     pub believed: Vec<KubeletProcess>,
     /// The others, each with the reason.
-    pub refused: Vec<Tried>,
+    pub refused: Vec<FailedSource>,
 }
 
 /// Why no kubelet was found where the processes could be listed.
@@ -162,13 +162,13 @@ pub const NONE_RUNS: &str = "no kubelet runs on this node";
 /// # Errors
 ///
 /// Fails where the node's processes cannot be listed.
-pub fn find_kubelet(root: &Path) -> Result<Sought<KubeletProcess>, FindKubeletError> {
+pub fn find_kubelet(root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletError> {
     let FoundKubelets { believed, refused: mut tried } = find_kubelets(root)?;
     let mut believed = believed.into_iter();
     let Some(mut first) = believed.next() else {
         let reason = NONE_RUNS.to_owned();
-        tried.push(Tried { source: "/proc".to_owned(), reason });
-        return Ok(Sought { found: None, tried });
+        tried.push(FailedSource { source: "/proc".to_owned(), reason });
+        return Ok(Lookup { found: None, tried });
     };
     first.others = believed.map(|process| process.pid).collect();
     if !first.others.is_empty() {
@@ -179,8 +179,8 @@ pub fn find_kubelet(root: &Path) -> Result<Sought<KubeletProcess>, FindKubeletEr
             others.join(", ")
         ));
     }
-    let found = Some(Found { source: format!("/proc/{}", first.pid), value: first });
-    Ok(Sought { found, tried })
+    let found = Some(Sourced { source: format!("/proc/{}", first.pid), value: first });
+    Ok(Lookup { found, tried })
 }
 
 /// Finds all kubelets that run on the node, as [`find_kubelet`] does.
@@ -199,7 +199,7 @@ pub fn find_kubelets(root: &Path) -> Result<FoundKubelets, FindKubeletError> {
             Some(Ok(process)) => found.believed.push(process),
             Some(Err(reason)) => {
                 let reason = format!("is called kubelet and is not believed: {reason}");
-                found.refused.push(Tried { source: format!("/proc/{pid}"), reason });
+                found.refused.push(FailedSource { source: format!("/proc/{pid}"), reason });
             }
         }
     }

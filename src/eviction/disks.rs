@@ -290,8 +290,8 @@ pub(super) fn stats_of(summary: &mut StatsSummary, filesystem: SignalFs) -> &mut
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::lookup::Lookup;
     use crate::facts::runtime::FilesystemUsage;
-    use crate::facts::sought::Sought;
     use crate::k8s::version::KubeletVersion;
 
     fn folder(device: &str) -> NodeFolder {
@@ -301,7 +301,7 @@ mod tests {
             available_bytes: 10,
             ..Filesystem::default()
         };
-        NodeFolder { filesystem: Sought::found("f", filesystem), ..NodeFolder::default() }
+        NodeFolder { filesystem: Lookup::found("f", filesystem), ..NodeFolder::default() }
     }
 
     #[test]

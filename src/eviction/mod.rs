@@ -51,7 +51,7 @@ pub use layout::{Disks, Layout};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
 pub use message::{EvictionMessage, Offender, eviction_message};
 pub use observation::{Observation, Observations, observe};
-pub use own_node::OwnNode;
+pub use own_node::NodeIdentity;
 pub use pressure::{
     Act, ExceedingPod, GraceCase, PodName, Pressure, PressureInput, Reclaims, ThresholdRow, Victim,
     is_active, pressure,

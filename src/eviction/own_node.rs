@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// Which node it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OwnNode {
+pub enum NodeIdentity {
     /// Somebody said so.
     Said(String),
     /// Nobody said so; all pods that are bound to a node, or all of these that were measured, are on it.
@@ -24,7 +24,7 @@ pub enum OwnNode {
     None,
 }
 
-impl OwnNode {
+impl NodeIdentity {
     /// Says which node it is about.
     pub fn of(said: Option<&str>, pods: &[&Pod], stats: &StatsByPod<'_>) -> Self {
         if let Some(name) = said {
@@ -148,26 +148,27 @@ mod tests {
     fn the_node_is_the_one_of_the_pods_where_nobody_names_it() {
         let pods =
             [pod("a", "1", "n1"), pod("b", "2", "n1"), pod("c", "3", "n2"), pod("d", "4", "")];
-        let of_pods = |name: &str, measured| OwnNode::OfPods { name: name.to_owned(), measured };
+        let of_pods =
+            |name: &str, measured| NodeIdentity::OfPods { name: name.to_owned(), measured };
         // Name of the row, what is said, which pods, who was measured.
         for (name, said, own, measured, expected) in [
-            ("said", Some("n2"), 0..4, vec!["1"], OwnNode::Said("n2".to_owned())),
+            ("said", Some("n2"), 0..4, vec!["1"], NodeIdentity::Said("n2".to_owned())),
             ("all on one", None, 0..2, vec![], of_pods("n1", false)),
             ("those that were measured", None, 0..4, vec!["1", "4"], of_pods("n1", true)),
-            ("measured on both", None, 0..4, vec!["1", "3"], OwnNode::OneOfSeveral),
-            ("nobody was measured", None, 0..4, vec![], OwnNode::OneOfSeveral),
-            ("on none", None, 3..4, vec!["4"], OwnNode::None),
+            ("measured on both", None, 0..4, vec!["1", "3"], NodeIdentity::OneOfSeveral),
+            ("nobody was measured", None, 0..4, vec![], NodeIdentity::OneOfSeveral),
+            ("on none", None, 3..4, vec!["4"], NodeIdentity::None),
         ] {
             let pods: Vec<&Pod> = pods[own].iter().collect();
             let stats = stats(&measured);
-            assert_eq!(OwnNode::of(said, &pods, &StatsByPod::new(&stats)), expected, "{name}");
+            assert_eq!(NodeIdentity::of(said, &pods, &StatsByPod::new(&stats)), expected, "{name}");
         }
     }
 
     #[test]
     fn pods_of_which_none_was_measured_are_those_of_another_node() {
         let (own, other) = (pod("a", "1", "n1"), pod("b", "2", "n2"));
-        let said = OwnNode::Said("n1".to_owned());
+        let said = NodeIdentity::Said("n1".to_owned());
         // Name of the row, the node, the pods, who was measured, what is said.
         for (name, node, pods, measured, expected) in [
             ("one of them", &said, vec![&own, &other], vec!["1", "9"], None),
@@ -183,7 +184,13 @@ mod tests {
             ),
             ("all on another, none measured", &said, vec![&other], vec![], Some("are on n2")),
             ("others", &said, vec![&own], vec!["9"], Some("none of the 1 that are given")),
-            ("no node", &OwnNode::OneOfSeveral, vec![&own, &other], vec!["9"], Some("none of")),
+            (
+                "no node",
+                &NodeIdentity::OneOfSeveral,
+                vec![&own, &other],
+                vec!["9"],
+                Some("none of"),
+            ),
         ] {
             let told = node.mismatch(&pods, &stats(&measured));
             let is_said = match (&told, expected) {
@@ -198,14 +205,14 @@ mod tests {
     fn no_stats_is_not_a_pod_that_cannot_be_told() {
         let stats = stats(&["1"]);
         let stats = StatsByPod::new(&stats);
-        let said = OwnNode::Said("n1".to_owned());
+        let said = NodeIdentity::Said("n1".to_owned());
         for (name, node, pod, expected) in [
-            ("measured", &OwnNode::OneOfSeveral, pod("a", "1", "n1"), None),
+            ("measured", &NodeIdentity::OneOfSeveral, pod("a", "1", "n1"), None),
             ("no stats", &said, pod("a", "2", "n1"), None),
             ("measured under its name", &said, pod("of-1", "", "n1"), None),
             ("no UID", &said, pod("a", "", "n1"), Some("the UID of s/a")),
-            ("of some node", &OwnNode::OneOfSeveral, pod("a", "2", "n2"), Some("whether n2")),
-            ("of no node", &OwnNode::OneOfSeveral, pod("a", "2", ""), None),
+            ("of some node", &NodeIdentity::OneOfSeveral, pod("a", "2", "n2"), Some("whether n2")),
+            ("of no node", &NodeIdentity::OneOfSeveral, pod("a", "2", ""), None),
         ] {
             let doubt = node.doubt(&pod, &stats);
             match (expected, &doubt) {
@@ -215,6 +222,6 @@ mod tests {
             }
         }
         assert!(said.is_another("n2") && !said.is_another("n1") && !said.is_another(""));
-        assert!(!OwnNode::OneOfSeveral.is_another("n2"));
+        assert!(!NodeIdentity::OneOfSeveral.is_another("n2"));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::sought::Tried;
+use crate::facts::lookup::FailedSource;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct CgroupTree {
     pub oom_score_adj: BTreeMap<i32, String>,
     /// What was there and could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub problems: Vec<Tried>,
+    pub problems: Vec<FailedSource>,
 }
 
 /// The texts of the files of one cgroup by name, line ends and all. On cgroup v1, the files of all

@@ -3,8 +3,8 @@
 use crate::facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, Loaded, PodDevicesEntry, Salvage, salvage,
 };
+use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
-use crate::facts::sought::Sought;
 use crate::k8s::go_json::GoJsonError;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 #[serde(default, rename_all = "camelCase")]
 pub struct DeviceFacts {
     /// `kubelet_internal_checkpoint`.
-    pub checkpoint: Sought<CheckpointFact>,
+    pub checkpoint: Lookup<CheckpointFact>,
     /// The pod-resources API.
-    pub pod_resources: Sought<PodResources>,
+    pub pod_resources: Lookup<PodResources>,
 }
 
 /// The checkpoint, as a kubelet that starts takes it.
@@ -201,7 +201,7 @@ mod tests {
             vec![entry(answer("secret")), entry(PluginAnswer::Undecodable("cut".to_owned()))];
         let fact = CheckpointFact { entries, ..CheckpointFact::default() };
         let facts =
-            DeviceFacts { checkpoint: Sought::found("file", fact), ..DeviceFacts::default() };
+            DeviceFacts { checkpoint: Lookup::found("file", fact), ..DeviceFacts::default() };
         let snapshot =
             crate::facts::snapshot::Snapshot { devices: Some(facts.clone()), ..Default::default() };
         let stored = serde_json::to_string(&snapshot).expect("it can be written");

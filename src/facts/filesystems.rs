@@ -87,7 +87,7 @@ pub struct NodeFolder {
     /// The folder on the node.
     pub path: String,
     /// The file system that it is on.
-    pub filesystem: crate::facts::sought::Sought<Filesystem>,
+    pub filesystem: crate::facts::lookup::Lookup<Filesystem>,
     /// What it holds, where that was counted.
-    pub usage: crate::facts::sought::Sought<FolderUsage>,
+    pub usage: crate::facts::lookup::Lookup<FolderUsage>,
 }

@@ -3,16 +3,16 @@
 use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::describe::{ConfigSource, LiveSources};
+use crate::facts::lookup::{Lookup, Sourced};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::facts::sought::{Found, Sought};
 use crate::facts::workloads::{Workloads, effective_uid};
 use crate::k8s::pod::Pod;
 
 /// Returns the kubelet's configuration as it was found.
 pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
-    let Some(Found { source, value: config }) = &snapshot.kubelet_config.found else {
+    let Some(Sourced { source, value: config }) = &snapshot.kubelet_config.found else {
         return ConfigSource::default();
     };
     let fields = config.value.as_object().into_iter().flatten();
@@ -84,12 +84,12 @@ pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
         ));
     }
     match &snapshot.runtime {
-        Sought { found: None, tried } if !tried.is_empty() => missing.push(format!(
+        Lookup { found: None, tried } if !tried.is_empty() => missing.push(format!(
             "the container runtime could not be asked; name it with --runtime-endpoint ({})",
             snapshot.runtime.reason()
         )),
-        Sought { found: Some(found), .. } => missing.extend(silent(&found.value)),
-        Sought { .. } => {}
+        Lookup { found: Some(found), .. } => missing.extend(silent(&found.value)),
+        Lookup { .. } => {}
     }
     missing
 }
@@ -115,7 +115,7 @@ fn silent(runtime: &RuntimeFacts) -> Vec<String> {
 
 /// Why the pods that are known may not be all of the node; `None`: they are.
 pub fn incomplete(
-    pods: &Sought<RecordedPods>,
+    pods: &Lookup<RecordedPods>,
     known: &[&Pod],
     runtime: Option<&RuntimeFacts>,
 ) -> Option<String> {

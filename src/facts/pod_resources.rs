@@ -1,6 +1,6 @@
 //! What the kubelet tells on its pod-resources socket (`k8s.io/kubelet/pkg/apis/podresources/v1`).
 
-use crate::facts::sought::Sought;
+use crate::facts::lookup::Lookup;
 use serde::{Deserialize, Serialize};
 
 /// What the kubelet tells.
@@ -10,7 +10,7 @@ pub struct PodResources {
     /// `List`: the active pods; init containers that ended are not among their containers.
     pub pods: Vec<PodResourcesPod>,
     /// `GetAllocatableResources`: the healthy devices of all plugins, whether allocated or not.
-    pub allocatable: Sought<AllocatableResources>,
+    pub allocatable: Lookup<AllocatableResources>,
 }
 
 /// A pod.

@@ -3,11 +3,11 @@
 //!
 //! Numbers of 64 bits may be texts there, and what is zero is left out, so that `{}` is NUMA node 0.
 
+use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::{
     AllocatableResources, ContainerDevices, ContainerMemory, PodResources, PodResourcesContainer,
     PodResourcesPod,
 };
-use crate::facts::sought::Sought;
 use serde::{Deserialize, Deserializer};
 
 /// Why a text is no answer of the kubelet.
@@ -47,7 +47,7 @@ pub fn read_answers(name: &str, json: &[u8]) -> Result<PodResources, AnswersErro
         (None, None) => return Err(AnswersError::Other),
     };
     let allocatable = match answers.allocatable {
-        Some(told) => Sought::found(
+        Some(told) => Lookup::found(
             format!("{name} GetAllocatableResources"),
             AllocatableResources {
                 devices: told.devices.into_iter().map(ContainerDevices::from).collect(),
@@ -55,7 +55,7 @@ pub fn read_answers(name: &str, json: &[u8]) -> Result<PodResources, AnswersErro
                 memory: told.memory.into_iter().map(ContainerMemory::from).collect(),
             },
         ),
-        None => Sought::failed(name, "GetAllocatableResources is not in it"),
+        None => Lookup::failed(name, "GetAllocatableResources is not in it"),
     };
     Ok(PodResources { pods: list.into_iter().map(PodResourcesPod::from).collect(), allocatable })
 }

@@ -1,7 +1,7 @@
 //! What a container runtime said over the CRI.
 
 use crate::facts::cgroup_mode::CgroupDriver;
-use crate::facts::sought::Sought;
+use crate::facts::lookup::Lookup;
 use serde::{Deserialize, Serialize};
 
 /// Everything that was asked of a runtime. Lists have an order of their own, so that two readings of
@@ -15,33 +15,33 @@ pub struct RuntimeFacts {
     /// `Version`
     pub version: RuntimeVersion,
     /// `RuntimeConfig`, else `Status` with its information.
-    pub cgroup_driver: Sought<CgroupDriver>,
+    pub cgroup_driver: Lookup<CgroupDriver>,
     /// The program that creates containers, by default: `runc`, `crun`.
-    pub low_level: Sought<LowLevelRuntime>,
+    pub low_level: Lookup<LowLevelRuntime>,
     /// It does not lower `oom_score_adj` of a container below its own (containerd's
     /// `restrict_oom_score_adj`).
     #[serde(default)]
     pub restricts_oom_score: Option<bool>,
     /// `ListPodSandbox`
-    pub sandboxes: Sought<Vec<Sandbox>>,
+    pub sandboxes: Lookup<Vec<Sandbox>>,
     /// `ListContainers`
-    pub containers: Sought<Vec<Container>>,
+    pub containers: Lookup<Vec<Container>>,
     /// `ListImages`
-    pub images: Sought<Vec<Image>>,
+    pub images: Lookup<Vec<Image>>,
     /// `ImageFsInfo`
-    pub image_filesystems: Sought<ImageFilesystems>,
+    pub image_filesystems: Lookup<ImageFilesystems>,
     /// `ContainerStatus` of each container of the list, in its order.
-    #[serde(default, skip_serializing_if = "Sought::is_unsought")]
-    pub container_statuses: Sought<Vec<ContainerStatus>>,
+    #[serde(default, skip_serializing_if = "Lookup::was_not_queried")]
+    pub container_statuses: Lookup<Vec<ContainerStatus>>,
     /// `ListContainerStats`, by id.
-    #[serde(default, skip_serializing_if = "Sought::is_unsought")]
-    pub writable_layers: Sought<Vec<WritableLayer>>,
+    #[serde(default, skip_serializing_if = "Lookup::was_not_queried")]
+    pub writable_layers: Lookup<Vec<WritableLayer>>,
     /// What the images are made of, from runtimes that tell it beside the CRI.
-    #[serde(default, skip_serializing_if = "Sought::is_unsought")]
-    pub image_storage: Sought<ImageStorage>,
+    #[serde(default, skip_serializing_if = "Lookup::was_not_queried")]
+    pub image_storage: Lookup<ImageStorage>,
     /// The name of the image of sandboxes, which no container uses.
-    #[serde(default, skip_serializing_if = "Sought::is_unsought")]
-    pub sandbox_image: Sought<String>,
+    #[serde(default, skip_serializing_if = "Lookup::was_not_queried")]
+    pub sandbox_image: Lookup<String>,
 }
 
 /// `VersionResponse`

@@ -4,7 +4,7 @@
 //! is the only one: guessing around it would answer for another runtime than the one that was meant.
 //! Without one, the kubelet's own configuration comes first and the usual sockets after it.
 
-use crate::facts::sought::Tried;
+use crate::facts::lookup::FailedSource;
 use crate::k8s::yaml;
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ pub struct Endpoints {
     /// Empty where a configuration that a person named cannot be used: crictl stops there too.
     pub candidates: Vec<Endpoint>,
     /// What should have named an endpoint and could not be understood.
-    pub skipped: Vec<Tried>,
+    pub skipped: Vec<FailedSource>,
 }
 
 /// Returns the endpoints to try, in order.
@@ -101,7 +101,7 @@ pub fn endpoints(hints: &EndpointHints) -> Endpoints {
 }
 
 /// Returns the endpoint that a person gave.
-fn given(hints: &EndpointHints, skipped: &mut Vec<Tried>) -> Option<Endpoint> {
+fn given(hints: &EndpointHints, skipped: &mut Vec<FailedSource>) -> Option<Endpoint> {
     let only =
         |address, said_by: &str| Endpoint { address, said_by: said_by.to_owned(), only: true };
     if let Some(address) = written(hints.flag.as_deref()) {
@@ -118,7 +118,7 @@ fn given(hints: &EndpointHints, skipped: &mut Vec<Tried>) -> Option<Endpoint> {
     match config.text.as_deref().map_err(Clone::clone).and_then(crictl_endpoint) {
         Ok(address) => written(address.as_deref()).map(|address| only(address, &said_by)),
         Err(reason) => {
-            skipped.push(Tried { source: said_by, reason });
+            skipped.push(FailedSource { source: said_by, reason });
             None
         }
     }

@@ -12,9 +12,9 @@ use crate::facts::host::HostFacts;
 use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet_config::Source;
 use crate::facts::kubelet_process::KubeletProcess;
+use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
 use crate::facts::runtime::RuntimeFacts;
-use crate::facts::sought::Sought;
 use crate::facts::state_files::StateFiles;
 use crate::facts::stats_summary::StatsSummary;
 use crate::k8s::manifest::LoadedPod;
@@ -46,32 +46,32 @@ pub struct Snapshot {
     /// What the machine says of itself.
     pub host: HostFacts,
     /// The name of the node, as its kubelet takes it.
-    pub node_name: Sought<String>,
+    pub node_name: Lookup<String>,
     /// The running kubelet.
-    pub kubelet: Sought<KubeletProcess>,
+    pub kubelet: Lookup<KubeletProcess>,
     /// Its version: `v1.36.2`.
-    pub kubelet_version: Sought<String>,
+    pub kubelet_version: Lookup<String>,
     /// Its configuration.
-    pub kubelet_config: Sought<RecordedConfig>,
+    pub kubelet_config: Lookup<RecordedConfig>,
     /// The Node object.
-    pub node: Sought<NodeObject>,
+    pub node: Lookup<NodeObject>,
     /// The pods of the node.
-    pub pods: Sought<RecordedPods>,
+    pub pods: Lookup<RecordedPods>,
     /// What the container runtime says.
-    pub runtime: Sought<RuntimeFacts>,
+    pub runtime: Lookup<RuntimeFacts>,
     /// The kubelet's own files.
     pub state_files: Option<StateFiles>,
     /// The kernel's cgroups.
-    pub cgroups: Sought<CgroupTree>,
+    pub cgroups: Lookup<CgroupTree>,
     /// The folders that the kubelet and its runtime fill, and what they are on.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub folders: BTreeMap<FolderRole, NodeFolder>,
     /// What kq recorded of the images in the course of time.
-    #[serde(skip_serializing_if = "Sought::is_unsought")]
-    pub image_records: Sought<ImageRecords>,
+    #[serde(skip_serializing_if = "Lookup::was_not_queried")]
+    pub image_records: Lookup<ImageRecords>,
     /// What the kubelet measured.
-    #[serde(skip_serializing_if = "Sought::is_unsought")]
-    pub stats_summary: Sought<StatsSummary>,
+    #[serde(skip_serializing_if = "Lookup::was_not_queried")]
+    pub stats_summary: Lookup<StatsSummary>,
     /// The devices of plugins; `None`: not looked for.
     #[serde(
         skip_serializing_if = "Option::is_none",
@@ -245,7 +245,7 @@ mod tests {
         let snapshot = Snapshot {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
-            kubelet_version: Sought::failed("/usr/bin/kubelet", "permission denied"),
+            kubelet_version: Lookup::failed("/usr/bin/kubelet", "permission denied"),
             ..Snapshot::default()
         };
         let text = serde_json::to_vec(&snapshot).expect("it can be written");

@@ -202,8 +202,8 @@ fn state_of(status: &ContainerStatus) -> ContainerState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::lookup::Lookup;
     use crate::facts::runtime::{RuntimeVersion, Sandbox};
-    use crate::facts::sought::Sought;
 
     fn pod() -> Pod {
         serde_json::from_str(
@@ -245,11 +245,11 @@ mod tests {
                 runtime_name: "containerd".to_owned(),
                 ..RuntimeVersion::default()
             },
-            sandboxes: Sought::found(
+            sandboxes: Lookup::found(
                 "runtime",
                 vec![sandbox("u1", "s1", true), sandbox("u2", "s2", false)],
             ),
-            containers: Sought::found("runtime", containers),
+            containers: Lookup::found("runtime", containers),
             ..RuntimeFacts::default()
         }
     }

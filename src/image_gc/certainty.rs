@@ -54,7 +54,7 @@ pub struct Passes {
 
 /// What is to come, as far as that can be known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Foreseen {
+pub struct RemovalForecast {
     /// Of each candidate, in their order.
     pub outlooks: Vec<Outlook>,
     /// What the kubelet counts as freed, at the least.
@@ -83,7 +83,7 @@ pub fn foresee(
     known: &[Known],
     cycle: Cycle<'_>,
     passes: Passes,
-) -> Foreseen {
+) -> RemovalForecast {
     let items: Vec<Item> = candidates
         .iter()
         .zip(known)
@@ -95,7 +95,7 @@ pub fn foresee(
         .map(|item| Outlook { age: item.age, any: item.age.max(turns.goes(item)) })
         .collect();
     let (at_least, at_most) = turns.bounds(&items, &outlooks);
-    Foreseen { outlooks, at_least, at_most }
+    RemovalForecast { outlooks, at_least, at_most }
 }
 
 type Place = (Option<Timestamp>, Option<Timestamp>);

@@ -6,8 +6,8 @@ use super::cycle::ImageFs;
 use super::plan::{Inputs, Trigger, plan};
 use super::policy::ImageGcPolicy;
 use super::uses::Uses;
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Container, Image, RuntimeFacts};
-use crate::facts::sought::Sought;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
 use crate::k8s::duration::GoDuration;
@@ -158,8 +158,8 @@ proptest! {
             .map(|(index, _)| container(&id(index, has_nameless), false))
             .collect();
         let facts = RuntimeFacts {
-            images: Sought::found("ListImages", listed.clone()),
-            containers: Sought::found("ListContainers", containers.clone()),
+            images: Lookup::found("ListImages", listed.clone()),
+            containers: Lookup::found("ListContainers", containers.clone()),
             ..RuntimeFacts::default()
         };
         let rules = KubeletRules::default();
@@ -181,7 +181,7 @@ proptest! {
             uses: &uses,
             uses_before: &uses,
             image_fs: Ok((fs, "here".to_owned())),
-            storage: &Sought::default(),
+            storage: &Lookup::default(),
             containers: None,
             kept: &BTreeSet::new(),
             reclaim: None,

@@ -23,7 +23,7 @@ use std::fmt;
 
 /// Everything that is looked at; what is `None` is not known.
 #[derive(Clone, Copy, Debug)]
-pub struct Linted<'a> {
+pub struct LintInput<'a> {
     /// The kubelet's configuration with every default.
     pub config: &'a EffectiveConfiguration,
     /// `imageMinimumGCAge` as it was given, before the default; `None`: it was not.
@@ -99,7 +99,7 @@ pub struct GcLint {
 
 impl GcLint {
     /// Looks at a node.
-    pub fn of(linted: Linted<'_>) -> Self {
+    pub fn of(linted: LintInput<'_>) -> Self {
         let mut items = settings::findings(linted);
         items.extend(eviction::findings(linted));
         items.extend(images::findings(linted));
@@ -120,7 +120,7 @@ impl GcLint {
     }
 }
 
-impl Linted<'_> {
+impl LintInput<'_> {
     fn policy(&self) -> ImageGcPolicy {
         ImageGcPolicy::of(self.config)
     }

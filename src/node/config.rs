@@ -18,10 +18,10 @@ use crate::facts::kubelet_endpoint::{
     KubeletEndpoint, kubelet_endpoints,
 };
 use crate::facts::kubelet_process::{Assignment, DEFAULT_ROOT_DIR, KubeletProcess};
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::origin::Origin;
 use crate::facts::settings::{assign, assign_gates, assign_list};
 use crate::facts::snapshot::RecordedConfig;
-use crate::facts::sought::{Found, Sought, Tried};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ pub struct Told<'a> {
     /// It does not run, and what says how it would be started.
     pub stopped: Option<&'a StoppedKubelet>,
     /// The processes that were looked at, where none is the kubelet.
-    pub tried: &'a [Tried],
+    pub tried: &'a [FailedSource],
 }
 
 impl<'a> Told<'a> {
@@ -86,10 +86,10 @@ pub fn gather(
     is_given: bool,
     root: &Path,
     told: Told<'_>,
-) -> Sought<RecordedConfig> {
+) -> Lookup<RecordedConfig> {
     if !node.has_root() && spec.kubelet_url.is_none() {
         // What no file says is the default.
-        return Sought::default();
+        return Lookup::default();
     }
     let given = source_order::SourceFlags { kubelet_config: is_given, ..spec.source_flags(false) };
     let on_disk = told.kubelet.map(|process| of_process(root, process));
@@ -110,16 +110,19 @@ pub fn gather(
                     let source = format!("{}/configz", endpoint.url);
                     match configz(&server, &endpoint) {
                         Ok(config) => {
-                            return Sought { found: Some(Found { source, value: config }), tried };
+                            return Lookup {
+                                found: Some(Sourced { source, value: config }),
+                                tried,
+                            };
                         }
-                        Err(reason) => tried.push(Tried { source, reason }),
+                        Err(reason) => tried.push(FailedSource { source, reason }),
                     }
                 }
             }
             source_order::ConfigSource::Process => match &on_disk {
                 Some(Ok((source, config))) => {
-                    let found = Found { source: source.clone(), value: config.clone() };
-                    return Sought { found: Some(found), tried };
+                    let found = Sourced { source: source.clone(), value: config.clone() };
+                    return Lookup { found: Some(found), tried };
                 }
                 Some(Err(failed)) => tried.push(failed.clone()),
                 None if !node.has_root() => {}
@@ -127,7 +130,7 @@ pub fn gather(
             },
         }
     }
-    Sought { found: None, tried }
+    Lookup { found: None, tried }
 }
 
 /// The server of the kubelet of this node, and what is known of it.
@@ -154,14 +157,15 @@ pub struct KubeletAnswer {
 
 impl KubeletServer<'_> {
     /// Returns the endpoints to ask. That none is asked is a source that was tried.
-    pub fn endpoints(&self, tried: &mut Vec<Tried>) -> Vec<KubeletEndpoint> {
+    pub fn endpoints(&self, tried: &mut Vec<FailedSource>) -> Vec<KubeletEndpoint> {
         if let Some(reason) = self.node.not_asked().filter(|_| self.spec.kubelet_url.is_none()) {
-            tried.push(Tried { source: "the kubelet".to_owned(), reason: reason.to_owned() });
+            tried
+                .push(FailedSource { source: "the kubelet".to_owned(), reason: reason.to_owned() });
             return Vec::new();
         }
         let endpoints = kubelet_endpoints(&self.known());
         if endpoints.is_empty() {
-            tried.push(Tried {
+            tried.push(FailedSource {
                 source: "the kubelet's API".to_owned(),
                 reason: "not asked, because no kubelet that is believed runs here (--kubelet-url names a server)"
                     .to_owned(),
@@ -336,14 +340,17 @@ fn configz(
 }
 
 /// Reads the files that the process was started with, and puts its flags over them.
-fn of_process(root: &Path, process: &KubeletProcess) -> Result<(String, RecordedConfig), Tried> {
+fn of_process(
+    root: &Path,
+    process: &KubeletProcess,
+) -> Result<(String, RecordedConfig), FailedSource> {
     let flags = process.interpreted();
     let mut notes = process.notes.clone();
     notes.extend(
         flags.problems.iter().map(|problem| format!("the kubelet's command line: {problem}")),
     );
     let named = flags.config.clone().unwrap_or_else(|| format!("/proc/{}/cmdline", process.pid));
-    let refuse = |reason: String| Tried { source: named.clone(), reason };
+    let refuse = |reason: String| FailedSource { source: named.clone(), reason };
     let mut config: ConfigSource = read_kubelet_config_beneath(
         root,
         flags.config.as_deref(),
@@ -378,9 +385,9 @@ fn of_process(root: &Path, process: &KubeletProcess) -> Result<(String, Recorded
 
 /// Says that a configuration is that of a kubelet which does not run.
 fn as_of_stopped(
-    read: Result<(String, RecordedConfig), Tried>,
+    read: Result<(String, RecordedConfig), FailedSource>,
     stopped: &StoppedKubelet,
-) -> Result<(String, RecordedConfig), Tried> {
+) -> Result<(String, RecordedConfig), FailedSource> {
     let (named, mut config) = read?;
     let source = match named.starts_with("/proc/") {
         true => stopped.source.clone(),

@@ -1,8 +1,8 @@
 //! The facts of a node, one row each: the source, which questions need it, its place in a snapshot, its summary.
 
-use super::wants::Wants;
+use super::needs::Needs;
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::snapshot::{HostRoot, Snapshot};
-use crate::facts::sought::{Found, Sought, Tried};
 
 /// One fact.
 struct Fact {
@@ -11,7 +11,7 @@ struct Fact {
     /// Its source, for the reason why it was not queried.
     source: &'static str,
     /// Returns true if a question needs it.
-    is_needed: fn(Wants) -> bool,
+    is_needed: fn(Needs) -> bool,
     /// Returns its place; `None`: what it is a part of is unknown.
     place: fn(&mut Snapshot) -> Option<&mut dyn Place>,
     /// Adds its sources and its value to a summary.
@@ -26,7 +26,7 @@ trait Place {
     fn fail(&mut self, source: &str, reason: &str);
 }
 
-impl<T> Place for Sought<T> {
+impl<T> Place for Lookup<T> {
     fn forget(&mut self) {
         *self = Self::default();
     }
@@ -79,30 +79,30 @@ macro_rules! fact {
 const FACTS: &[Fact] = &[
     fact!("node name", "", |_| true, snapshot.node_name, Clone::clone),
     fact!("kubelet", "/proc", |_| true, snapshot.kubelet, |it| format!("process {}", it.pid)),
-    fact!("kubelet version", "", |wants| wants.node, snapshot.kubelet_version, Clone::clone),
+    fact!("kubelet version", "", |needs| needs.node, snapshot.kubelet_version, Clone::clone),
     // It says where other facts are, whether or not it decides anything itself.
     fact!("kubelet configuration", "", |_| true, snapshot.kubelet_config, |_| "read".to_owned()),
-    fact!("node", "", |wants| wants.node, snapshot.node, |node| node.metadata.name.clone()),
+    fact!("node", "", |needs| needs.node, snapshot.node, |node| node.metadata.name.clone()),
     fact!("pods", "", |_| true, snapshot.pods, |pods| format!(
         "{} from {}",
         pods.pods.len(),
         pods.source
     )),
-    fact!("runtime", "the container runtime", Wants::wants_runtime, snapshot.runtime, |runtime| {
+    fact!("runtime", "the container runtime", Needs::needs_runtime, snapshot.runtime, |runtime| {
         format!("{} {}", runtime.version.runtime_name, runtime.version.runtime_version)
     }),
-    fact!("cgroup driver", "", |wants| wants.runtime.cgroup_driver, runtime.cgroup_driver, |it| it
+    fact!("cgroup driver", "", |needs| needs.runtime.cgroup_driver, runtime.cgroup_driver, |it| it
         .to_string()),
-    fact!("low-level runtime", "", |wants| wants.runtime.low_level, runtime.low_level, |program| {
+    fact!("low-level runtime", "", |needs| needs.runtime.low_level, runtime.low_level, |program| {
         format!("{} {} ({})", program.name, program.version, program.path)
     }),
-    fact!("sandboxes", "", |wants| wants.runtime.sandboxes, runtime.sandboxes, count),
-    fact!("containers", "", |wants| wants.runtime.containers, runtime.containers, count),
-    fact!("images", "", |wants| wants.runtime.images, runtime.images, count),
+    fact!("sandboxes", "", |needs| needs.runtime.sandboxes, runtime.sandboxes, count),
+    fact!("containers", "", |needs| needs.runtime.containers, runtime.containers, count),
+    fact!("images", "", |needs| needs.runtime.images, runtime.images, count),
     fact!(
         "image file systems",
         "",
-        |wants| wants.runtime.image_filesystems,
+        |needs| needs.runtime.image_filesystems,
         runtime.image_filesystems,
         |filesystems| filesystems.image.len().to_string()
     ),
@@ -110,38 +110,38 @@ const FACTS: &[Fact] = &[
     fact!(
         "writable layers",
         "",
-        |wants| wants.runtime.writable_layers,
+        |needs| needs.runtime.writable_layers,
         runtime.writable_layers,
         count
     ),
-    fact!("image storage", "", |wants| wants.runtime.image_storage, runtime.image_storage, |_| {
+    fact!("image storage", "", |needs| needs.runtime.image_storage, runtime.image_storage, |_| {
         "read".to_owned()
     }),
     fact!(
         "sandbox image",
         "",
-        |wants| wants.runtime.sandbox_image,
+        |needs| needs.runtime.sandbox_image,
         runtime.sandbox_image,
         Clone::clone
     ),
     fact!(
         "records of images",
         "the records of images",
-        |wants| wants.image_records,
+        |needs| needs.image_records,
         snapshot.image_records,
         |records| records.images.len().to_string()
     ),
     fact!(
         "stats summary",
         "the kubelet's summary",
-        |wants| wants.stats_summary,
+        |needs| needs.stats_summary,
         snapshot.stats_summary,
         |summary| format!("{} pods", summary.pods.len())
     ),
     fact!(
         "device checkpoint",
         "the device checkpoint",
-        |wants| wants.devices.checkpoint,
+        |needs| needs.devices.checkpoint,
         devices.checkpoint,
         |read| match (read.absent, &read.error) {
             (true, _) => "none yet".to_owned(),
@@ -152,14 +152,14 @@ const FACTS: &[Fact] = &[
     fact!(
         "pod resources",
         "the pod-resources API",
-        |wants| wants.devices.pod_resources,
+        |needs| needs.devices.pod_resources,
         devices.pod_resources,
         |answers| format!("{} pods", answers.pods.len())
     ),
     fact!(
         "cgroups",
         "the cgroups",
-        |wants| wants.tree.is_some(),
+        |needs| needs.tree.is_some(),
         snapshot.cgroups,
         |tree| format!("{} read", tree.cgroups.len())
     ),
@@ -170,8 +170,8 @@ fn count<T>(list: &Vec<T>) -> String {
 }
 
 /// Forgets the facts that a question does not need.
-pub(super) fn restrict(wants: Wants, snapshot: &mut Snapshot) {
-    for fact in FACTS.iter().filter(|fact| !(fact.is_needed)(wants)) {
+pub(super) fn restrict(needs: Needs, snapshot: &mut Snapshot) {
+    for fact in FACTS.iter().filter(|fact| !(fact.is_needed)(needs)) {
         if let Some(place) = (fact.place)(snapshot) {
             place.forget();
         }
@@ -179,8 +179,8 @@ pub(super) fn restrict(wants: Wants, snapshot: &mut Snapshot) {
 }
 
 /// Records why the sources of the needed facts were not queried.
-pub(super) fn fail(wants: Wants, snapshot: &mut Snapshot, reason: &str) {
-    let named = FACTS.iter().filter(|fact| !fact.source.is_empty() && (fact.is_needed)(wants));
+pub(super) fn fail(needs: Needs, snapshot: &mut Snapshot, reason: &str) {
+    let named = FACTS.iter().filter(|fact| !fact.source.is_empty() && (fact.is_needed)(needs));
     for fact in named {
         if let Some(place) = (fact.place)(snapshot) {
             place.fail(fact.source, reason);
@@ -193,11 +193,11 @@ pub(super) fn fail(wants: Wants, snapshot: &mut Snapshot, reason: &str) {
 struct Summary(Vec<String>);
 
 impl Summary {
-    fn add<T>(&mut self, fact: &str, sought: &Sought<T>, shown: impl Fn(&T) -> String) {
-        for Tried { source, reason } in &sought.tried {
+    fn add<T>(&mut self, fact: &str, sought: &Lookup<T>, shown: impl Fn(&T) -> String) {
+        for FailedSource { source, reason } in &sought.tried {
             self.0.push(format!("{fact}: {source}: {reason}"));
         }
-        if let Some(Found { source, value }) = &sought.found {
+        if let Some(Sourced { source, value }) = &sought.found {
             self.0.push(format!("{fact}: {} from {source}", shown(value)));
         }
     }

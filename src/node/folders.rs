@@ -1,13 +1,13 @@
 //! The folders that the kubelet and its runtime fill: where they are, what they are on, what they hold.
 
 use super::config::KubeletConfig;
-use super::wants::FoldersWanted;
+use super::needs::FolderNeeds;
 use crate::edge::host::{read_filesystem, read_usage};
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::host::HostFacts;
+use crate::facts::lookup::{FailedSource, Lookup};
 use crate::facts::mounts::Mounts;
 use crate::facts::runtime::RuntimeFacts;
-use crate::facts::sought::{Sought, Tried};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,14 +23,14 @@ const CONTENT: &str = "io.containerd.content.v1.content";
 /// Looks at the folders. What each holds is counted at the same time as what the others hold, so that
 /// all of them together take no longer than the time.
 pub fn gather(
-    wanted: FoldersWanted,
+    wanted: FolderNeeds,
     root: &Path,
     host: &HostFacts,
-    runtime: &Sought<RuntimeFacts>,
+    runtime: &Lookup<RuntimeFacts>,
     settings: &KubeletConfig,
     time: Duration,
 ) -> BTreeMap<FolderRole, NodeFolder> {
-    if wanted == FoldersWanted::None {
+    if wanted == FolderNeeds::None {
         return BTreeMap::new();
     }
     let mounts = host.mounts().unwrap_or_default();
@@ -43,23 +43,23 @@ pub fn gather(
                 if role == FolderRole::Content && filesystem.found.is_none() {
                     continue;
                 }
-                NodeFolder { path, filesystem, usage: Sought::default() }
+                NodeFolder { path, filesystem, usage: Lookup::default() }
             }
             Err(tried) => {
-                let filesystem = Sought { found: None, tried };
+                let filesystem = Lookup { found: None, tried };
                 NodeFolder { filesystem, ..NodeFolder::default() }
             }
         };
         folders.insert(role, folder);
     }
-    if wanted == FoldersWanted::Usage {
+    if wanted == FolderNeeds::Usage {
         let mounts = &mounts;
         thread::scope(|scope| {
             for folder in folders.values_mut().filter(|folder| folder.filesystem.found.is_some()) {
                 scope.spawn(move || {
                     folder.usage = match read_usage(root, &folder.path, mounts, time) {
-                        Ok(usage) => Sought::found(&*folder.path, usage),
-                        Err(reason) => Sought::failed(&*folder.path, reason),
+                        Ok(usage) => Lookup::found(&*folder.path, usage),
+                        Err(reason) => Lookup::failed(&*folder.path, reason),
                     };
                 });
             }
@@ -69,13 +69,13 @@ pub fn gather(
 }
 
 /// Where a folder is, or why nobody tells.
-type Place = Result<String, Vec<Tried>>;
+type Place = Result<String, Vec<FailedSource>>;
 
 /// Returns where the folders are on the node.
-fn places(runtime: &Sought<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(FolderRole, Place)> {
+fn places(runtime: &Lookup<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(FolderRole, Place)> {
     let mut places = Vec::new();
     let told = runtime.value().map(|runtime| &runtime.image_filesystems);
-    match told.and_then(Sought::value) {
+    match told.and_then(Lookup::value) {
         Some(told) => {
             // The kubelet takes the first of each as well.
             let first = |list: &[crate::facts::runtime::FilesystemUsage]| {
@@ -100,7 +100,7 @@ fn places(runtime: &Sought<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
             // Why a runtime was not there at all is said where it was looked for.
             let nobody = || {
                 let source = "the container runtime".to_owned();
-                vec![Tried { source, reason: "did not answer".to_owned() }]
+                vec![FailedSource { source, reason: "did not answer".to_owned() }]
             };
             let tried = told.map_or_else(nobody, |told| told.tried.clone());
             places.push((FolderRole::Images, Err(tried)));
@@ -113,19 +113,19 @@ fn places(runtime: &Sought<RuntimeFacts>, settings: &KubeletConfig) -> Vec<(Fold
     places
 }
 
-fn told_by(runtime: &Sought<RuntimeFacts>) -> String {
+fn told_by(runtime: &Lookup<RuntimeFacts>) -> String {
     let told = runtime.value().and_then(|runtime| runtime.image_filesystems.found.as_ref());
     told.map(|found| found.source.clone()).unwrap_or_default()
 }
 
-fn silent(source: String) -> Vec<Tried> {
-    vec![Tried { source, reason: "names no file system of images".to_owned() }]
+fn silent(source: String) -> Vec<FailedSource> {
+    vec![FailedSource { source, reason: "names no file system of images".to_owned() }]
 }
 
-fn filesystem(root: &Path, path: &str, mounts: &Mounts) -> Sought<Filesystem> {
+fn filesystem(root: &Path, path: &str, mounts: &Mounts) -> Lookup<Filesystem> {
     match read_filesystem(root, path, mounts) {
-        Ok(filesystem) => Sought::found(path, filesystem),
-        Err(reason) => Sought::failed(path, reason),
+        Ok(filesystem) => Lookup::found(path, filesystem),
+        Err(reason) => Lookup::failed(path, reason),
     }
 }
 
@@ -147,11 +147,11 @@ mod tests {
                 image: image.iter().map(usage).collect(),
                 container: container.iter().map(usage).collect(),
             };
-            let image_filesystems = Sought::found("s ImageFsInfo", filesystems);
-            Sought::found("s", RuntimeFacts { image_filesystems, ..RuntimeFacts::default() })
+            let image_filesystems = Lookup::found("s ImageFsInfo", filesystems);
+            Lookup::found("s", RuntimeFacts { image_filesystems, ..RuntimeFacts::default() })
         };
         let silent = RuntimeFacts {
-            image_filesystems: Sought::failed("s ImageFsInfo", "refused"),
+            image_filesystems: Lookup::failed("s ImageFsInfo", "refused"),
             ..RuntimeFacts::default()
         };
         let rows = [
@@ -176,17 +176,17 @@ mod tests {
                 told(&["containerd"], &[]),
                 "Images (s ImageFsInfo: names no file system of images), ".to_owned(),
             ),
-            ("refused", Sought::found("s", silent), "Images (s ImageFsInfo: refused), ".to_owned()),
+            ("refused", Lookup::found("s", silent), "Images (s ImageFsInfo: refused), ".to_owned()),
             (
                 "no runtime",
-                Sought::failed("s", "absent"),
+                Lookup::failed("s", "absent"),
                 "Images (the container runtime: did not answer), ".to_owned(),
             ),
         ];
         for (name, runtime, expected) in rows {
             let settings = KubeletConfig::of(None, None);
             let found = places(&runtime, &settings).into_iter().map(|(role, place)| {
-                let reasons = |tried: Vec<Tried>| {
+                let reasons = |tried: Vec<FailedSource>| {
                     let tried: Vec<String> = tried.iter().map(ToString::to_string).collect();
                     format!("({})", tried.join("; "))
                 };
@@ -198,7 +198,7 @@ mod tests {
         }
         let config = serde_json::json!({"podLogsDir": "/logs"});
         let settings = KubeletConfig::of(Some(&config), None);
-        let logs = places(&Sought::default(), &settings).pop();
+        let logs = places(&Lookup::default(), &settings).pop();
         assert_eq!(logs, Some((FolderRole::Logs, Ok("/logs".to_owned()))));
     }
 }

@@ -1,14 +1,14 @@
 //! The story of gathering: what is asked, in which order, and what follows from it.
 
 use super::config::{self, KubeletConfig, Told};
+use super::needs::{DeviceNeeds, Needs, PodNeeds, TreeDetail};
 use super::pods::{self, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
-use super::wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};
 use super::{devices, folders, remote, runtime, stats};
 use crate::answer::Failure;
 use crate::cgroup::live::place::named_cgroup;
-use crate::edge::cgroup_tree::{TreeWants, read_tree};
+use crate::edge::cgroup_tree::{TreeNeeds, read_tree};
 use crate::edge::clock::after_now;
 use crate::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
 use crate::edge::image_records::read_records;
@@ -25,10 +25,10 @@ use crate::facts::filesystems::{FolderRole, NodeFolder};
 use crate::facts::host::HostFacts;
 use crate::facts::image_records::{DEFAULT_PATH, ImageRecords};
 use crate::facts::kubelet_process::{KubeletProcess, Program};
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::node_object::NodeObject;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
-use crate::facts::sought::{Found, Sought, Tried};
 use crate::facts::state_files::StateFiles;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -36,22 +36,23 @@ use std::path::Path;
 
 /// Gathers what is wanted, from a stored snapshot or from the node. `config` is the kubelet's
 /// configuration where it is given.
-pub fn gather(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapshot, Failure> {
+pub fn gather(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapshot, Failure> {
     let mut snapshot = match &spec.snapshot {
         Some(path) => {
             let mut snapshot = stored(path)?;
-            put_given(&mut snapshot, spec, config.is_some(), wants)?;
+            put_given(&mut snapshot, spec, config.is_some(), needs)?;
             // The snapshot of a command that did not need it: unknown is not the default one.
-            if wants.kubelet_config && config.is_none() && snapshot.kubelet_config.is_unsought() {
-                snapshot.kubelet_config = Sought::failed(shown(path), "has no configuration");
+            if needs.kubelet_config && config.is_none() && snapshot.kubelet_config.was_not_queried()
+            {
+                snapshot.kubelet_config = Lookup::failed(shown(path), "has no configuration");
             }
             snapshot
         }
-        None => live(spec, config, wants)?,
+        None => live(spec, config, needs)?,
     };
     let found = snapshot.kubelet_config.value().map(|config| &config.value);
     let roots = spec.kubelet_roots(config.or(found));
-    wants.restrict(&mut snapshot, &roots);
+    needs.restrict(&mut snapshot, &roots);
     Ok(snapshot)
 }
 
@@ -69,22 +70,22 @@ fn put_given(
     snapshot: &mut Snapshot,
     spec: &NodeSpec,
     has_config: bool,
-    wants: Wants,
+    needs: Needs,
 ) -> Result<(), Failure> {
-    if !spec.pods.is_empty() && wants.needs_pods(&snapshot.runtime) {
+    if !spec.pods.is_empty() && needs.needs_pods(&snapshot.runtime) {
         let found = Some(pods::of_files(spec)?);
-        snapshot.pods = Sought { found, tried: Vec::new() };
+        snapshot.pods = Lookup { found, tried: Vec::new() };
     }
     if has_config {
         // It would not have been looked for.
-        snapshot.kubelet_config = Sought::default();
+        snapshot.kubelet_config = Lookup::default();
     }
     Ok(())
 }
 
 /// Looks around on the node. Only what no answer can do without is a failure; all else that cannot be
 /// had is recorded with its reason.
-fn live(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapshot, Failure> {
+fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapshot, Failure> {
     let (root, because) = host_root(spec.host_root.as_deref());
     let root = std::path::absolute(&root).unwrap_or(root);
     if !root.is_dir() {
@@ -92,16 +93,16 @@ fn live(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapsho
         return Err(Failure::usage(failure));
     }
     check_named(spec)?;
-    let node = spec.node_in_question(wants.files, wants.only_on_node);
+    let node = spec.node_in_question(needs.files, needs.only_on_node);
     let (host, kubelet) = match node.has_root() {
         true => (read_host(&root), find(&root)),
-        false => (HostFacts::default(), Sought::default()),
+        false => (HostFacts::default(), Lookup::default()),
     };
     let machine = own_name(&root, kubelet.value());
     if node.runs_here()
         && let Some(name) = remote::node(spec, &host, machine.value())
     {
-        return remote::gather(spec, config, wants, name);
+        return remote::gather(spec, config, needs, name);
     }
     // Where the processes cannot be listed, one may run.
     let none_runs = kubelet.tried.iter().any(|tried| tried.reason == NONE_RUNS);
@@ -112,13 +113,13 @@ fn live(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapsho
     };
     let told = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
     // It may say where the runtime is, and the kubelet's list of pods.
-    let asks_for_pods = wants.pods != PodsWanted::None && spec.pods.is_empty();
-    let kubelet_config = match wants.kubelet_config || wants.wants_runtime() || asks_for_pods {
+    let asks_for_pods = needs.pods != PodNeeds::None && spec.pods.is_empty();
+    let kubelet_config = match needs.kubelet_config || needs.needs_runtime() || asks_for_pods {
         true => {
             let told = Told { kubelet: told, stopped: stopped.as_ref(), tried: &kubelet.tried };
             config::gather(spec, node, config.is_some(), &root, told)
         }
-        false => Sought::default(),
+        false => Lookup::default(),
     };
     let found = kubelet_config.value().map(|config| &config.value);
     let settings = KubeletConfig::of(config.or(found), told);
@@ -127,12 +128,12 @@ fn live(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapsho
         false => named_node(spec).unwrap_or_default(),
     };
     let version = match kubelet.value() {
-        Some(process) if wants.node => ask_version(&root, process, spec),
-        _ => Sought::default(),
+        Some(process) if needs.node => ask_version(&root, process, spec),
+        _ => Lookup::default(),
     };
-    let runtime = match wants.wants_runtime() {
-        true => runtime::gather(spec, node, &root, &settings, wants.runtime)?,
-        false => Sought::default(),
+    let runtime = match needs.needs_runtime() {
+        true => runtime::gather(spec, node, &root, &settings, needs.runtime)?,
+        false => Lookup::default(),
     };
     let question = PodsQuestion {
         spec,
@@ -142,18 +143,18 @@ fn live(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapsho
         process: told,
         runs: kubelet.value().is_some(),
         settings: &settings,
-        has_node_file: wants.has_node_file,
+        has_node_file: needs.has_node_file,
         node_name: node_name.value().map(String::as_str),
     };
-    let (node_object, pods) = pods::gather(&question, wants, &runtime)?;
-    let stats_summary = match wants.stats_summary {
+    let (node_object, pods) = pods::gather(&question, needs, &runtime)?;
+    let stats_summary = match needs.stats_summary {
         true => stats::gather(spec, node, &root, kubelet.value(), &settings),
-        false => Sought::default(),
+        false => Lookup::default(),
     };
     let asked = Asked { spec, root: &root, host: &host, settings: &settings };
     let local = match node.has_root() {
-        true => asked.local(wants, &runtime),
-        false => Local::not_asked(node, wants),
+        true => asked.local(needs, &runtime),
+        false => Local::not_asked(node, needs),
     };
     Ok(Snapshot {
         api_version: API_VERSION.to_owned(),
@@ -181,9 +182,9 @@ fn live(spec: &NodeSpec, config: Option<&Value>, wants: Wants) -> Result<Snapsho
 /// What is only found below the node's root.
 #[derive(Default)]
 struct Local {
-    cgroups: Sought<CgroupTree>,
+    cgroups: Lookup<CgroupTree>,
     folders: BTreeMap<FolderRole, NodeFolder>,
-    image_records: Sought<ImageRecords>,
+    image_records: Lookup<ImageRecords>,
     state_files: Option<StateFiles>,
     devices: Option<DeviceFacts>,
 }
@@ -197,49 +198,49 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn local(&self, wants: Wants, runtime: &Sought<RuntimeFacts>) -> Local {
+    fn local(&self, needs: Needs, runtime: &Lookup<RuntimeFacts>) -> Local {
         let Self { spec, root, host, settings } = *self;
         let timeout = spec.timeout;
-        let cgroups = match wants.tree {
-            None => Sought::default(),
+        let cgroups = match needs.tree {
+            None => Lookup::default(),
             Some(detail) => {
                 let roots = spec.kubelet_roots(settings.value());
                 let beside = reserved(settings.value());
                 let TreeDetail { usage, statistics, processes } = detail;
-                let tree = TreeWants { roots, beside, usage, statistics, processes };
+                let tree = TreeNeeds { roots, beside, usage, statistics, processes };
                 gather_tree(root, &host.cgroup_layout(), &tree)
             }
         };
         Local {
             cgroups,
-            folders: folders::gather(wants.folders, root, host, runtime, settings, timeout),
-            image_records: match wants.image_records {
+            folders: folders::gather(needs.folders, root, host, runtime, settings, timeout),
+            image_records: match needs.image_records {
                 true => read_records(root, DEFAULT_PATH, NamedBy::Node),
-                false => Sought::default(),
+                false => Lookup::default(),
             },
-            state_files: wants.state_files.then(|| read_state_files(root, &settings.root_dir)),
-            devices: devices::gather(wants.devices, root, settings, timeout),
+            state_files: needs.state_files.then(|| read_state_files(root, &settings.root_dir)),
+            devices: devices::gather(needs.devices, root, settings, timeout),
         }
     }
 }
 
 impl Local {
     /// Records why nothing was looked for.
-    fn not_asked(node: NodeInQuestion, wants: Wants) -> Self {
+    fn not_asked(node: NodeInQuestion, needs: Needs) -> Self {
         let reason = node.not_asked().unwrap_or_default();
-        let devices = (wants.devices != DevicesWanted::NONE).then(|| DeviceFacts {
-            checkpoint: match wants.devices.checkpoint {
-                true => Sought::failed("the device checkpoint", reason),
-                false => Sought::default(),
+        let devices = (needs.devices != DeviceNeeds::NONE).then(|| DeviceFacts {
+            checkpoint: match needs.devices.checkpoint {
+                true => Lookup::failed("the device checkpoint", reason),
+                false => Lookup::default(),
             },
-            pod_resources: match wants.devices.pod_resources {
-                true => Sought::failed("the pod-resources API", reason),
-                false => Sought::default(),
+            pod_resources: match needs.devices.pod_resources {
+                true => Lookup::failed("the pod-resources API", reason),
+                false => Lookup::default(),
             },
         });
-        let cgroups = match wants.tree {
-            Some(_) => Sought::failed("the cgroups", reason),
-            None => Sought::default(),
+        let cgroups = match needs.tree {
+            Some(_) => Lookup::failed("the cgroups", reason),
+            None => Lookup::default(),
         };
         Self { cgroups, devices, ..Self::default() }
     }
@@ -262,23 +263,23 @@ fn check_named(spec: &NodeSpec) -> Result<(), Failure> {
     Ok(())
 }
 
-fn find(root: &Path) -> Sought<KubeletProcess> {
-    find_kubelet(root).unwrap_or_else(|error| Sought::failed("/proc", error.to_string()))
+fn find(root: &Path) -> Lookup<KubeletProcess> {
+    find_kubelet(root).unwrap_or_else(|error| Lookup::failed("/proc", error.to_string()))
 }
 
 /// Asks the kubelet's own program for its version; others that hold a kubelet have versions of theirs.
-fn ask_version(root: &Path, process: &KubeletProcess, spec: &NodeSpec) -> Sought<String> {
+fn ask_version(root: &Path, process: &KubeletProcess, spec: &NodeSpec) -> Lookup<String> {
     let source = format!("/proc/{}/exe --version", process.pid);
     if process.program != Program::Kubelet {
-        return Sought::failed(source, "the kubelet is a part of another program");
+        return Lookup::failed(source, "the kubelet is a part of another program");
     }
     let program = match TrustedProgram::of_process(root, process.pid) {
         Ok(program) => program,
-        Err(error) => return Sought::failed(source, format!("not executed: {error}")),
+        Err(error) => return Lookup::failed(source, format!("not executed: {error}")),
     };
     match program_version(&program, spec.timeout) {
-        Ok(version) => Sought::found(source, version),
-        Err(error) => Sought::failed(source, error.to_string()),
+        Ok(version) => Lookup::found(source, version),
+        Err(error) => Lookup::failed(source, error.to_string()),
     }
 }
 
@@ -292,19 +293,19 @@ pub fn is_of_this_machine(object: &NodeObject, spec: &NodeSpec) -> bool {
     object.is_of_machine(&read_host(&root)).unwrap_or_else(by_name)
 }
 
-fn named_node(spec: &NodeSpec) -> Option<Sought<String>> {
-    spec.node_name.as_ref().map(|name| Sought::found("--node-name", name.clone()))
+fn named_node(spec: &NodeSpec) -> Option<Lookup<String>> {
+    spec.node_name.as_ref().map(|name| Lookup::found("--node-name", name.clone()))
 }
 
 /// Returns the name under which the kubelet registers its node.
-fn node_name(spec: &NodeSpec, root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
+fn node_name(spec: &NodeSpec, root: &Path, process: Option<&KubeletProcess>) -> Lookup<String> {
     named_node(spec).unwrap_or_else(|| own_name(root, process))
 }
 
 /// The same of the machine at a root, whichever node is asked about.
-fn own_name(root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
+fn own_name(root: &Path, process: Option<&KubeletProcess>) -> Lookup<String> {
     if let Some(name) = process.and_then(|process| process.interpreted().hostname_override) {
-        return Sought::found("--hostname-override of the kubelet", name);
+        return Lookup::found("--hostname-override of the kubelet", name);
     }
     let mut tried = Vec::new();
     for path in ["/proc/sys/kernel/hostname", "/etc/hostname"] {
@@ -312,17 +313,19 @@ fn own_name(root: &Path, process: Option<&KubeletProcess>) -> Sought<String> {
             Ok(bytes) => {
                 let name = String::from_utf8_lossy(&bytes).trim().to_lowercase();
                 if !name.is_empty() {
-                    return Sought {
-                        found: Some(Found { source: path.to_owned(), value: name }),
+                    return Lookup {
+                        found: Some(Sourced { source: path.to_owned(), value: name }),
                         tried,
                     };
                 }
-                tried.push(Tried { source: path.to_owned(), reason: "is empty".to_owned() });
+                tried.push(FailedSource { source: path.to_owned(), reason: "is empty".to_owned() });
             }
-            Err(error) => tried.push(Tried { source: path.to_owned(), reason: error.to_string() }),
+            Err(error) => {
+                tried.push(FailedSource { source: path.to_owned(), reason: error.to_string() })
+            }
         }
     }
-    Sought { found: None, tried }
+    Lookup { found: None, tried }
 }
 
 /// Returns where the cgroups are that the configuration reserves for the system.
@@ -335,18 +338,18 @@ fn reserved(config: Option<&Value>) -> Vec<CgroupPath> {
 fn gather_tree(
     root: &Path,
     layout: &Result<CgroupLayout, crate::facts::host::HostFactError>,
-    wants: &TreeWants,
-) -> Sought<CgroupTree> {
+    needs: &TreeNeeds,
+) -> Lookup<CgroupTree> {
     let layout = match layout {
         Ok(layout) => layout,
-        Err(error) => return Sought::failed("the cgroup hierarchies", error.to_string()),
+        Err(error) => return Lookup::failed("the cgroup hierarchies", error.to_string()),
     };
     let source = layout.unified.as_deref().filter(|_| !layout.is_hybrid());
     let source = source.unwrap_or("/sys/fs/cgroup").to_owned();
     if layout.version().is_none() {
-        return Sought::failed(source, "no cgroup hierarchy is mounted");
+        return Lookup::failed(source, "no cgroup hierarchy is mounted");
     }
-    Sought::found(source, read_tree(root, layout, wants))
+    Lookup::found(source, read_tree(root, layout, needs))
 }
 
 /// Returns the cgroup tree of a node.

@@ -1,6 +1,6 @@
 //! The kubelet of a gathered node: its configuration, its rules, its start, and the names of its pods.
 
-use super::{NodeSpec, Wants, gather};
+use super::{Needs, NodeSpec, gather};
 use crate::answer::Failure;
 use crate::edge::input::shown;
 use crate::facts::describe::{ConfigSource, DescribeError};
@@ -161,13 +161,13 @@ impl KubeletNode {
     pub fn gather(
         spec: &NodeSpec,
         options: &KubeletOptions,
-        wants: Wants,
+        needs: Needs,
     ) -> Result<Self, Failure> {
         let config = options.config.as_ref().map(|given| &given.config.value);
-        let snapshot = gather(spec, config, wants)?;
+        let snapshot = gather(spec, config, needs)?;
         let runs_here = spec.snapshot.is_none()
-            && spec.node_in_question(wants.files, wants.only_on_node).runs_here();
-        Ok(Self { runs_here, ..Self::describe(snapshot, options, wants.kubelet_config)? })
+            && spec.node_in_question(needs.files, needs.only_on_node).runs_here();
+        Ok(Self { runs_here, ..Self::describe(snapshot, options, needs.kubelet_config)? })
     }
 
     /// Describes the kubelet of what was gathered. A configuration that decides nothing is not missed.

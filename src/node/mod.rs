@@ -1,6 +1,6 @@
 //! One node, gathered: from this machine, from a copy of its files, through the API server, or from a snapshot.
 //!
-//! [`NodeSpec`] says which sources there are, [`Wants`] which facts a question needs, and [`gather`] returns them as a
+//! [`NodeSpec`] says which sources there are, [`Needs`] which facts a question needs, and [`gather`] returns them as a
 //! [`Snapshot`](crate::facts::snapshot::Snapshot). What is not needed is neither asked for nor in the result, so an
 //! answer is the same from the node and from a snapshot that has more.
 
@@ -10,6 +10,7 @@ mod facts;
 mod folders;
 mod gather;
 mod kubelet_node;
+mod needs;
 mod node_description;
 mod pods;
 mod remote;
@@ -18,7 +19,6 @@ mod runtime;
 pub mod source_order;
 mod spec;
 mod stats;
-mod wants;
 
 pub use config::forget_secrets;
 pub use devices::of_named_file;
@@ -28,8 +28,8 @@ pub use kubelet_node::{
     GivenConfig, KubeletFlags, KubeletNode, KubeletOptions, KubeletStartOption, config_of,
     of_description,
 };
+pub use needs::{DeviceNeeds, Needs, PodNeeds, TreeDetail};
 pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
 pub use pods::{api_server, of_files};
 pub use spec::{Environment, NodeSpec, kubelet_root};
 pub use stats::of_stats_file;
-pub use wants::{DevicesWanted, PodsWanted, TreeDetail, Wants};

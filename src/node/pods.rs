@@ -1,9 +1,9 @@
 //! The pods of the node, and its Node object.
 
 use super::config::{KubeletConfig, KubeletServer};
+use super::needs::Needs;
 use super::source_order::{NodeInQuestion, NodeSource, SourceFlags, node_sources, pod_sources};
 use super::spec::NodeSpec;
-use super::wants::Wants;
 use crate::answer::Failure;
 use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
 use crate::edge::clock::{steady, within};
@@ -12,10 +12,10 @@ use crate::edge::input::{read_input, shown};
 use crate::edge::trust::read_trusted;
 use crate::facts::host::HostFacts;
 use crate::facts::kubelet_process::KubeletProcess;
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::node_object::NodeObject;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::facts::sought::{Found, Sought, Tried};
 use crate::k8s::manifest::{Loaded, Note, NoteKind, load};
 use crate::k8s::priority::mark_static;
 use std::path::{Path, PathBuf};
@@ -46,10 +46,10 @@ pub struct PodsQuestion<'a> {
 /// Asks for the Node object and for the pods.
 pub fn gather(
     question: &PodsQuestion<'_>,
-    wants: Wants,
-    runtime: &Sought<RuntimeFacts>,
-) -> Result<(Sought<NodeObject>, Sought<RecordedPods>), Failure> {
-    let needs_pods = wants.needs_pods(runtime);
+    needs: Needs,
+    runtime: &Lookup<RuntimeFacts>,
+) -> Result<(Lookup<NodeObject>, Lookup<RecordedPods>), Failure> {
+    let needs_pods = needs.needs_pods(runtime);
     let given = SourceFlags {
         node_file: question.has_node_file,
         ..question.spec.source_flags(question.kubeconfig().is_some())
@@ -59,12 +59,12 @@ pub fn gather(
         false => of_named(pod_sources(given), question.spec),
     };
     let asks_server = (needs_pods && order.contains(&PodSource::ApiServer))
-        || (wants.node && node_sources(given).contains(&NodeSource::ApiServer));
+        || (needs.node && node_sources(given).contains(&NodeSource::ApiServer));
     let (server, node) = match asks_server {
         true => question.node(),
-        false => (Err(not_asked()), Sought::default()),
+        false => (Err(not_asked()), Lookup::default()),
     };
-    let mut pods = Sought::default();
+    let mut pods = Lookup::default();
     if needs_pods {
         for source in order {
             match question.ask(source, &server, runtime)? {
@@ -79,8 +79,8 @@ pub fn gather(
     if pods.found.is_none() && pods.tried.is_empty() && needs_pods {
         pods.tried.extend(not_given("this machine", question.node));
     }
-    let mut node = if wants.node { node } else { Sought::default() };
-    if wants.node && node.is_unsought() {
+    let mut node = if needs.node { node } else { Lookup::default() };
+    if needs.node && node.was_not_queried() {
         node.tried.extend(not_given("the API server", question.node));
     }
     Ok((node, pods))
@@ -98,9 +98,9 @@ fn of_named(order: Vec<PodSource>, spec: &NodeSpec) -> Vec<PodSource> {
 }
 
 /// Says why what no file has was not looked for.
-fn not_given(source: &str, node: NodeInQuestion) -> Option<Tried> {
+fn not_given(source: &str, node: NodeInQuestion) -> Option<FailedSource> {
     let reason = node.not_asked()?.to_owned();
-    Some(Tried { source: source.to_owned(), reason })
+    Some(FailedSource { source: source.to_owned(), reason })
 }
 
 /// Where it is said how to reach the API server.
@@ -124,8 +124,8 @@ impl Kubeconfig {
     }
 }
 
-fn not_asked() -> Tried {
-    Tried { source: "the API server".to_owned(), reason: "not asked".to_owned() }
+fn not_asked() -> FailedSource {
+    FailedSource { source: "the API server".to_owned(), reason: "not asked".to_owned() }
 }
 
 /// Returns the kubeconfig to use: one that was named, those of the environment, that of the kubelet.
@@ -180,7 +180,7 @@ impl PodsQuestion<'_> {
     }
 
     /// Connects to the API server and asks for the node; one that is another machine is not believed.
-    fn node(&self) -> (Result<ApiServer, Tried>, Sought<NodeObject>) {
+    fn node(&self) -> (Result<ApiServer, FailedSource>, Lookup<NodeObject>) {
         let found = self.kubeconfig();
         let place = found.as_ref().map_or(KubeconfigPlace::Usual, |found| found.place(self.root));
         let shown = match &found {
@@ -190,8 +190,8 @@ impl PodsQuestion<'_> {
             None => String::new(),
         };
         let failed = |source: String, reason: String| {
-            let tried = Tried { source, reason };
-            (Err(tried.clone()), Sought { found: None, tried: vec![tried] })
+            let tried = FailedSource { source, reason };
+            (Err(tried.clone()), Lookup { found: None, tried: vec![tried] })
         };
         let context = self.spec.context.as_deref();
         let server = match connect(place, context, self.spec.timeout) {
@@ -213,7 +213,7 @@ impl PodsQuestion<'_> {
             return failed(source, format!("node {name} {reason}"));
         }
         let source = format!("{source} node {name}");
-        (Ok(server), Sought::found(source, object))
+        (Ok(server), Lookup::found(source, object))
     }
 
     /// Says why a Node object is not of this machine.
@@ -233,9 +233,9 @@ impl PodsQuestion<'_> {
     fn ask(
         &self,
         source: PodSource,
-        server: &Result<ApiServer, Tried>,
-        runtime: &Sought<RuntimeFacts>,
-    ) -> Result<Result<Found<RecordedPods>, Vec<Tried>>, Failure> {
+        server: &Result<ApiServer, FailedSource>,
+        runtime: &Lookup<RuntimeFacts>,
+    ) -> Result<Result<Sourced<RecordedPods>, Vec<FailedSource>>, Failure> {
         Ok(match source {
             PodSource::Files => Ok(of_files(self.spec)?),
             PodSource::ApiServer => match server {
@@ -248,9 +248,9 @@ impl PodsQuestion<'_> {
                 Some(facts) => {
                     let value =
                         RecordedPods { source, with_probes: true, ..RecordedPods::default() };
-                    Ok(Found { source: facts.endpoint.clone(), value })
+                    Ok(Sourced { source: facts.endpoint.clone(), value })
                 }
-                None => Err(vec![Tried {
+                None => Err(vec![FailedSource {
                     source: "the container runtime".to_owned(),
                     reason: "none was found".to_owned(),
                 }]),
@@ -258,19 +258,19 @@ impl PodsQuestion<'_> {
         })
     }
 
-    fn of_server(&self, server: &ApiServer) -> Result<Found<RecordedPods>, Tried> {
+    fn of_server(&self, server: &ApiServer) -> Result<Sourced<RecordedPods>, FailedSource> {
         let source = format!("the API server {}", server.url());
         let name = self.node_name.unwrap_or_default();
         let begun = steady();
         let pages = server.pods_of_node(name, self.spec.timeout);
-        let pages =
-            pages.map_err(|error| Tried { source: source.clone(), reason: error.reason() })?;
+        let pages = pages
+            .map_err(|error| FailedSource { source: source.clone(), reason: error.reason() })?;
         let loaded = self.load("the API server", pages, begun);
-        let loaded = loaded.map_err(|reason| Tried { source: source.clone(), reason })?;
-        Ok(Found { source, value: recorded(PodSource::ApiServer, loaded, Vec::new()) })
+        let loaded = loaded.map_err(|reason| FailedSource { source: source.clone(), reason })?;
+        Ok(Sourced { source, value: recorded(PodSource::ApiServer, loaded, Vec::new()) })
     }
 
-    fn of_kubelet(&self) -> Result<Found<RecordedPods>, Vec<Tried>> {
+    fn of_kubelet(&self) -> Result<Sourced<RecordedPods>, Vec<FailedSource>> {
         let Self { spec, node, root, process, settings, .. } = *self;
         let process = process.filter(|_| self.runs);
         let server = KubeletServer { spec, node, root, process, config: settings.value() };
@@ -280,18 +280,18 @@ impl PodsQuestion<'_> {
             let begun = steady();
             match server.ask(&endpoint, "/pods").map(|answer| answer.body) {
                 Ok(answer) => match self.load("the kubelet", vec![answer], begun) {
-                    Err(reason) => tried.push(Tried { source, reason }),
+                    Err(reason) => tried.push(FailedSource { source, reason }),
                     Ok(loaded) => match (&loaded.pods[..], loaded.problems.first()) {
                         ([], Some(problem)) => {
-                            tried.push(Tried { source, reason: problem.to_string() });
+                            tried.push(FailedSource { source, reason: problem.to_string() });
                         }
                         _ => {
                             let value = recorded(PodSource::Kubelet, loaded, Vec::new());
-                            return Ok(Found { source, value });
+                            return Ok(Sourced { source, value });
                         }
                     },
                 },
-                Err(reason) => tried.push(Tried { source, reason }),
+                Err(reason) => tried.push(FailedSource { source, reason }),
             }
         }
         Err(tried)
@@ -321,16 +321,16 @@ impl PodsQuestion<'_> {
         })
     }
 
-    fn static_manifests(&self) -> Result<Found<RecordedPods>, Tried> {
+    fn static_manifests(&self) -> Result<Sourced<RecordedPods>, FailedSource> {
         let Some(folder) = &self.settings.static_pods else {
-            return Err(Tried {
+            return Err(FailedSource {
                 source: "static pod manifests".to_owned(),
                 reason: "no staticPodPath is known".to_owned(),
             });
         };
         let manifests = read_static_manifests(self.root, folder);
         if manifests.is_empty() {
-            return Err(Tried {
+            return Err(FailedSource {
                 source: folder.clone(),
                 reason: "no manifests are there".to_owned(),
             });
@@ -344,7 +344,7 @@ impl PodsQuestion<'_> {
         }
         if loaded.pods.is_empty() && loaded.problems.is_empty() && !unread.is_empty() {
             // Nothing is known, which is not that there are none.
-            return Err(Tried { source: folder.clone(), reason: unread.join("; ") });
+            return Err(FailedSource { source: folder.clone(), reason: unread.join("; ") });
         }
         for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
             mark_static(pod);
@@ -356,7 +356,7 @@ impl PodsQuestion<'_> {
         let notes = loaded.notes.iter().map(ToString::to_string).collect();
         let mut value = recorded(PodSource::StaticManifests, loaded, notes);
         value.left_out.extend(unread);
-        Ok(Found { source: folder.clone(), value })
+        Ok(Sourced { source: folder.clone(), value })
     }
 }
 
@@ -365,7 +365,7 @@ impl PodsQuestion<'_> {
 /// # Errors
 ///
 /// Fails for a file that cannot be read, and where none of them has a pod that can be.
-pub fn of_files(spec: &NodeSpec) -> Result<Found<RecordedPods>, Failure> {
+pub fn of_files(spec: &NodeSpec) -> Result<Sourced<RecordedPods>, Failure> {
     let mut loaded = Loaded::default();
     for file in &spec.pods {
         let content = read_input(file).map_err(Failure::missing)?;
@@ -382,7 +382,7 @@ pub fn of_files(spec: &NodeSpec) -> Result<Found<RecordedPods>, Failure> {
         return Err(Failure::usage(anyhow::anyhow!("{}: no pods", spec.pods.join(", ")))
             .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
     }
-    Ok(Found { source: spec.pods.join(", "), value: recorded(PodSource::Files, loaded, notes) })
+    Ok(Sourced { source: spec.pods.join(", "), value: recorded(PodSource::Files, loaded, notes) })
 }
 
 /// Tells whether an answer calls itself a list of pods.

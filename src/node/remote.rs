@@ -12,17 +12,17 @@
 
 use super::config::KubeletConfig;
 use super::facts;
+use super::needs::{DeviceNeeds, Needs};
 use super::pods::{self, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
-use super::wants::{DevicesWanted, Wants};
 use crate::answer::Failure;
 use crate::edge::clock::after_now;
 use crate::facts::devices::DeviceFacts;
 use crate::facts::host::HostFacts;
+use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
 use crate::facts::snapshot::{API_VERSION, KIND, PodSource, Snapshot};
-use crate::facts::sought::Sought;
 use serde_json::Value;
 use std::path::Path;
 
@@ -52,7 +52,7 @@ pub fn node<'a>(
 pub fn gather(
     spec: &NodeSpec,
     config: Option<&Value>,
-    wants: Wants,
+    needs: Needs,
     name: &str,
 ) -> Result<Snapshot, Failure> {
     let reason = format!("this machine is not node {name}");
@@ -60,9 +60,9 @@ pub fn gather(
         true => &NodeSpec { pods_from: Some(PodSource::ApiServer), ..spec.clone() },
         false => spec,
     };
-    let runtime = match wants.wants_runtime() {
-        true => Sought::failed("the container runtime", &*reason),
-        false => Sought::default(),
+    let runtime = match needs.needs_runtime() {
+        true => Lookup::failed("the container runtime", &*reason),
+        false => Lookup::default(),
     };
     let question = PodsQuestion {
         spec,
@@ -72,25 +72,25 @@ pub fn gather(
         process: None,
         runs: false,
         settings: &KubeletConfig::of(config, None),
-        has_node_file: wants.has_node_file,
+        has_node_file: needs.has_node_file,
         node_name: Some(name),
     };
-    let (node, pods) = pods::gather(&question, wants, &runtime)?;
+    let (node, pods) = pods::gather(&question, needs, &runtime)?;
     let mut snapshot = Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         taken_at: after_now().to_string(),
         taken_by: concat!("kq ", env!("CARGO_PKG_VERSION")).to_owned(),
-        node_name: Sought::found("--node-name", name.to_owned()),
-        kubelet_config: match wants.kubelet_config {
-            true => Sought::failed("the kubelet's configuration", &*reason),
-            false => Sought::default(),
+        node_name: Lookup::found("--node-name", name.to_owned()),
+        kubelet_config: match needs.kubelet_config {
+            true => Lookup::failed("the kubelet's configuration", &*reason),
+            false => Lookup::default(),
         },
         node,
         pods,
-        devices: (wants.devices != DevicesWanted::NONE).then(DeviceFacts::default),
+        devices: (needs.devices != DeviceNeeds::NONE).then(DeviceFacts::default),
         ..Snapshot::default()
     };
-    facts::fail(wants, &mut snapshot, &reason);
+    facts::fail(needs, &mut snapshot, &reason);
     Ok(snapshot)
 }

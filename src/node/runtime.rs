@@ -4,12 +4,12 @@ use super::config::KubeletConfig;
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
 use crate::answer::Failure;
-use crate::edge::cri::{CriError, RuntimeWants, read_runtime};
+use crate::edge::cri::{CriError, RuntimeNeeds, read_runtime};
 use crate::edge::host::{LIMIT, ReadError, read_beneath};
 use crate::edge::trust::{NamedBy, read_trusted};
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::runtime_endpoint::{CRICTL_CONFIG, CrictlConfig, EndpointHints, endpoints};
-use crate::facts::sought::{Found, Sought, Tried};
 use std::path::{Path, PathBuf};
 
 /// Asks the runtime. Only an endpoint that a person named, and that is none, is a failure.
@@ -18,10 +18,10 @@ pub fn gather(
     node: NodeInQuestion,
     root: &Path,
     settings: &KubeletConfig,
-    wants: RuntimeWants,
-) -> Result<Sought<RuntimeFacts>, Failure> {
+    needs: RuntimeNeeds,
+) -> Result<Lookup<RuntimeFacts>, Failure> {
     if !node.has_root() && spec.runtime_endpoint.is_none() {
-        return Ok(Sought::default());
+        return Ok(Lookup::default());
     }
     let hints = EndpointHints {
         flag: spec.runtime_endpoint.clone(),
@@ -40,21 +40,21 @@ pub fn gather(
         // The usual file is the node's, whoever wrote it.
         let is_operators = endpoint.only && endpoint.said_by != CRICTL_CONFIG;
         let named_by = if is_operators { NamedBy::Operator } else { NamedBy::Node };
-        match read_runtime(&endpoint.address, root, named_by, wants, spec.timeout) {
+        match read_runtime(&endpoint.address, root, named_by, needs, spec.timeout) {
             Ok(value) => {
-                let found = Some(Found { source: endpoint.address, value });
-                return Ok(Sought { found, tried });
+                let found = Some(Sourced { source: endpoint.address, value });
+                return Ok(Lookup { found, tried });
             }
             Err(error) if endpoint.only && spec.runtime_endpoint.is_some() => {
                 return Err(Failure::missing(error).hint("check --runtime-endpoint"));
             }
             Err(error) => {
                 let source = format!("{} ({})", endpoint.address, endpoint.said_by);
-                tried.push(Tried { source, reason: short(error) });
+                tried.push(FailedSource { source, reason: short(error) });
             }
         }
     }
-    Ok(Sought { found: None, tried })
+    Ok(Lookup { found: None, tried })
 }
 
 /// Reads crictl's configuration: the file that the environment names, else that of the node.

@@ -6,7 +6,7 @@ use super::spec::NodeSpec;
 use crate::answer::Failure;
 use crate::edge::input::{read_input, shown};
 use crate::facts::kubelet_process::KubeletProcess;
-use crate::facts::sought::{Found, Sought, Tried};
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::stats_summary::StatsSummary;
 use anyhow::anyhow;
 use serde_json::Value;
@@ -19,18 +19,18 @@ pub fn gather(
     root: &Path,
     process: Option<&KubeletProcess>,
     settings: &KubeletConfig,
-) -> Sought<StatsSummary> {
+) -> Lookup<StatsSummary> {
     let server = KubeletServer { spec, node, root, process, config: settings.value() };
     let mut tried = Vec::new();
     for endpoint in server.endpoints(&mut tried) {
         let source = format!("{}/stats/summary", endpoint.url);
         let answer = server.ask(&endpoint, "/stats/summary");
         match answer.and_then(|answer| read(&answer.body)) {
-            Ok(value) => return Sought { found: Some(Found { source, value }), tried },
-            Err(reason) => tried.push(Tried { source, reason }),
+            Ok(value) => return Lookup { found: Some(Sourced { source, value }), tried },
+            Err(reason) => tried.push(FailedSource { source, reason }),
         }
     }
-    Sought { found: None, tried }
+    Lookup { found: None, tried }
 }
 
 /// Returns the summary in a file that was named.
@@ -38,14 +38,14 @@ pub fn gather(
 /// # Errors
 ///
 /// Fails when it cannot be read, or is none.
-pub fn of_stats_file(path: &str) -> Result<Sought<StatsSummary>, Failure> {
+pub fn of_stats_file(path: &str) -> Result<Lookup<StatsSummary>, Failure> {
     let content = read_input(path).map_err(Failure::missing)?;
     let summary = read(&content).map_err(|reason| {
         Failure::usage(anyhow!("{}: {reason}", shown(path))).hint(
             "kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary gives what the kubelet measures",
         )
     })?;
-    Ok(Sought::found(shown(path), summary))
+    Ok(Lookup::found(shown(path), summary))
 }
 
 fn read(answer: &[u8]) -> Result<StatsSummary, String> {

@@ -45,7 +45,7 @@ pub use handle::{
     CONDITION_MESSAGE, Handled, MESSAGE, Outcome, REASON_PREEMPTING, WrittenStatus,
     admit_with_preemption, handle_failures, make_room, written_status,
 };
-pub use preemptee::Preemptee;
+pub use preemptee::PotentialVictim;
 pub use report::{
     CandidateExplained, ConditionExplained, Missing, PodPreemption, PreemptionExplanation,
     PreemptionResult, Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,

@@ -9,7 +9,7 @@ use crate::k8s::qos::{QosClass, recorded_qos_class};
 
 /// A pod that may have to go.
 #[derive(Clone, Debug)]
-pub struct Preemptee<'p> {
+pub struct PotentialVictim<'p> {
     pub(super) pod: &'p Pod,
     /// `None`: its status has a class that does not exist, so it is never picked.
     pub(super) class: Option<QosClass>,
@@ -19,7 +19,7 @@ pub struct Preemptee<'p> {
     pub(super) asks: (i64, i64),
 }
 
-impl<'p> Preemptee<'p> {
+impl<'p> PotentialVictim<'p> {
     /// Finds out about a pod.
     pub fn of(pod: &'p Pod, rules: &KubeletRules) -> Self {
         let requests = kubelet_requests(pod, rules);

@@ -2,7 +2,7 @@
 //! in 1.36.2): one after the other, each among those that were taken in before it.
 
 use super::handle::{Outcome, make_room_with};
-use super::preemptee::Preemptee;
+use super::preemptee::PotentialVictim;
 use super::victims::{Trace, pick_among};
 use crate::admission::{
     Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
@@ -119,7 +119,7 @@ pub fn readmit(
     // order.
     let mut taken: Vec<usize> = Vec::new();
     let mut others = Occupancy::default();
-    let mut candidates: Vec<Preemptee<'_>> = Vec::new();
+    let mut candidates: Vec<PotentialVictim<'_>> = Vec::new();
     for (place, pod) in order.iter().enumerate() {
         let decided = devices(pod);
         let facts = Facts {
@@ -159,7 +159,7 @@ pub fn readmit(
         if refusals.is_empty() {
             taken.push(place);
             others.add(pod, rules);
-            candidates.push(Preemptee::of(pod, rules));
+            candidates.push(PotentialVictim::of(pod, rules));
         }
         items.push(Readmitted {
             pod: qualified(pod),

@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::plain;
-use super::preemptee::Preemptee;
+use super::preemptee::PotentialVictim;
 use super::requirement::{Requirement, Requirements, subtract};
 use super::victims::{MOST_TIES, NotEnough, Round, Stage, Trace};
 use crate::k8s::qos::QosClass;
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Returns what is compared of the pod at a place.
-    pub(super) fn of(at: usize, pod: &Preemptee<'_>, requirements: &[Requirement]) -> Self {
+    pub(super) fn of(at: usize, pod: &PotentialVictim<'_>, requirements: &[Requirement]) -> Self {
         let gives = requirements.iter().map(|requirement| pod.gives(&requirement.resource));
         Self { pod: at, gives: gives.collect(), asks: pod.asks }
     }

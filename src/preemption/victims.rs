@@ -1,6 +1,6 @@
 //! Who is picked, class by class and round by round (`getPodsToPreempt`).
 
-use super::preemptee::Preemptee;
+use super::preemptee::PotentialVictim;
 use super::requirement::{Requirement, Requirements};
 use super::search::{Candidate, Search};
 use crate::k8s::kubelet_rules::KubeletRules;
@@ -126,14 +126,15 @@ pub fn pick_victims(
     trace: Trace,
     rules: &KubeletRules,
 ) -> Preemption {
-    let pods: Vec<Preemptee<'_>> = pods.iter().map(|pod| Preemptee::of(pod, rules)).collect();
+    let pods: Vec<PotentialVictim<'_>> =
+        pods.iter().map(|pod| PotentialVictim::of(pod, rules)).collect();
     pick_among(preemptor, &pods, requirements, trace)
 }
 
 /// The same among pods of which all is known already.
 pub fn pick_among(
     preemptor: &Pod,
-    pods: &[Preemptee<'_>],
+    pods: &[PotentialVictim<'_>],
     requirements: &[Requirement],
     trace: Trace,
 ) -> Preemption {

@@ -4,11 +4,13 @@
 use super::topology::TopologyOptions;
 use crate::admission::{DeviceDecision, NodePod, Refusal, qualified};
 use crate::answer::Failure;
-use crate::device::assemble::{Assembled, asked_devices, assemble, keeping, of_node, some};
-use crate::device::manager::allocate::{Circumstances, Outcome, ResourceAllocation, in_order};
+use crate::device::assemble::{
+    ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
+};
+use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use crate::device::manager::topology::TopologyManager;
 use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
-use crate::device::plan::{Doubts, InTurn, Turn};
+use crate::device::plan::{InTurn, Turn, UnknownFacts};
 use crate::device::pods::NodePods;
 use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::PodDevices;
@@ -48,8 +50,8 @@ pub struct DeviceQuestion<'q> {
 pub struct DeviceAdmission {
     state: ManagerState,
     manager: TopologyManager,
-    circumstances: Circumstances,
-    doubts: Doubts,
+    circumstances: AllocationContext,
+    doubts: UnknownFacts,
     in_turn: InTurn,
     /// The Node object as the kubelet that starts reports it; `None`: the kubelet runs.
     pub restarted: Option<NodeObject>,
@@ -69,8 +71,8 @@ struct Known {
 }
 
 impl Known {
-    fn of(assembled: Assembled, checkpoint: Option<&CheckpointFact>) -> Self {
-        let Assembled { state, restored, registered, .. } = assembled;
+    fn of(assembled: ReconstructedManager, checkpoint: Option<&CheckpointFact>) -> Self {
+        let ReconstructedManager { state, restored, registered, .. } = assembled;
         let (restored, registered) = match checkpoint {
             Some(_) => (restored, registered),
             // What the kubelet tells is what it wrote down.
@@ -396,8 +398,8 @@ pub fn circumstances(
     active_pods: BTreeSet<String>,
     running: Option<BTreeSet<(String, String)>>,
     unknown_options: BTreeSet<String>,
-) -> Circumstances {
-    Circumstances {
+) -> AllocationContext {
+    AllocationContext {
         sources_ready: running.is_none(),
         active_pods,
         running_at_start: running.unwrap_or_default(),

@@ -7,7 +7,7 @@ use crate::cgroup::live::pod_stats::pod_stats;
 use crate::device::pods::{NodePods, Standing};
 use crate::edge::input::shown;
 use crate::eviction::{
-    self, DiskFacts, EvictionRank, OwnNode, RankInput, UsageFrom, UsageSource, is_active,
+    self, DiskFacts, EvictionRank, NodeIdentity, RankInput, UsageFrom, UsageSource, is_active,
     node_disks,
 };
 use crate::facts::basis::Basis;
@@ -17,7 +17,7 @@ use crate::facts::snapshot::PodSource;
 use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
-use crate::node::{KubeletNode, TreeDetail, Wants, cgroup_tree};
+use crate::node::{KubeletNode, Needs, TreeDetail, cgroup_tree};
 use anyhow::anyhow;
 use std::collections::BTreeSet;
 
@@ -38,11 +38,11 @@ pub struct EvictionOptions {
 }
 
 /// Returns the facts that the order of eviction needs. The usage of disks is known to the kubelet alone.
-pub fn eviction_needs(signal: Signal) -> Wants {
+pub fn eviction_needs(signal: Signal) -> Needs {
     let of_disk = signal.filesystem().is_some();
     let processes = signal == Signal::PidAvailable;
     let tree = TreeDetail { usage: true, statistics: !processes, processes };
-    Wants { tree: (!of_disk).then_some(tree), ..Wants::EVICTION }
+    Needs { tree: (!of_disk).then_some(tree), ..Needs::EVICTION }
 }
 
 /// Ranks the pods of a node for eviction.
@@ -68,7 +68,11 @@ pub fn eviction_rank(
 
 impl EvictionOptions {
     /// Returns whose pods count. What a kubelet measured on another node tells nothing of this one.
-    fn own_node(&self, node: &KubeletNode, summary: &StatsSummary) -> Result<OwnNode, Failure> {
+    fn own_node(
+        &self,
+        node: &KubeletNode,
+        summary: &StatsSummary,
+    ) -> Result<NodeIdentity, Failure> {
         let snapshot = &node.snapshot;
         let told = self.node_name.as_deref();
         let told = told.or(snapshot.node.value().map(|object| &*object.metadata.name));
@@ -93,7 +97,7 @@ impl EvictionOptions {
                  --node-name says which node it is about"
             )));
         }
-        Ok(OwnNode::of(said, &node.pods(), &StatsByPod::new(&summary.pods)))
+        Ok(NodeIdentity::of(said, &node.pods(), &StatsByPod::new(&summary.pods)))
     }
 
     fn rank(&self, node: &KubeletNode, of_pods: Basis) -> Result<EvictionRank, Failure> {
@@ -173,7 +177,7 @@ impl EvictionOptions {
                 UsageSource { from: UsageFrom::StatsSummary, source: found.source.clone() };
             return Ok((found.value.clone(), source));
         }
-        let reason = match sought.is_unsought() && self.is_stored {
+        let reason = match sought.was_not_queried() && self.is_stored {
             true => "the snapshot does not have it".to_owned(),
             false => sought.reason(),
         };
@@ -299,7 +303,7 @@ fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
 /// Returns the pods that may be evicted.
 fn active_pods<'n>(
     node: &'n KubeletNode,
-    own_node: &OwnNode,
+    own_node: &NodeIdentity,
     summary: &StatsSummary,
     told: &mut Basis,
 ) -> Vec<&'n Pod> {

@@ -16,7 +16,7 @@ use crate::image_gc::plan::{ImageGcPlan, Inputs, Reclaim, Trigger, plan};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::Uses;
 use crate::k8s::pod::Pod;
-use crate::node::{KubeletNode, Wants};
+use crate::node::{KubeletNode, Needs};
 use anyhow::anyhow;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -72,10 +72,10 @@ const LOGS: &str = "folders of logs: the kubelet removes those of pods that are 
                     containers; kq does not look at them, and kq gc apply leaves them";
 
 /// Returns the facts that a plan needs.
-pub fn image_gc_needs(trigger: Trigger) -> Wants {
+pub fn image_gc_needs(trigger: Trigger) -> Needs {
     match trigger {
-        Trigger::Eviction => Wants::GC_EVICTION,
-        _ => Wants::GC_PLAN,
+        Trigger::Eviction => Needs::GC_EVICTION,
+        _ => Needs::GC_PLAN,
     }
 }
 

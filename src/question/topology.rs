@@ -5,7 +5,7 @@ use crate::device::assemble::some;
 use crate::device::manager::hints::HintNodes;
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Device, ManagerState};
-use crate::device::plan::Doubts;
+use crate::device::plan::UnknownFacts;
 use crate::facts::basis::Basis;
 use crate::facts::origin::Origin;
 use crate::facts::snapshot::Snapshot;
@@ -32,7 +32,7 @@ impl TopologyOptions {
         node: &KubeletNode,
         state: &ManagerState,
         basis: &mut Basis,
-    ) -> Result<(TopologyManager, Doubts), Failure> {
+    ) -> Result<(TopologyManager, UnknownFacts), Failure> {
         self.warn_of_others(state, basis);
         let config = &node.kubelet.config;
         let said = |flag: &Option<String>, field: &str, name: &str| {
@@ -49,8 +49,11 @@ impl TopologyOptions {
         let machine = self.machine(&node.snapshot, state);
         let numa_nodes = machine.numa_nodes;
         let kubelet_version = node.kubelet.version_origin == Origin::Assumed;
-        let doubts =
-            Doubts { numa_nodes: machine.assumed.is_some(), kubelet_version, ..Doubts::default() };
+        let doubts = UnknownFacts {
+            numa_nodes: machine.assumed.is_some(),
+            kubelet_version,
+            ..UnknownFacts::default()
+        };
         // Without a policy they make no difference.
         if policy != TopologyPolicy::None {
             basis.assumptions.extend(machine.assumed);

@@ -4,10 +4,10 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
 use kq::facts::devices::DeviceFacts;
+use kq::facts::lookup::Lookup;
 use kq::facts::pod_resources_file::read_answers;
 use kq::facts::snapshot::Snapshot;
-use kq::facts::sought::Sought;
-use kq::node::{Wants, of_named_file};
+use kq::node::{Needs, of_named_file};
 
 /// The flags that name files with what the kubelet knows of devices.
 #[derive(Debug, Default, clap::Args)]
@@ -41,7 +41,7 @@ impl DeviceFileArgs {
         let mut given = DeviceFacts::default();
         if let Some(file) = &self.checkpoint {
             let fact = of_named_file(file).map_err(Failure::missing)?;
-            given.checkpoint = Sought::found(shown(file), fact);
+            given.checkpoint = Lookup::found(shown(file), fact);
         }
         if let Some(file) = &self.pod_resources {
             let content = read_input(file).map_err(Failure::missing)?;
@@ -52,7 +52,7 @@ impl DeviceFileArgs {
                      GetAllocatableResources; kq snapshot stores both",
                 )
             })?;
-            given.pod_resources = Sought::found(name, told);
+            given.pod_resources = Lookup::found(name, told);
         }
         Ok(GivenFacts(given))
     }
@@ -63,9 +63,9 @@ pub struct GivenFacts(DeviceFacts);
 
 impl GivenFacts {
     /// Leaves out of what is wanted what the files say.
-    pub fn leave_out(&self, wants: &mut Wants) {
-        wants.devices.checkpoint &= self.0.checkpoint.found.is_none();
-        wants.devices.pod_resources &= self.0.pod_resources.found.is_none();
+    pub fn leave_out(&self, needs: &mut Needs) {
+        needs.devices.checkpoint &= self.0.checkpoint.found.is_none();
+        needs.devices.pod_resources &= self.0.pod_resources.found.is_none();
     }
 
     /// Puts what the files say in the place of what a node says.

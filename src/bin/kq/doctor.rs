@@ -11,7 +11,7 @@ use kq::cgroup::live::checks::{Examined, NodeChecks, checks};
 use kq::cgroup::live::checks_view;
 use kq::cgroup::live::diff::{Verdict, summary};
 use kq::facts::pod_selector::Selection;
-use kq::node::{DevicesWanted, TreeDetail, Wants};
+use kq::node::{DeviceNeeds, Needs, TreeDetail};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Check this node: what is known of it from where, and what is wrong with its cgroups
@@ -60,10 +60,10 @@ impl Args {
     /// Gathers, checks and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
-        let devices = DevicesWanted { checkpoint: true, pod_resources: false };
-        let wants = Wants { tree, state_files: true, devices, ..Wants::PLAN };
+        let devices = DeviceNeeds { checkpoint: true, pod_resources: false };
+        let needs = Needs { tree, state_files: true, devices, ..Needs::PLAN };
         let look = |sources: &SourceArgs| {
-            let live = gather_node(sources, &self.node, wants, &[])?;
+            let live = gather_node(sources, &self.node, needs, &[])?;
             Ok(Compared::of(live, Selection::default()))
         };
         let mut named = self.node.files().chain(&self.sources.pods);

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::eviction::rank_view::{table, wide};
 use kq::facts::kubelet_config::Signal;
 use kq::facts::snapshot::Snapshot;
-use kq::node::{Wants, of_stats_file};
+use kq::node::{Needs, of_stats_file};
 use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
 
 /// Tell whom the kubelet evicts when the node runs short
@@ -131,8 +131,8 @@ impl RankArgs {
         let mut notes = Vec::new();
         let sources = &self.kubelet.sources;
         let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
-        let mut wants = match stats {
-            Some(_) => Wants {
+        let mut needs = match stats {
+            Some(_) => Needs {
                 stats_summary: false,
                 tree: None,
                 files: true,
@@ -140,8 +140,8 @@ impl RankArgs {
             },
             None => eviction_needs(self.signal),
         };
-        let object = node_file.put_into(&mut wants, sources)?;
-        let mut node = self.kubelet.gather_with(wants, |snapshot: &mut Snapshot| {
+        let object = node_file.put_into(&mut needs, sources)?;
+        let mut node = self.kubelet.gather_with(needs, |snapshot: &mut Snapshot| {
             snapshot.stats_summary = stats.unwrap_or(std::mem::take(&mut snapshot.stats_summary));
             snapshot.node = object.unwrap_or(std::mem::take(&mut snapshot.node));
         })?;

@@ -6,7 +6,7 @@ use crate::source_args::{SourceArgs, gather};
 use kq::edge::clock::now;
 use kq::facts::snapshot::Snapshot;
 use kq::k8s::duration::GoDuration;
-use kq::node::{KubeletOptions, KubeletStartOption, Wants};
+use kq::node::{KubeletOptions, KubeletStartOption, Needs};
 
 pub use kq::node::KubeletNode;
 
@@ -31,23 +31,23 @@ pub struct KubeletNodeArgs {
 impl KubeletNodeArgs {
     /// Gathers what is wanted and describes the kubelet. One that would not start with its
     /// configuration is described as well.
-    pub fn gather(&self, wants: Wants) -> Result<KubeletNode, Failure> {
-        self.gather_with(wants, |_| {})
+    pub fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure> {
+        self.gather_with(needs, |_| {})
     }
 
     /// Gathers what is wanted, puts what else was given over it, and describes the kubelet.
     pub fn gather_with(
         &self,
-        wants: Wants,
+        needs: Needs,
         put_given: impl FnOnce(&mut Snapshot),
     ) -> Result<KubeletNode, Failure> {
         let given = self.config.given_config()?;
         let root = RootArgs::from(self.config.clone());
         let value = given.as_ref().map(|given| &given.config.value);
-        let mut snapshot = gather(&self.sources, &root, value, wants)?;
+        let mut snapshot = gather(&self.sources, &root, value, needs)?;
         put_given(&mut snapshot);
-        let question = self.sources.node_in_question(wants.files, wants.only_on_node);
-        let described = KubeletNode::describe(snapshot, &self.options()?, wants.kubelet_config)?;
+        let question = self.sources.node_in_question(needs.files, needs.only_on_node);
+        let described = KubeletNode::describe(snapshot, &self.options()?, needs.kubelet_config)?;
         let runs_here = self.sources.snapshot.is_none() && question.runs_here();
         Ok(KubeletNode { runs_here, ..described })
     }

@@ -8,10 +8,10 @@ use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
 use kq::facts::devices::DeviceFacts;
 use kq::facts::live::missing;
+use kq::facts::lookup::Lookup;
 use kq::facts::snapshot::{RecordedConfig, Snapshot};
-use kq::facts::sought::Sought;
 use kq::node::GivenConfig;
-use kq::node::{Wants, forget_secrets};
+use kq::node::{Needs, forget_secrets};
 use kq::output::value::json_line;
 
 /// Store everything that kq can find out about this node
@@ -52,9 +52,9 @@ impl Args {
         }
         let given = self.root.config.given_config()?;
         let config = given.as_ref().map(|given| &given.config.value);
-        let mut snapshot = gather(&self.sources, &self.root, config, Wants::ALL)?;
+        let mut snapshot = gather(&self.sources, &self.root, config, Needs::ALL)?;
         if let Some(given) = &given {
-            snapshot.kubelet_config = Sought::found("--kubelet-config", recorded(given));
+            snapshot.kubelet_config = Lookup::found("--kubelet-config", recorded(given));
         }
         match &self.output {
             None => write::value(Output::Json, &snapshot)?,

@@ -8,7 +8,7 @@ use kq::facts::runtime_endpoint::{CRICTL_CONFIG_VARIABLE, ENDPOINT_VARIABLE};
 use kq::facts::snapshot::{PodSource, Snapshot};
 use kq::k8s::duration::GoDuration;
 use kq::node::source_order::NodeInQuestion;
-use kq::node::{self, Environment, NodeSpec, Wants, summary};
+use kq::node::{self, Environment, Needs, NodeSpec, summary};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -161,10 +161,10 @@ pub fn gather(
     sources: &SourceArgs,
     root: &RootArgs,
     config: Option<&Value>,
-    wants: Wants,
+    needs: Needs,
 ) -> Result<Snapshot, Failure> {
     let spec = NodeSpec { cgroup_root: root.cgroup_root.clone(), ..sources.spec() };
-    let snapshot = node::gather(&spec, config, wants)?;
+    let snapshot = node::gather(&spec, config, needs)?;
     if sources.verbose {
         summary(&snapshot).iter().for_each(|line| note("source", line));
     }

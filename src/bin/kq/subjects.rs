@@ -8,14 +8,14 @@ use kq::k8s::manifest::LoadedPod;
 
 /// The arguments, told apart.
 #[derive(Clone, Debug, Default)]
-pub struct Subjects {
+pub struct PodSelectors {
     /// Names of pods.
     pub pods: Vec<String>,
     /// Files; `-` is standard input.
     pub files: Vec<String>,
 }
 
-impl Subjects {
+impl PodSelectors {
     /// Tells names and files apart by their form alone: a file is `-`, begins like a path or ends in
     /// `.yaml`, `.yml` or `.json`.
     pub fn of(arguments: &[String]) -> Self {

@@ -1,7 +1,7 @@
 //! Doing what a plan of steps says, one after the other.
 
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
-use crate::cgroup::live::repair::{Step, is_cut_below, usage_beside};
+use crate::cgroup::live::repair::{Step, lowers_below_usage, usage_file};
 use crate::cgroup::report::API_VERSION;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -99,11 +99,11 @@ pub fn look(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<()
             "expected {from:?}, found {found:?}: it changed since the plan was made"
         ));
     }
-    if let Some(counter) = usage_beside(file).filter(|_| !caution.allow_oom) {
+    if let Some(counter) = usage_file(file).filter(|_| !caution.allow_oom) {
         let usage = read_there(files, cgroup, counter)?;
         let usage =
             usage.parse().map_err(|_| format!("{counter} is {usage:?}, expected a number"))?;
-        if is_cut_below(file, from, to, usage) {
+        if lowers_below_usage(file, from, to, usage) {
             return Err(format!(
                 "{to} is below what is in use now, {usage} ({counter}): --allow-oom sets it"
             ));

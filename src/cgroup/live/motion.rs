@@ -244,8 +244,8 @@ impl Confirmed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::lookup::Lookup;
     use crate::facts::runtime::{Container, Sandbox};
-    use crate::facts::sought::Sought;
 
     fn difference(uid: Option<&str>, cgroup: &str, actual: &str) -> Difference<'static> {
         Difference {
@@ -275,7 +275,7 @@ mod tests {
             ..Container::default()
         };
         RuntimeFacts {
-            containers: Sought::found("runtime", vec![container]),
+            containers: Lookup::found("runtime", vec![container]),
             ..RuntimeFacts::default()
         }
     }
@@ -353,7 +353,7 @@ mod tests {
             ("a sandbox of no pod", "{}".to_owned(), vec![sandbox("u2", false, old)], false, true),
         ] {
             let runtime = RuntimeFacts {
-                sandboxes: Sought::found("runtime", sandboxes),
+                sandboxes: Lookup::found("runtime", sandboxes),
                 ..RuntimeFacts::default()
             };
             let motion = Motion::of([&pod(&status)], Some(&runtime), None, Some(now));

@@ -284,8 +284,8 @@ pub fn short(id: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::lookup::Lookup;
     use crate::facts::runtime::{Container, RuntimeFacts, Sandbox};
-    use crate::facts::sought::Sought;
 
     fn runtime() -> RuntimeFacts {
         let sandbox = Sandbox {
@@ -304,8 +304,8 @@ mod tests {
             ..Container::default()
         };
         RuntimeFacts {
-            sandboxes: Sought::found("runtime", vec![sandbox]),
-            containers: Sought::found("runtime", vec![container]),
+            sandboxes: Lookup::found("runtime", vec![sandbox]),
+            containers: Lookup::found("runtime", vec![container]),
             ..RuntimeFacts::default()
         }
     }

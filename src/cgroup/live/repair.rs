@@ -109,10 +109,11 @@ pub fn repair(differences: &[Difference<'_>], tree: &CgroupTree, ground: Ground<
         match step(found, ground.version) {
             Ok(Some(step)) => match check(&step, ground) {
                 Ok(()) => {
-                    let usage = usage_beside(&step.file)
+                    let usage = usage_file(&step.file)
                         .and_then(|file| tree.get(&CgroupPath::new(&step.cgroup))?.number(file));
                     if let Some(usage) = usage.filter(|usage| {
-                        !ground.allow_oom && is_cut_below(&step.file, &step.from, &step.to, *usage)
+                        !ground.allow_oom
+                            && lowers_below_usage(&step.file, &step.from, &step.to, *usage)
                     }) {
                         let Step { cgroup, file, to, .. } = step.clone();
                         repair.refusals.push(Refusal::BelowUse { cgroup, file, to, usage });
@@ -253,7 +254,7 @@ pub fn check(step: &Step, ground: Ground<'_>) -> Result<(), Refusal> {
 }
 
 /// Returns the file that counts what a limit limits.
-pub fn usage_beside(file: &str) -> Option<&'static str> {
+pub fn usage_file(file: &str) -> Option<&'static str> {
     Some(match file {
         "memory.max" | "memory.high" => "memory.current",
         "memory.limit_in_bytes" => "memory.usage_in_bytes",
@@ -269,7 +270,7 @@ pub fn is_below(file: &str, limit: &str, usage: u64) -> bool {
 }
 
 /// Tells whether a step takes a limit below what is in use; to loosen one harms nobody.
-pub fn is_cut_below(file: &str, from: &str, to: &str, usage: u64) -> bool {
+pub fn lowers_below_usage(file: &str, from: &str, to: &str, usage: u64) -> bool {
     is_below(file, to, usage) && lowers(file, from, to)
 }
 

@@ -10,9 +10,9 @@ use crate::device::pods::{NodePods, Standing};
 use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
+use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
 use crate::facts::pod_resources::AllocatableResources;
-use crate::facts::sought::Sought;
 use crate::k8s::pod::ResourceName;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ fn healthy() -> String {
 
 /// A device manager, and where its parts are from.
 #[derive(Clone, Debug, Default)]
-pub struct Assembled {
+pub struct ReconstructedManager {
     /// The manager of the kubelet that runs.
     pub state: ManagerState,
     /// The resources in the checkpoint, which a kubelet that starts knows.
@@ -86,7 +86,7 @@ pub fn assemble(
     given: &[GivenDevice],
     pods: &NodePods<'_>,
     basis: &mut Basis,
-) -> Result<Assembled, NoDevices> {
+) -> Result<ReconstructedManager, NoDevices> {
     let none = DeviceFacts::default();
     let facts = facts.unwrap_or(&none);
     let checkpoint = facts.checkpoint.value().filter(|fact| !fact.absent);
@@ -94,7 +94,7 @@ pub fn assemble(
     if facts.checkpoint.value().is_none() && told.is_none() && given.is_empty() {
         return Err(NoDevices(neither(&facts.checkpoint.reason(), &facts.pod_resources.reason())));
     }
-    let mut assembled = Assembled::default();
+    let mut assembled = ReconstructedManager::default();
     if let Some(fact) = checkpoint {
         restore(fact, told.is_none(), &mut assembled, basis);
         match (told, &fact.error) {
@@ -120,14 +120,14 @@ pub fn assemble(
     let allocatable = told.map(|told| &told.allocatable);
     // What a damaged file says need not be what was written.
     let sound = checkpoint.filter(|fact| fact.error.is_none());
-    match allocatable.and_then(Sought::value) {
+    match allocatable.and_then(Lookup::value) {
         Some(allocatable) => listed(allocatable, sound, &mut assembled, basis),
         None => {
-            let reason = allocatable.map_or_else(|| facts.pod_resources.reason(), Sought::reason);
+            let reason = allocatable.map_or_else(|| facts.pod_resources.reason(), Lookup::reason);
             let why = match facts.checkpoint.value() {
                 Some(fact) => fact.error.as_deref().map(unsound),
                 // Where devices are given and no node was looked at, they are all.
-                None if facts.checkpoint.is_unsought() && !given.is_empty() => None,
+                None if facts.checkpoint.was_not_queried() && !given.is_empty() => None,
                 None => Some(facts.checkpoint.reason()),
             };
             assembled.unknown_devices = why.map(|why| neither(&why, &reason));
@@ -141,7 +141,7 @@ pub fn assemble(
     Ok(assembled)
 }
 
-impl Assembled {
+impl ReconstructedManager {
     /// Takes the plugins for gone of which the Node object counts no healthy device. The checkpoint still names
     /// their devices: it is not written when a plugin stops (`PluginDisconnected`, `markResourceUnhealthy`), nor
     /// when the kubelet starts. Where the kubelet lists its devices there is nothing to heed.
@@ -175,7 +175,12 @@ fn unsound(error: &str) -> String {
 
 /// Takes the records of the checkpoint; those of one that the kubelet does not take only where nobody else
 /// tells.
-fn restore(fact: &CheckpointFact, is_alone: bool, assembled: &mut Assembled, basis: &mut Basis) {
+fn restore(
+    fact: &CheckpointFact,
+    is_alone: bool,
+    assembled: &mut ReconstructedManager,
+    basis: &mut Basis,
+) {
     if let Some(error) = &fact.error {
         basis.warnings.push(format!(
             "a kubelet that starts does not take the checkpoint, and starts with nothing: {error}"
@@ -222,7 +227,7 @@ fn key(entry: &CheckpointEntry) -> PodDeviceKey {
 fn listed(
     allocatable: &AllocatableResources,
     checkpoint: Option<&CheckpointFact>,
-    assembled: &mut Assembled,
+    assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) {
     let mut devices: BTreeMap<String, BTreeMap<String, Device>> = BTreeMap::new();
@@ -269,7 +274,7 @@ fn remembered(
     checkpoint: Option<&CheckpointFact>,
     given: &[GivenDevice],
     reason: &str,
-    assembled: &mut Assembled,
+    assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) {
     let by_hand: BTreeSet<&str> = given.iter().map(|device| device.resource.as_str()).collect();
@@ -324,7 +329,7 @@ fn unhealthy(id: &str) -> Device {
 }
 
 /// Takes the devices that are given; they are all of their resources.
-fn by_hand(given: &[GivenDevice], assembled: &mut Assembled) {
+fn by_hand(given: &[GivenDevice], assembled: &mut ReconstructedManager) {
     let mut devices: BTreeMap<&str, Vec<Device>> = BTreeMap::new();
     for device in given {
         devices.entry(&device.resource).or_default().push(Device {

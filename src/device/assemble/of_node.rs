@@ -1,7 +1,7 @@
 //! The device manager of a node of which nothing is known but the Node object and the pods: how many devices
 //! there are, and not which.
 
-use crate::device::manager::allocate::{Circumstances, in_order};
+use crate::device::manager::allocate::{AllocationContext, in_order};
 use crate::device::manager::{
     Affinities, Device, Endpoint, HEALTHY, ManagerState, SilentPlugins, is_extended_resource,
 };
@@ -34,7 +34,7 @@ pub fn of_node(
     asked: &BTreeMap<String, i64>,
     dra_extended_resource: bool,
 ) -> Option<ManagerState> {
-    let circumstances = Circumstances { dra_extended_resource, ..Circumstances::default() };
+    let circumstances = AllocationContext { dra_extended_resource, ..AllocationContext::default() };
     let count = |list: &ResourceList, name: &str| {
         list.get(&ResourceName::from(name)).map(|amount| amount.value().max(0))
     };
@@ -88,7 +88,7 @@ fn held(
     uid: &str,
     pod: &Pod,
     (place, wanted): (usize, &BTreeMap<String, i64>),
-    circumstances: &Circumstances,
+    circumstances: &AllocationContext,
 ) -> ManagerState {
     let mut state = ManagerState::default();
     if wanted.is_empty() {
@@ -160,7 +160,12 @@ mod tests {
         let mut state = of_node(&node, &holders, &asked, true).ok_or("too many")?;
         let given = BTreeMap::new();
         let admission = state
-            .admit(&new, &Affinities::Given(&given), &Circumstances::default(), &mut SilentPlugins)
+            .admit(
+                &new,
+                &Affinities::Given(&given),
+                &AllocationContext::default(),
+                &mut SilentPlugins,
+            )
             .expect("no hints are needed");
         match admission.message {
             Some(message) => Err(message),

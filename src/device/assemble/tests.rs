@@ -27,7 +27,7 @@ fn told(ids: &[&str]) -> PodResources {
     };
     let devices = ids.iter().map(group).collect();
     let allocatable = AllocatableResources { devices, ..AllocatableResources::default() };
-    PodResources { allocatable: Sought::found("s", allocatable), ..PodResources::default() }
+    PodResources { allocatable: Lookup::found("s", allocatable), ..PodResources::default() }
 }
 
 fn given(id: &str) -> GivenDevice {
@@ -78,9 +78,9 @@ fn devices_are_those_of_the_best_source() {
     for (name, checkpoint, told, given, expected) in rows {
         let facts = DeviceFacts {
             checkpoint: checkpoint
-                .map_or_else(|| Sought::failed("f", no("absent")), |fact| Sought::found("f", fact)),
+                .map_or_else(|| Lookup::failed("f", no("absent")), |fact| Lookup::found("f", fact)),
             pod_resources: told
-                .map_or_else(|| Sought::failed("s", no("absent")), |told| Sought::found("s", told)),
+                .map_or_else(|| Lookup::failed("s", no("absent")), |told| Lookup::found("s", told)),
         };
         let snapshot = Snapshot::default();
         let mut basis = Basis::default();
@@ -100,7 +100,7 @@ fn devices_are_those_of_the_best_source() {
 
 #[test]
 fn recorded_numa_nodes_stand_in_for_those_that_nobody_lists() {
-    let facts = DeviceFacts { checkpoint: Sought::found("f", fact()), ..DeviceFacts::default() };
+    let facts = DeviceFacts { checkpoint: Lookup::found("f", fact()), ..DeviceFacts::default() };
     let mut basis = Basis::default();
     let snapshot = Snapshot::default();
     let got = assemble(Some(&facts), &[], &NodePods::of(&snapshot), &mut basis).expect("facts");
@@ -112,7 +112,7 @@ fn recorded_numa_nodes_stand_in_for_those_that_nobody_lists() {
 #[test]
 fn a_checkpoint_that_is_not_taken_is_not_restored() {
     let fact = CheckpointFact { error: Some("checkpoint is corrupted".to_owned()), ..fact() };
-    let facts = DeviceFacts { checkpoint: Sought::found("f", fact), ..DeviceFacts::default() };
+    let facts = DeviceFacts { checkpoint: Lookup::found("f", fact), ..DeviceFacts::default() };
     let mut basis = Basis::default();
     let snapshot = Snapshot::default();
     let got = assemble(Some(&facts), &[], &NodePods::of(&snapshot), &mut basis).expect("facts");

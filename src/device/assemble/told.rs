@@ -1,24 +1,24 @@
 //! The devices in use of which the running kubelet tells.
 
-use super::{Assembled, some};
+use super::{ReconstructedManager, some};
 use crate::device::pods::NodePods;
 use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
 use crate::facts::devices::CheckpointFact;
+use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
-use crate::facts::sought::Sought;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes the records that the kubelet tells of, where the checkpoint could not be had.
 pub(super) fn without_checkpoint(
-    checkpoint: &Sought<CheckpointFact>,
+    checkpoint: &Lookup<CheckpointFact>,
     told: Option<&PodResources>,
     pods: &NodePods<'_>,
-    assembled: &mut Assembled,
+    assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) {
     let Some(told) = told else {
-        if checkpoint.is_unsought() {
+        if checkpoint.was_not_queried() {
             basis.assumptions.push("no device is in use (--checkpoint)".to_owned());
         } else {
             assembled.unknown_use = true;
@@ -36,7 +36,7 @@ pub(super) fn told_alone(
     told: &PodResources,
     pods: &NodePods<'_>,
     why: &str,
-    assembled: &mut Assembled,
+    assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) {
     basis.assumptions.push(format!(
@@ -52,7 +52,7 @@ pub(super) fn told_alone(
 pub(super) fn add_told(
     told: &PodResources,
     pods: &NodePods<'_>,
-    assembled: &mut Assembled,
+    assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) {
     let entries = &mut assembled.state.pod_devices.entries;

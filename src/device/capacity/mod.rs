@@ -4,7 +4,7 @@ mod view;
 
 pub use view::{table, wide};
 
-use crate::device::assemble::{Assembled, DeviceSource};
+use crate::device::assemble::{DeviceSource, ReconstructedManager};
 use crate::device::manager::{CapacityReason, STOP_GRACE, why_none_healthy};
 use crate::facts::basis::Basis;
 use crate::facts::node_object::NodeObject;
@@ -102,7 +102,11 @@ pub struct Around<'a> {
 }
 
 /// Returns what the node offers.
-pub fn capacity(assembled: &Assembled, around: Around<'_>, basis: Basis) -> CapacityReport {
+pub fn capacity(
+    assembled: &ReconstructedManager,
+    around: Around<'_>,
+    basis: Basis,
+) -> CapacityReport {
     let mut state = assembled.state.clone();
     // A resource of the checkpoint that nobody lists had a plugin before the kubelet started, at the
     // latest; whether it came back since is not to be seen.
@@ -137,7 +141,7 @@ pub fn capacity(assembled: &Assembled, around: Around<'_>, basis: Basis) -> Capa
 }
 
 /// Returns the resources that the kubelet could list devices of, and lists none.
-fn silent(assembled: &Assembled) -> BTreeSet<String> {
+fn silent(assembled: &ReconstructedManager) -> BTreeSet<String> {
     let healthy = &assembled.state.healthy;
     let is_silent = |(name, ids): &(&String, &BTreeSet<String>)| {
         ids.is_empty() && assembled.sources.get(*name) == Some(&DeviceSource::PodResources)
@@ -146,7 +150,7 @@ fn silent(assembled: &Assembled) -> BTreeSet<String> {
 }
 
 fn offered(
-    assembled: &Assembled,
+    assembled: &ReconstructedManager,
     name: &str,
     silent: &BTreeSet<String>,
     (known, says): (Option<CapacityReason>, Option<NodeSays>),
@@ -338,7 +342,11 @@ mod tests {
     const MINUTE: i64 = 60_000_000_000;
 
     /// A manager that was put together: healthy ids, unhealthy ids, and who says so.
-    fn assembled(healthy: &[&str], unhealthy: &[&str], source: DeviceSource) -> Assembled {
+    fn assembled(
+        healthy: &[&str],
+        unhealthy: &[&str],
+        source: DeviceSource,
+    ) -> ReconstructedManager {
         let device = |(id, health): (&str, &str)| Device {
             id: id.to_owned(),
             health: health.to_owned(),
@@ -349,7 +357,11 @@ mod tests {
         let mut state = ManagerState::restore(PodDevices::default(), ["a/r"], Timestamp(0));
         state.register("a/r", Default::default());
         state.update("a/r", healthy.chain(unhealthy).map(device));
-        Assembled { state, sources: [("a/r".to_owned(), source)].into(), ..Assembled::default() }
+        ReconstructedManager {
+            state,
+            sources: [("a/r".to_owned(), source)].into(),
+            ..ReconstructedManager::default()
+        }
     }
 
     fn node(capacity: i64, allocatable: i64) -> NodeObject {
@@ -443,7 +455,7 @@ mod tests {
             ("left over", node(0, 0), State::Removed),
         ] {
             let around = Around { node: Some(&node), kubelet_start: None, now: Timestamp(0) };
-            let report = capacity(&Assembled::default(), around, Basis::default());
+            let report = capacity(&ReconstructedManager::default(), around, Basis::default());
             assert_eq!(report.resources["a/r"].state, state, "{name}");
         }
     }

@@ -1,11 +1,11 @@
 use super::*;
 use crate::facts::devices::{CheckpointFact, DeviceFacts};
+use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::{
     AllocatableResources, ContainerDevices, PodResources, PodResourcesContainer, PodResourcesPod,
 };
 use crate::facts::pod_selector::{PodSelector, Selection};
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::facts::sought::Sought;
 use crate::k8s::manifest::load;
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn told(lines: &[&str], healthy: &[&str]) -> PodResources {
         devices: vec![devices(healthy, 0)],
         ..AllocatableResources::default()
     };
-    PodResources { pods: pods.collect(), allocatable: Sought::found("s", all) }
+    PodResources { pods: pods.collect(), allocatable: Lookup::found("s", all) }
 }
 
 fn snapshot(pods: &[Value], checkpoint: CheckpointFact, told: PodResources) -> Snapshot {
@@ -95,10 +95,10 @@ fn snapshot(pods: &[Value], checkpoint: CheckpointFact, told: PodResources) -> S
     let recorded =
         RecordedPods { source: PodSource::ApiServer, pods: loaded.pods, ..Default::default() };
     Snapshot {
-        pods: Sought::found("L", recorded),
+        pods: Lookup::found("L", recorded),
         devices: Some(DeviceFacts {
-            checkpoint: Sought::found("f", checkpoint),
-            pod_resources: Sought::found("s", told),
+            checkpoint: Lookup::found("f", checkpoint),
+            pod_resources: Lookup::found("s", told),
         }),
         ..Snapshot::default()
     }
@@ -237,15 +237,15 @@ fn what_cannot_be_had_is_not_guessed() {
     let devices = |snapshot: &mut Snapshot, change: &dyn Fn(&mut DeviceFacts)| {
         change(snapshot.devices.as_mut().expect("there are some"));
     };
-    let failed = |facts: &mut DeviceFacts| facts.pod_resources = Sought::failed("s", "refused");
-    let unread = |facts: &mut DeviceFacts| facts.checkpoint = Sought::failed("f", "forbidden");
+    let failed = |facts: &mut DeviceFacts| facts.pod_resources = Lookup::failed("s", "refused");
+    let unread = |facts: &mut DeviceFacts| facts.checkpoint = Lookup::failed("f", "forbidden");
     let damaged = |facts: &mut DeviceFacts| {
         let found = facts.checkpoint.found.as_mut().expect("it is there");
         found.value.error = Some("checkpoint is corrupted".to_owned());
     };
     let absent = |facts: &mut DeviceFacts| {
         let none = CheckpointFact { absent: true, ..CheckpointFact::default() };
-        facts.checkpoint = Sought::found("f", none);
+        facts.checkpoint = Lookup::found("f", none);
     };
     type Change<'c> = &'c dyn Fn(&mut DeviceFacts);
     for (name, changes, asked, expected, missing) in [
@@ -272,7 +272,7 @@ fn what_cannot_be_had_is_not_guessed() {
     }
 
     let mut nobody = whole();
-    nobody.pods = Sought::failed("L", "refused");
+    nobody.pods = Lookup::failed("L", "refused");
     let list = DeviceList::of(&nobody, Asked::Both, None);
     assert_eq!(states(&list), ["p c a UNKNOWN"], "found again by its devices: {:#?}", list.items);
     assert_eq!(list.items[0].pod.uid.as_deref(), Some("p"));
@@ -330,7 +330,7 @@ fn a_number_that_no_node_has_is_shown() {
 fn the_runtime_is_missed_where_it_decides() {
     let silent = |pods: &[Value], lines: &[&str]| {
         let mut snapshot = snapshot(pods, checkpoint(lines), told(&[], &["a"]));
-        snapshot.runtime = Sought::failed("unix:///run/c.sock", "refused");
+        snapshot.runtime = Lookup::failed("unix:///run/c.sock", "refused");
         DeviceList::of(&snapshot, Asked::Both, None).warnings
     };
     let (runs, ended) = (pod("p", "Running", &["app c 1"]), pod("p", "Failed", &["app c 1"]));

@@ -1,6 +1,6 @@
 //! The devices of a whole pod, in the order of its containers (`Admit` in the topology manager's scopes).
 
-use super::allocate::{Circumstances, ContainerAllocation, ContainerKind, in_order};
+use super::allocate::{AllocationContext, ContainerAllocation, ContainerKind, in_order};
 use super::hints::HintError;
 use super::numa::NumaNodes;
 use super::plugins::Plugins;
@@ -71,7 +71,7 @@ impl ManagerState {
         &mut self,
         pod: &Pod,
         affinities: &Affinities<'_>,
-        circumstances: &Circumstances,
+        circumstances: &AllocationContext,
         plugins: &mut dyn Plugins,
     ) -> Result<PodAdmission, HintError> {
         let mut admission = PodAdmission { admitted: true, ..PodAdmission::default() };

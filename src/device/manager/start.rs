@@ -46,7 +46,7 @@ impl ManagerState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::allocate::Circumstances;
+    use super::super::allocate::AllocationContext;
     use super::super::{Affinities, Allocated, Device, Endpoint, HEALTHY, PluginOptions};
     use super::*;
     use crate::k8s::pod::{Container, Pod, ResourceName};
@@ -125,10 +125,10 @@ mod tests {
                 .collect();
             pod.spec.containers.push(container);
         }
-        let circumstances = Circumstances {
+        let circumstances = AllocationContext {
             sources_ready: true,
             active_pods: ["u".to_owned()].into(),
-            ..Circumstances::default()
+            ..AllocationContext::default()
         };
         let given = BTreeMap::new();
         let mut plugins = Noted::default();

@@ -2,7 +2,7 @@
 
 use super::{Failure, Turn, asked_resources};
 use crate::device::assemble::{NOT_LISTED, some};
-use crate::device::manager::allocate::Circumstances;
+use crate::device::manager::allocate::AllocationContext;
 use crate::device::manager::hints::{HintError, HintNodes};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Affinities, ManagerState, SilentPlugins};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// What is not sure about a node, where it can decide everything.
 #[derive(Clone, Debug, Default)]
-pub struct Doubts {
+pub struct UnknownFacts {
     /// Why nobody can say which devices there are, beside those that are known.
     pub devices: Option<String>,
     /// The NUMA nodes of the machine are taken for granted.
@@ -20,7 +20,7 @@ pub struct Doubts {
     pub kubelet_version: bool,
 }
 
-impl Doubts {
+impl UnknownFacts {
     /// Returns why nothing can be said of a pod, before it is tried.
     pub(super) fn before(
         &self,
@@ -69,7 +69,7 @@ fn perhaps_vanished(
     state: &ManagerState,
     pod: &Pod,
     manager: &TopologyManager,
-    circumstances: &Circumstances,
+    circumstances: &AllocationContext,
 ) -> Option<(String, String)> {
     let is_affected = manager.policy != TopologyPolicy::None
         && manager.machine.hint_nodes == HintNodes::OfDevices

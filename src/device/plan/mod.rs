@@ -5,13 +5,13 @@ mod outlook;
 mod unhealthy;
 mod view;
 
-pub use doubt::Doubts;
+pub use doubt::UnknownFacts;
 pub use outlook::{Change, Fate, Held, Now, Outlook, Verdict, changes, foresee};
 pub use unhealthy::{UnhealthyDevice, unhealthy};
 pub use view::{table, wide};
 
-use crate::device::assemble::{Assembled, some};
-use crate::device::manager::allocate::{Circumstances, EarlierChoices, Outcome, in_order};
+use crate::device::assemble::{ReconstructedManager, some};
+use crate::device::manager::allocate::{AllocationContext, Outcome, PossibleAllocations, in_order};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::device::manager::{
     Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource,
@@ -171,9 +171,9 @@ pub struct Turn<'a> {
     /// The topology manager.
     pub manager: &'a TopologyManager,
     /// The circumstances.
-    pub circumstances: &'a Circumstances,
+    pub circumstances: &'a AllocationContext,
     /// What is not sure.
-    pub doubts: &'a Doubts,
+    pub doubts: &'a UnknownFacts,
 }
 
 /// Why a question cannot be answered.
@@ -202,8 +202,11 @@ pub enum QuestionError {
 /// # Errors
 ///
 /// Fails for a device that is not there.
-pub fn state_of(assembled: Assembled, question: &Question) -> Result<ManagerState, QuestionError> {
-    let Assembled { mut state, registered, restored, .. } = assembled;
+pub fn state_of(
+    assembled: ReconstructedManager,
+    question: &Question,
+) -> Result<ManagerState, QuestionError> {
+    let ReconstructedManager { mut state, registered, restored, .. } = assembled;
     for text in &question.unhealthy {
         set_unhealthy(&mut state, text)?;
     }
@@ -317,13 +320,13 @@ pub fn plan(
 #[derive(Clone, Debug)]
 pub struct InTurn {
     before_it: Option<Failure>,
-    earlier: EarlierChoices,
+    earlier: PossibleAllocations,
 }
 
 impl InTurn {
     /// Returns that no pod was admitted yet.
-    pub fn new(state: &ManagerState, circumstances: &Circumstances) -> Self {
-        Self { before_it: None, earlier: EarlierChoices::none(state, circumstances) }
+    pub fn new(state: &ManagerState, circumstances: &AllocationContext) -> Self {
+        Self { before_it: None, earlier: PossibleAllocations::none(state, circumstances) }
     }
 
     /// Asks the device manager for the devices of the next pod.
@@ -494,10 +497,10 @@ mod tests {
 
     #[test]
     fn a_kubelet_that_starts_has_no_healthy_device() {
-        let assembled = Assembled {
+        let assembled = ReconstructedManager {
             state: state(),
             registered: ["example.com/a".to_owned()].into(),
-            ..Assembled::default()
+            ..ReconstructedManager::default()
         };
         let question = Question { kubelet_restart: true, ..Question::default() };
         let state = state_of(assembled, &question).expect("nothing is named");

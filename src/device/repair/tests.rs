@@ -2,9 +2,9 @@ use super::*;
 use crate::device::flipped_bit::{FlippedBit, flipped_bit};
 use crate::device::pods::NodePods;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::facts::sought::Sought;
 use crate::k8s::manifest::load;
 
 type List<'l> = &'l [&'l str];
@@ -145,13 +145,13 @@ fn node() -> Snapshot {
         with_probes: false,
     };
     let runtime = RuntimeFacts {
-        sandboxes: Sought::found("r", Vec::new()),
-        containers: Sought::found("r", Vec::new()),
+        sandboxes: Lookup::found("r", Vec::new()),
+        containers: Lookup::found("r", Vec::new()),
         ..RuntimeFacts::default()
     };
     Snapshot {
-        pods: Sought::found("the API server", recorded),
-        runtime: Sought::found("r", runtime),
+        pods: Lookup::found("the API server", recorded),
+        runtime: Lookup::found("r", runtime),
         ..Snapshot::default()
     }
 }
@@ -159,7 +159,7 @@ fn node() -> Snapshot {
 #[test]
 fn what_may_run_is_not_stale() {
     // A list of pods does not tell what runs: its containers may outlive a pod.
-    let snapshot = Snapshot { runtime: Sought::failed("r", "refused"), ..node() };
+    let snapshot = Snapshot { runtime: Lookup::failed("r", "refused"), ..node() };
     let pods = NodePods::of(&snapshot);
     let good = three().to_bytes();
     let stale = plan(&good, &Request { remove_stale: true, ..Request::default() }, &pods);
@@ -351,7 +351,7 @@ fn a_name_that_two_pods_have_is_none() {
     let mut snapshot = node();
     let mut recorded = snapshot.pods.value().expect("pods").clone();
     recorded.pods[1].pod.metadata.name = "web".to_owned();
-    snapshot.pods = Sought::found("the API server", recorded);
+    snapshot.pods = Lookup::found("the API server", recorded);
     let request = Request { remove: vec!["web".to_owned()], force: true, ..Request::default() };
     let found = plan(&three().to_bytes(), &request, &NodePods::of(&snapshot));
     let expected =

@@ -5,7 +5,9 @@ use super::report::{
     Affinity, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource, PreStart,
     Unanswered, Unregistered,
 };
-use crate::device::manager::allocate::{Circumstances, ContainerKind, Outcome, ResourceAllocation};
+use crate::device::manager::allocate::{
+    AllocationContext, ContainerKind, Outcome, ResourceAllocation,
+};
 use crate::device::manager::hints::HintNodes;
 use crate::device::manager::topology::{
     TopologyDecision, TopologyManager, TopologyPolicy, TopologyScope,
@@ -23,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How pods are to be admitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Terms {
+pub struct TopologyConfig {
     /// `topologyManagerPolicy`
     pub policy: TopologyPolicy,
     /// `topologyManagerScope`
@@ -39,18 +41,18 @@ pub struct Terms {
 pub fn admit(
     state: &mut ManagerState,
     pod: &mut Pod,
-    terms: &Terms,
+    terms: &TopologyConfig,
     active: &mut BTreeSet<String>,
     plugins: &mut dyn Plugins,
 ) -> DeviceAllocation {
     let mut report = begin(pod);
     let topology = topology(state, terms, &mut report.assumptions);
     let was_active = !active.insert(report.uid.clone());
-    let circumstances = Circumstances {
+    let circumstances = AllocationContext {
         sources_ready: true,
         active_pods: std::mem::take(active),
         dra_extended_resource: true,
-        ..Circumstances::default()
+        ..AllocationContext::default()
     };
     match state.admit(pod, &Affinities::Decided(&topology), &circumstances, plugins) {
         Ok(admission) => tell(state, admission, &mut report),
@@ -88,7 +90,11 @@ fn begin(pod: &mut Pod) -> DeviceAllocation {
     }
 }
 
-fn topology(state: &ManagerState, terms: &Terms, assumptions: &mut Vec<String>) -> TopologyManager {
+fn topology(
+    state: &ManagerState,
+    terms: &TopologyConfig,
+    assumptions: &mut Vec<String>,
+) -> TopologyManager {
     let mut nodes: BTreeSet<i64> = terms.numa_nodes.iter().copied().collect();
     if terms.policy == TopologyPolicy::None {
         assumptions.push(

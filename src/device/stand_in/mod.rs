@@ -12,7 +12,7 @@ mod report;
 mod throttle;
 mod view;
 
-pub use admission::{Terms, admit};
+pub use admission::{TopologyConfig, admit};
 pub use event::{Event, Told};
 pub use machine::Manager;
 pub use report::{

@@ -1,8 +1,8 @@
 //! Answers of a runtime as they come over the wire, one at a time and without a runtime.
 
 use super::{convert, v1};
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::RuntimeFacts;
-use crate::facts::sought::Sought;
 use prost::{DecodeError, Message};
 
 /// Which answer some bytes are.
@@ -45,28 +45,28 @@ pub fn decode_answer(answered: Answered, bytes: &[u8]) -> Result<RuntimeFacts, D
     match answered {
         Answered::Sandboxes => {
             let said = v1::ListPodSandboxResponse::decode(bytes)?;
-            facts.sandboxes = Sought::found(source, convert::sandboxes(said));
+            facts.sandboxes = Lookup::found(source, convert::sandboxes(said));
         }
         Answered::Containers => {
             let said = v1::ListContainersResponse::decode(bytes)?;
-            facts.containers = Sought::found(source, convert::containers(said, None));
+            facts.containers = Lookup::found(source, convert::containers(said, None));
         }
         Answered::Images => {
             let said = v1::ListImagesResponse::decode(bytes)?;
-            facts.images = Sought::found(source, convert::images(said));
+            facts.images = Lookup::found(source, convert::images(said));
         }
         Answered::ImageFilesystems => {
             let said = v1::ImageFsInfoResponse::decode(bytes)?;
-            facts.image_filesystems = Sought::found(source, convert::image_filesystems(said));
+            facts.image_filesystems = Lookup::found(source, convert::image_filesystems(said));
         }
         Answered::ContainerStatus => {
             let said = v1::ContainerStatusResponse::decode(bytes)?;
             let status = convert::container_status(String::new(), Ok(said));
-            facts.container_statuses = Sought::found(source, vec![status]);
+            facts.container_statuses = Lookup::found(source, vec![status]);
         }
         Answered::WritableLayers => {
             let said = v1::ListContainerStatsResponse::decode(bytes)?;
-            facts.writable_layers = Sought::found(source, convert::writable_layers(said));
+            facts.writable_layers = Lookup::found(source, convert::writable_layers(said));
         }
     }
     Ok(facts)

@@ -1,6 +1,6 @@
 //! What is left without the feature `cri`: an error that says so.
 
-use super::{ContainerDetails, CriError, RuntimeWants, SandboxStatus};
+use super::{ContainerDetails, CriError, RuntimeNeeds, SandboxStatus};
 use crate::edge::trust::NamedBy;
 use crate::facts::runtime::{ContainerState, Image, RuntimeFacts};
 use crate::probe::{ExecReply, ExecRequest};
@@ -17,7 +17,7 @@ pub fn read_runtime(
     endpoint: &str,
     _host_root: &Path,
     _named_by: NamedBy,
-    _wants: RuntimeWants,
+    _wants: RuntimeNeeds,
     _deadline: Duration,
 ) -> Result<RuntimeFacts, CriError> {
     Err(CriError::NotBuilt { endpoint: endpoint.to_owned() })
@@ -46,7 +46,7 @@ impl CriSession {
     /// # Errors
     ///
     /// None.
-    pub fn read(&self, _wants: RuntimeWants) -> Result<RuntimeFacts, CriError> {
+    pub fn read(&self, _wants: RuntimeNeeds) -> Result<RuntimeFacts, CriError> {
         match self.0 {}
     }
 

@@ -7,11 +7,11 @@
 
 mod details;
 mod error;
-mod wants;
+mod needs;
 
 pub use details::{ContainerDetails, SandboxStatus};
 pub use error::CriError;
-pub use wants::{RuntimeWants, StatusWants};
+pub use needs::{RuntimeNeeds, StatusNeeds};
 
 #[cfg(not(feature = "cri"))]
 mod disabled;

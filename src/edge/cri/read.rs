@@ -4,11 +4,11 @@ use super::connect::{connect_checked, image_client, runtime_client, socket_path}
 use super::info::RuntimeInfo;
 use super::reason::{chain, status_reason};
 use super::statuses::container_statuses;
-use super::{CriError, RuntimeWants, convert, low_level, storage, v1};
+use super::{CriError, RuntimeNeeds, convert, low_level, storage, v1};
 use crate::edge::trust::NamedBy;
 use crate::facts::cgroup_mode::CgroupDriver;
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::runtime::{ContainerStatus, ImageStorage, LowLevelRuntime, RuntimeFacts};
-use crate::facts::sought::{Found, Sought, Tried};
 use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Builder;
@@ -38,7 +38,7 @@ pub fn read_runtime(
     endpoint: &str,
     host_root: &Path,
     named_by: NamedBy,
-    wants: RuntimeWants,
+    needs: RuntimeNeeds,
     deadline: Duration,
 ) -> Result<RuntimeFacts, CriError> {
     let socket = socket_path(endpoint)?;
@@ -53,28 +53,28 @@ pub fn read_runtime(
             Err(CriError::Connect { endpoint: endpoint.to_owned(), reason })
         })?;
         let distrust = connection.distrust();
-        let (facts, info) = ask(endpoint, connection.channel, wants, time).await?;
+        let (facts, info) = ask(endpoint, connection.channel, needs, time).await?;
         Ok((facts, info, distrust, time))
     })?;
     // Closes the connection before a program is waited for.
     drop(runtime);
     if let Some(info) = &info
-        && wants.sandbox_image
+        && needs.sandbox_image
     {
         let source = format!("{endpoint} Status(verbose)");
         facts.sandbox_image =
             match info.as_ref().map_err(Clone::clone).and_then(RuntimeInfo::sandbox_image) {
-                Ok(name) => Sought::found(source, name),
-                Err(reason) => Sought::failed(source, reason),
+                Ok(name) => Lookup::found(source, name),
+                Err(reason) => Lookup::failed(source, reason),
             };
     }
-    if let Some(info) = info.filter(|_| wants.low_level) {
+    if let Some(info) = info.filter(|_| needs.low_level) {
         facts.restricts_oom_score = info.as_ref().ok().map(RuntimeInfo::restricts_oom_score);
         let left = time.end.saturating_duration_since(Instant::now());
         facts.low_level = match distrust {
             None => low_level_of(info, endpoint, &socket, host_root, left),
             // It would decide what is executed.
-            Some(reason) => Sought::failed(format!("{endpoint} Status(verbose)"), reason),
+            Some(reason) => Lookup::failed(format!("{endpoint} Status(verbose)"), reason),
         };
     }
     Ok(facts)
@@ -118,7 +118,7 @@ impl Time {
 async fn ask(
     endpoint: &str,
     channel: Channel,
-    wants: RuntimeWants,
+    needs: RuntimeNeeds,
     time: Time,
 ) -> Result<(RuntimeFacts, Option<Answer<RuntimeInfo>>), CriError> {
     let (mut runtime, mut images) = (runtime_client(&channel), image_client(&channel));
@@ -130,25 +130,25 @@ async fn ask(
     // Each call is a task, so that they share the connection at the same time. Tasks that are left
     // over end with the asynchronous runtime.
     let mut client = runtime.clone();
-    let sandboxes = start(wants.sandboxes, async move {
+    let sandboxes = start(needs.sandboxes, async move {
         time.call(client.list_pod_sandbox(v1::ListPodSandboxRequest {})).await
     });
-    let containers = start(wants.containers, async move {
+    let containers = start(needs.containers, async move {
         time.call(runtime.list_containers(v1::ListContainersRequest {})).await
     });
     let mut client = images.clone();
-    let image_list = start(wants.images, async move {
+    let image_list = start(needs.images, async move {
         time.call(client.list_images(v1::ListImagesRequest {})).await
     });
-    let filesystems = start(wants.image_filesystems, async move {
+    let filesystems = start(needs.image_filesystems, async move {
         time.call(images.image_fs_info(v1::ImageFsInfoRequest {})).await
     });
     let mut client = runtime_client(&channel);
-    let layers = start(wants.writable_layers, async move {
+    let layers = start(needs.writable_layers, async move {
         time.call(client.list_container_stats(v1::ListContainerStatsRequest {})).await
     });
-    let status = start(wants.low_level || wants.sandbox_image, status(channel.clone(), time));
-    let driver = start(wants.cgroup_driver, driver(channel.clone(), endpoint.to_owned(), time));
+    let status = start(needs.low_level || needs.sandbox_image, status(channel.clone(), time));
+    let driver = start(needs.cgroup_driver, driver(channel.clone(), endpoint.to_owned(), time));
 
     let named = |method: &str| format!("{endpoint} {method}");
     let mut facts = RuntimeFacts {
@@ -167,14 +167,14 @@ async fn ask(
     facts.containers = sought(named("ListContainers"), finish(containers).await, |said| {
         convert::containers(said, known)
     });
-    facts.container_statuses = statuses(&channel, &facts, wants, time).await;
-    facts.image_storage = image_storage(&channel, &facts, wants, time).await;
+    facts.container_statuses = statuses(&channel, &facts, needs, time).await;
+    facts.image_storage = image_storage(&channel, &facts, needs, time).await;
     let layers = finish(layers).await;
     facts.writable_layers = sought(named("ListContainerStats"), layers, convert::writable_layers);
     if let Some(driver) = driver {
         facts.cgroup_driver = driver
             .await
-            .unwrap_or_else(|error| Sought::failed(named("RuntimeConfig"), broken_off(&error)));
+            .unwrap_or_else(|error| Lookup::failed(named("RuntimeConfig"), broken_off(&error)));
     }
     Ok((facts, finish(status).await))
 }
@@ -183,35 +183,35 @@ async fn ask(
 async fn image_storage(
     channel: &Channel,
     facts: &RuntimeFacts,
-    wants: RuntimeWants,
+    needs: RuntimeNeeds,
     time: Time,
-) -> Sought<ImageStorage> {
-    let Some(images) = facts.images.value().filter(|_| wants.image_storage) else {
-        return Sought::default();
+) -> Lookup<ImageStorage> {
+    let Some(images) = facts.images.value().filter(|_| needs.image_storage) else {
+        return Lookup::default();
     };
     let asked = storage::image_storage(channel, &facts.endpoint, &facts.version, images);
     let source = || format!("{} containerd.services", facts.endpoint);
-    time.limit(asked).await.unwrap_or_else(|reason| Sought::failed(source(), reason))
+    time.limit(asked).await.unwrap_or_else(|reason| Lookup::failed(source(), reason))
 }
 
 /// Asks for the statuses that are wanted of the containers in the list.
 async fn statuses(
     channel: &Channel,
     facts: &RuntimeFacts,
-    wants: RuntimeWants,
+    needs: RuntimeNeeds,
     time: Time,
-) -> Sought<Vec<ContainerStatus>> {
-    let wanted = wants.container_statuses;
-    if !wants.containers || !wanted.applies_to(&facts.version) {
-        return Sought::default();
+) -> Lookup<Vec<ContainerStatus>> {
+    let wanted = needs.container_statuses;
+    if !needs.containers || !wanted.applies_to(&facts.version) {
+        return Lookup::default();
     }
     let source = format!("{} ContainerStatus", facts.endpoint);
     let Some(containers) = facts.containers.value() else {
-        return Sought::failed(source, "the containers are not known");
+        return Lookup::failed(source, "the containers are not known");
     };
     let asked = containers.iter().filter(|container| wanted.includes(container.state));
     let ids = asked.map(|container| container.id.clone()).collect();
-    Sought::found(source, container_statuses(channel, ids, time).await)
+    Lookup::found(source, container_statuses(channel, ids, time).await)
 }
 
 /// Asks the runtime for its configuration.
@@ -223,21 +223,21 @@ async fn status(channel: Channel, time: Time) -> Answer<RuntimeInfo> {
 
 /// Asks for the cgroup driver: `RuntimeConfig`, which containerd has from 2.0 on, else what the runtime
 /// tells of its configuration.
-async fn driver(channel: Channel, endpoint: String, time: Time) -> Sought<CgroupDriver> {
+async fn driver(channel: Channel, endpoint: String, time: Time) -> Lookup<CgroupDriver> {
     let mut client = runtime_client(&channel);
     let source = format!("{endpoint} RuntimeConfig");
     let answer = time.call(client.runtime_config(v1::RuntimeConfigRequest {})).await;
     let reason = match answer.and_then(convert::cgroup_driver) {
-        Ok(driver) => return Sought::found(source, driver),
+        Ok(driver) => return Lookup::found(source, driver),
         Err(reason) => reason,
     };
-    let mut sought = Sought::failed(source, reason);
+    let mut sought = Lookup::failed(source, reason);
     let source = format!("{endpoint} Status(verbose)");
     match status(channel, time).await.and_then(|info| info.cgroup_driver()) {
         Ok((value, field)) => {
-            sought.found = Some(Found { source: format!("{source} {field}"), value });
+            sought.found = Some(Sourced { source: format!("{source} {field}"), value });
         }
-        Err(reason) => sought.tried.push(Tried { source, reason }),
+        Err(reason) => sought.tried.push(FailedSource { source, reason }),
     }
     sought
 }
@@ -249,15 +249,15 @@ fn low_level_of(
     socket: &Path,
     host_root: &Path,
     time: Duration,
-) -> Sought<LowLevelRuntime> {
+) -> Lookup<LowLevelRuntime> {
     let source = format!("{endpoint} Status(verbose)");
     let named = match info.and_then(|info| info.program()) {
         Ok(named) => named,
-        Err(reason) => return Sought::failed(source, reason),
+        Err(reason) => return Lookup::failed(source, reason),
     };
     match low_level::ask(&named, socket, host_root, time) {
-        Ok(said) => Sought::found(format!("{} --version", said.path), said),
-        Err(reason) => Sought::failed(source, reason),
+        Ok(said) => Lookup::found(format!("{} --version", said.path), said),
+        Err(reason) => Lookup::failed(source, reason),
     }
 }
 
@@ -282,10 +282,10 @@ fn sought<T, F>(
     source: String,
     answer: Option<Answer<T>>,
     convert: impl FnOnce(T) -> F,
-) -> Sought<F> {
+) -> Lookup<F> {
     match answer {
-        None => Sought::default(),
-        Some(Ok(value)) => Sought::found(source, convert(value)),
-        Some(Err(reason)) => Sought::failed(source, reason),
+        None => Lookup::default(),
+        Some(Ok(value)) => Lookup::found(source, convert(value)),
+        Some(Err(reason)) => Lookup::failed(source, reason),
     }
 }

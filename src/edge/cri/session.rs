@@ -3,7 +3,7 @@
 use super::connect::{connect, image_client, runtime_client, socket_path};
 use super::read::{Time, read_runtime};
 use super::reason::{chain, status_reason};
-use super::{ContainerDetails, CriError, RuntimeWants, SandboxStatus, convert, v1, verbose};
+use super::{ContainerDetails, CriError, RuntimeNeeds, SandboxStatus, convert, v1, verbose};
 use crate::edge::trust::NamedBy;
 use crate::facts::runtime::{ContainerState, Image, RuntimeFacts};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl CriSession {
             deadline,
             runtime,
         };
-        session.read(RuntimeWants::default())?;
+        session.read(RuntimeNeeds::default())?;
         Ok(session)
     }
 
@@ -52,8 +52,8 @@ impl CriSession {
     /// # Errors
     ///
     /// Fails when nobody can be talked to, or `Version` is not answered.
-    pub fn read(&self, wants: RuntimeWants) -> Result<RuntimeFacts, CriError> {
-        read_runtime(&self.endpoint, &self.host_root, NamedBy::Operator, wants, self.deadline)
+    pub fn read(&self, needs: RuntimeNeeds) -> Result<RuntimeFacts, CriError> {
+        read_runtime(&self.endpoint, &self.host_root, NamedBy::Operator, needs, self.deadline)
     }
 
     /// Returns an image as it is now; `None`: there is none of that id.

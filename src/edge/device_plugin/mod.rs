@@ -46,7 +46,7 @@ pub use client::{PluginClient, wire_devices};
 #[cfg(feature = "cri")]
 pub use control::{Caller, ControlError, MAX_CONTROL_BYTES, ask_stand_in};
 #[cfg(feature = "cri")]
-pub use stand_in::{Incoming, Patience, StandIn, in_time};
+pub use stand_in::{Incoming, StandIn, Timeouts, in_time};
 
 #[cfg(feature = "cri")]
 #[rustfmt::skip]

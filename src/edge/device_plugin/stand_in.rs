@@ -48,7 +48,7 @@ const SOON: Duration = Duration::from_millis(5);
 
 /// How long plugins are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// Until they are connected to; the kubelet waits ten seconds.
     pub dial: Duration,
     /// Each call; the kubelet waits for ever, but for PreStartContainer.
@@ -135,7 +135,7 @@ impl StandIn {
     /// # Errors
     ///
     /// Fails where a socket cannot be made.
-    pub fn start(held: &Held, patience: Patience, give_up: fn()) -> io::Result<Self> {
+    pub fn start(held: &Held, patience: Timeouts, give_up: fn()) -> io::Result<Self> {
         let folder = held.path.as_path();
         let at_once = connections_at_once(2 * PLUGINS + LISTENED_TO);
         let listened_to = (at_once / 4).min(LISTENED_TO);

@@ -1,8 +1,8 @@
 //! What is left without the feature `cri`: an answer that says so.
 
 use crate::edge::trust::NamedBy;
+use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
-use crate::facts::sought::Sought;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +12,6 @@ pub fn read_pod_resources(
     socket: &str,
     _named_by: NamedBy,
     _deadline: Duration,
-) -> Sought<PodResources> {
-    Sought::failed(socket, "kq was built without the feature `cri`, which brings gRPC")
+) -> Lookup<PodResources> {
+    Lookup::failed(socket, "kq was built without the feature `cri`, which brings gRPC")
 }

@@ -6,11 +6,11 @@ use crate::edge::cri::connect::{SocketPlace, dial_checked};
 use crate::edge::cri::read::{Answer, Time};
 use crate::edge::cri::reason::chain;
 use crate::edge::trust::NamedBy;
+use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::{
     AllocatableResources, ContainerDevices, ContainerMemory, PodResources, PodResourcesContainer,
     PodResourcesPod,
 };
-use crate::facts::sought::Sought;
 use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Builder;
@@ -26,14 +26,14 @@ pub fn read_pod_resources(
     socket: &str,
     named_by: NamedBy,
     deadline: Duration,
-) -> Sought<PodResources> {
+) -> Lookup<PodResources> {
     let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
         Ok(runtime) => runtime,
-        Err(error) => return Sought::failed(socket, chain(&error)),
+        Err(error) => return Lookup::failed(socket, chain(&error)),
     };
     match runtime.block_on(ask(host_root, socket, named_by, Time::within(deadline))) {
-        Ok(answer) => Sought::found(socket, answer),
-        Err(reason) => Sought::failed(socket, reason),
+        Ok(answer) => Lookup::found(socket, answer),
+        Err(reason) => Lookup::failed(socket, reason),
     }
 }
 
@@ -57,7 +57,7 @@ async fn ask(
     Ok(PodResources {
         pods: list.pod_resources.into_iter().map(pod).collect(),
         allocatable: match allocatable {
-            Ok(answer) => Sought::found(
+            Ok(answer) => Lookup::found(
                 source,
                 AllocatableResources {
                     devices: devices(answer.devices),
@@ -65,7 +65,7 @@ async fn ask(
                     memory: memory(answer.memory),
                 },
             ),
-            Err(reason) => Sought::failed(source, reason),
+            Err(reason) => Lookup::failed(source, reason),
         },
     })
 }

@@ -5,8 +5,8 @@ use crate::eviction::disks::{DiskFacts, node_disks};
 use crate::eviction::settlement::FreedBytes;
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::{KubeletConfiguration, effective, eviction_thresholds};
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{FilesystemUsage, ImageFilesystems};
-use crate::facts::sought::Sought;
 use crate::facts::stats_summary::StatsSummary;
 use crate::k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn pressure_of(devices: [&str; 3], left: [u64; 3], soft: Option<&str>, memory: u
             ..Filesystem::default()
         };
         let folder =
-            NodeFolder { filesystem: Sought::found("f", filesystem), ..NodeFolder::default() };
+            NodeFolder { filesystem: Lookup::found("f", filesystem), ..NodeFolder::default() };
         (role, folder)
     };
     let folders: BTreeMap<_, _> = roles.into_iter().zip(devices).zip(left).map(folder).collect();

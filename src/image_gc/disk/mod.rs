@@ -19,9 +19,9 @@ pub use view::{describe, describe_wide};
 
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::EffectiveConfiguration;
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{FilesystemUsage, RuntimeFacts};
 use crate::facts::snapshot::API_VERSION;
-use crate::facts::sought::Sought;
 use crate::facts::stats_summary::StatsSummary;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
@@ -41,9 +41,9 @@ pub struct DiskFacts<'a> {
     /// The folders and what they are on.
     pub folders: &'a BTreeMap<FolderRole, NodeFolder>,
     /// What the runtime says.
-    pub runtime: &'a Sought<RuntimeFacts>,
+    pub runtime: &'a Lookup<RuntimeFacts>,
     /// What the kubelet measured.
-    pub summary: &'a Sought<StatsSummary>,
+    pub summary: &'a Lookup<StatsSummary>,
     /// The names of pods.
     pub workloads: &'a Workloads,
     /// The kubelet's configuration.
@@ -63,7 +63,7 @@ pub struct ImageDisk {
     /// The moment of everything.
     pub at: Timestamp,
     /// What the kubelet judges.
-    pub judged: Judged,
+    pub judged: JudgedFilesystem,
     /// Which file systems are one.
     pub layout: Layout,
     /// What fills it, and what is on other disks.
@@ -83,7 +83,7 @@ pub struct ImageDisk {
 /// The file system by which image garbage collection judges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Judged {
+pub struct JudgedFilesystem {
     /// The folder that the runtime names.
     pub path: Option<String>,
     /// What it is on.
@@ -153,15 +153,15 @@ impl<'a> DiskFacts<'a> {
     }
 }
 
-fn judged(facts: DiskFacts<'_>) -> Judged {
+fn judged(facts: DiskFacts<'_>) -> JudgedFilesystem {
     let policy = ImageGcPolicy::of(facts.config);
     let high = policy.high_threshold_percent;
     let path = facts.folders.get(&FolderRole::Images).map(|folder| folder.path.clone());
-    let mut judged = Judged {
+    let mut judged = JudgedFilesystem {
         path: path.filter(|path| !path.is_empty()),
         high_threshold_percent: high,
         low_threshold_percent: policy.low_threshold_percent,
-        ..Judged::default()
+        ..JudgedFilesystem::default()
     };
     let filesystem = match facts.filesystem(FolderRole::Images) {
         Ok(filesystem) => filesystem,
@@ -208,7 +208,7 @@ fn judged(facts: DiskFacts<'_>) -> Judged {
     judged
 }
 
-fn missing(judged: &Judged, parts: &[Part], accounts: &[Account]) -> Vec<String> {
+fn missing(judged: &JudgedFilesystem, parts: &[Part], accounts: &[Account]) -> Vec<String> {
     let mut missing = Vec::new();
     if let Some(reason) = &judged.unknown {
         missing.push(format!("the image file system: {reason}"));

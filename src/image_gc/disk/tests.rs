@@ -13,7 +13,7 @@ const CONTAINERS: &str = "/var/lib/layers";
 struct Node {
     folders: BTreeMap<FolderRole, NodeFolder>,
     runtime: RuntimeFacts,
-    summary: Sought<StatsSummary>,
+    summary: Lookup<StatsSummary>,
     config: EffectiveConfiguration,
     rules: KubeletRules,
 }
@@ -28,8 +28,8 @@ fn folder(path: &str, device: &str, bytes: u64) -> NodeFolder {
     };
     NodeFolder {
         path: path.to_owned(),
-        filesystem: Sought::found(path, filesystem),
-        usage: Sought::found(path, FolderUsage { bytes, ..FolderUsage::default() }),
+        filesystem: Lookup::found(path, filesystem),
+        usage: Lookup::found(path, FolderUsage { bytes, ..FolderUsage::default() }),
     }
 }
 
@@ -55,18 +55,18 @@ impl Node {
                 runtime_name: "containerd".to_owned(),
                 ..RuntimeVersion::default()
             },
-            image_filesystems: Sought::found(
+            image_filesystems: Lookup::found(
                 "s",
                 ImageFilesystems { image: vec![counted(IMAGES, Some(100), 9)], container: vec![] },
             ),
-            writable_layers: Sought::found("s", Vec::new()),
-            containers: Sought::found("s", Vec::new()),
+            writable_layers: Lookup::found("s", Vec::new()),
+            containers: Lookup::found("s", Vec::new()),
             ..RuntimeFacts::default()
         };
         Self {
             folders: folders.into(),
             runtime,
-            summary: Sought::default(),
+            summary: Lookup::default(),
             config: effective(&KubeletConfiguration::default(), rules.gates.version()),
             rules,
         }
@@ -94,7 +94,7 @@ impl Node {
         ImageDisk::of(DiskFacts {
             now: Timestamp(10),
             folders: &self.folders,
-            runtime: &Sought::found("s", self.runtime.clone()),
+            runtime: &Lookup::found("s", self.runtime.clone()),
             summary: &self.summary,
             workloads: &Workloads::default(),
             config: &self.config,
@@ -183,7 +183,7 @@ fn file_systems_are_one_two_or_three() {
         ),
         (
             "no runtime",
-            Node::new().with(|node| node.runtime.image_filesystems = Sought::failed("s", "no")),
+            Node::new().with(|node| node.runtime.image_filesystems = Lookup::failed("s", "no")),
             (None, None, None),
             "? / ? / ?",
             "?",
@@ -213,7 +213,7 @@ fn parts_are_added_up_once() {
             used_bytes: *used_bytes,
             inodes_used: None,
         };
-        Sought::found("s", sizes.iter().enumerate().map(layer).collect())
+        Lookup::found("s", sizes.iter().enumerate().map(layer).collect())
     };
     let rows = [
         // 800 are not available: 100 of images, 30, 7, and 50 for root.
@@ -261,14 +261,14 @@ fn parts_are_added_up_once() {
             "a folder that could not be counted",
             Node::new().with(|node| {
                 let logs = node.folders.get_mut(&FolderRole::Logs).expect("logs");
-                logs.usage = Sought::failed("/var/log/pods", "slow");
+                logs.usage = Lookup::failed("/var/log/pods", "slow");
             }),
             Some(620),
             "logs (/var/log/pods)",
         ),
         (
             "images that the runtime did not count: the folder's blocks stand in",
-            Node::new().with(|node| node.runtime.image_filesystems = Sought::failed("s", "no")),
+            Node::new().with(|node| node.runtime.image_filesystems = Lookup::failed("s", "no")),
             Some(603),
             "",
         ),
@@ -328,14 +328,14 @@ fn the_largest_layers_are_named() {
             used_bytes: (index != 3).then_some(index % 7),
             inodes_used: None,
         };
-        node.runtime.writable_layers = Sought::found("s", (0..14).map(layer).collect());
+        node.runtime.writable_layers = Lookup::found("s", (0..14).map(layer).collect());
         let container = Container {
             id: "c13".to_owned(),
             pod_uid: "uid".to_owned(),
             name: "app".to_owned(),
             ..Container::default()
         };
-        node.runtime.containers = Sought::found("s", vec![container]);
+        node.runtime.containers = Lookup::found("s", vec![container]);
     });
     let disk = node.disk();
     let found: Vec<(&str, u64)> =
@@ -384,7 +384,7 @@ fn the_judged_file_system_is_that_of_images() {
         r#"{"node":{"runtime":{"imageFs":{"availableBytes":220,"capacityBytes":1000,"usedBytes":90}}}}"#,
     )
     .expect("a summary");
-    let disk = Node::new().with(|node| node.summary = Sought::found("k", summary)).disk();
+    let disk = Node::new().with(|node| node.summary = Lookup::found("k", summary)).disk();
     for part in ["650 bytes below statfs", "10 bytes more than", "20 bytes were taken"] {
         assert!(
             disk.differences.iter().any(|text| text.contains(part)),

@@ -17,9 +17,9 @@ pub use sharing::{SharedWith, Sharing};
 pub use users::ExplainedUse;
 pub use view::{describe, describe_wide};
 
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::snapshot::API_VERSION;
-use crate::facts::sought::Sought;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::Certainty;
 use crate::image_gc::containers::{ContainerGcPlan, ContainerGcPolicy};
@@ -54,7 +54,7 @@ pub struct Asked<'a> {
     /// Who uses the images now.
     pub uses: &'a Uses,
     /// What images share.
-    pub storage: &'a Sought<ImageStorage>,
+    pub storage: &'a Lookup<ImageStorage>,
     /// What is known of the kubelet's memory.
     pub sources: Sources<'a>,
     /// The thresholds and ages.

@@ -1,7 +1,7 @@
 //! What of an image other images and containers hold as well.
 
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
-use crate::facts::sought::Sought;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub struct SharedWith {
 
 impl Sharing {
     /// Adds up the pieces of an image.
-    pub(super) fn of(storage: &Sought<ImageStorage>, image: &Image, images: &[Image]) -> Self {
+    pub(super) fn of(storage: &Lookup<ImageStorage>, image: &Image, images: &[Image]) -> Self {
         let unknown = |reason: String| Self { unknown: Some(reason), ..Self::default() };
         let Some(storage) = storage.value() else { return unknown(storage.reason()) };
         let mut pieces =
@@ -115,7 +115,7 @@ mod tests {
             ..Image::default()
         };
         let images = [image("a"), image("b")];
-        let told = |id: &str, storage: &Sought<ImageStorage>| {
+        let told = |id: &str, storage: &Lookup<ImageStorage>| {
             let sharing = Sharing::of(storage, &image(id), &images);
             let with = sharing.shared_with.iter();
             let with: Vec<String> =
@@ -123,7 +123,7 @@ mod tests {
             let sums = (sharing.own_bytes, sharing.shared_bytes, sharing.held_otherwise_bytes);
             (sums, with.join(", "), sharing.unknown)
         };
-        let known = Sought::found("s", storage);
+        let known = Lookup::found("s", storage);
         let sums = |own, shared, held| (Some(own), Some(shared), Some(held));
         let with = |text: &str| text.to_owned();
         assert_eq!(told("a", &known), (sums(1, 6, 8), with("tag-of-b 6, c 4"), None));
@@ -132,7 +132,7 @@ mod tests {
         let none = (None, None, None);
         let silent = Some("the runtime does not say what it is made of".to_owned());
         assert_eq!(told("e", &known), (none, with(""), silent));
-        let refused = Sought::failed("s", "refused");
+        let refused = Lookup::failed("s", "refused");
         assert_eq!(told("a", &refused), (none, with(""), Some("s: refused".to_owned())));
     }
 }

@@ -63,8 +63,8 @@ impl Node {
     fn explain(&self, id: &str) -> ImageExplanation {
         let rules = KubeletRules::default();
         let runtime = RuntimeFacts {
-            images: Sought::found("s", self.images.clone()),
-            containers: Sought::found("s", self.containers.clone()),
+            images: Lookup::found("s", self.images.clone()),
+            containers: Lookup::found("s", self.containers.clone()),
             ..RuntimeFacts::default()
         };
         let uses_without =
@@ -82,7 +82,7 @@ impl Node {
                 .expect("a good policy")
         };
         let all = uses_without(&BTreeSet::new());
-        let storage = Sought::default();
+        let storage = Lookup::default();
         let planned = |trigger, available: Option<u64>| {
             let fs = available
                 .map(|available| ImageFs { capacity: Some(1_000), available: Some(available) });

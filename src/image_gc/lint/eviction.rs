@@ -5,7 +5,7 @@
 //! `pkg/kubelet/images/image_gc_manager.go`). Eviction acts if `available < threshold`, where a share is
 //! `trunc(capacity x share)` (`thresholdsMet` and `GetThresholdQuantity` in `pkg/kubelet/eviction`).
 
-use super::{Finding, Linted, percent};
+use super::{Finding, LintInput, percent};
 use crate::facts::kubelet_config::{EvictionThreshold, Signal, ThresholdValue};
 use crate::image_gc::loops::Garbage;
 use crate::output::units::bytes;
@@ -29,7 +29,7 @@ struct Begin {
     bytes: Option<u64>,
 }
 
-pub(super) fn findings(linted: Linted<'_>) -> Vec<Finding> {
+pub(super) fn findings(linted: LintInput<'_>) -> Vec<Finding> {
     let policy = linted.policy();
     // Without a loop, or with thresholds that are refused, there is nothing to compare.
     if !policy.is_collecting() || policy.validate().is_err() {
@@ -48,7 +48,7 @@ pub(super) fn findings(linted: Linted<'_>) -> Vec<Finding> {
 }
 
 /// Returns the capacity behind a signal if images are on that disk, and what is to be said about it.
-fn disk(linted: Linted<'_>, signal: Signal) -> Option<(Option<u64>, &'static str)> {
+fn disk(linted: LintInput<'_>, signal: Signal) -> Option<(Option<u64>, &'static str)> {
     let disks = linted.disks;
     match (signal, disks.dedicated_image_fs) {
         (Signal::ImageFsAvailable, _) => Some((disks.image_fs_capacity, "")),

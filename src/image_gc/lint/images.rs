@@ -1,13 +1,13 @@
 //! The images that are there.
 
-use super::{Finding, Linted, count};
+use super::{Finding, LintInput, count};
 use crate::facts::runtime::Image;
 use crate::output::units::bytes;
 
 /// How many of many images are named.
 const NAMED: usize = 3;
 
-pub(super) fn findings(linted: Linted<'_>) -> Vec<Finding> {
+pub(super) fn findings(linted: LintInput<'_>) -> Vec<Finding> {
     let Some(images) = linted.images else { return Vec::new() };
     let mut findings = sandbox(linted, images);
     findings.extend(without_id(images));
@@ -16,7 +16,7 @@ pub(super) fn findings(linted: Linted<'_>) -> Vec<Finding> {
 }
 
 /// Returns what could not be looked at.
-pub(super) fn not_looked_at(linted: Linted<'_>) -> Vec<String> {
+pub(super) fn not_looked_at(linted: LintInput<'_>) -> Vec<String> {
     let mut missing = Vec::new();
     if linted.images.is_none() {
         missing.push("images: the list of the container runtime is not known".to_owned());
@@ -27,7 +27,7 @@ pub(super) fn not_looked_at(linted: Linted<'_>) -> Vec<String> {
 }
 
 /// Looks at the image of sandboxes, which no container uses and which only a pin protects.
-fn sandbox(linted: Linted<'_>, images: &[Image]) -> Vec<Finding> {
+fn sandbox(linted: LintInput<'_>, images: &[Image]) -> Vec<Finding> {
     let is_it = |image: &&Image| match linted.sandbox_image {
         Some(name) => refers_to(image, name),
         None => image.repo_tags.iter().any(|tag| looks_like_pause(tag)),
@@ -93,7 +93,7 @@ fn without_id(images: &[Image]) -> Option<Finding> {
     )
 }
 
-fn without_tag(linted: Linted<'_>, images: &[Image]) -> Option<Finding> {
+fn without_tag(linted: LintInput<'_>, images: &[Image]) -> Option<Finding> {
     let untagged: Vec<&Image> = images.iter().filter(|image| image.repo_tags.is_empty()).collect();
     let first = untagged.first()?;
     let size = untagged.iter().fold(0_u64, |sum, image| sum.saturating_add(image.size));

@@ -1,6 +1,6 @@
 //! The fields of image garbage collection by themselves.
 
-use super::{Finding, Linted, count, percent};
+use super::{Finding, LintInput, count, percent};
 use crate::facts::kubelet_config::{ImageGcConfigError, image_gc_errors};
 use crate::image_gc::loops::Garbage;
 use crate::output::units::bytes;
@@ -17,7 +17,7 @@ const SMALL_GAP: i32 = 5;
 /// Thresholds that are farther apart than this remove most of what is not in use at once.
 const LARGE_GAP: i32 = 40;
 
-pub(super) fn findings(linted: Linted<'_>) -> Vec<Finding> {
+pub(super) fn findings(linted: LintInput<'_>) -> Vec<Finding> {
     let refused = image_gc_errors(linted.config, &linted.gates);
     let mut findings: Vec<Finding> = refused.iter().map(refusal).collect();
     findings.extend(off(linted));
@@ -57,7 +57,7 @@ fn refusal(error: &ImageGcConfigError) -> Finding {
         .advise(advice)
 }
 
-fn off(linted: Linted<'_>) -> Option<Finding> {
+fn off(linted: LintInput<'_>) -> Option<Finding> {
     let policy = linted.policy();
     if policy.high_threshold_percent != 100 {
         return None;
@@ -81,7 +81,7 @@ fn off(linted: Linted<'_>) -> Option<Finding> {
 }
 
 /// Looks at how far the thresholds are apart; that they cross is a refusal.
-fn gap(linted: Linted<'_>) -> Option<Finding> {
+fn gap(linted: LintInput<'_>) -> Option<Finding> {
     let policy = linted.policy();
     let (high, low) = (policy.high_threshold_percent, policy.low_threshold_percent);
     if !policy.is_collecting() || !(0..=100).contains(&high) || !(0..high).contains(&low) {
@@ -115,7 +115,7 @@ fn gap(linted: Linted<'_>) -> Option<Finding> {
     })
 }
 
-fn minimum_age(linted: Linted<'_>) -> Option<Finding> {
+fn minimum_age(linted: LintInput<'_>) -> Option<Finding> {
     let age = linted.config.image_minimum_gc_age;
     if linted.given_minimum_age.is_some_and(|given| given.0 == 0) {
         return Some(
@@ -139,7 +139,7 @@ fn minimum_age(linted: Linted<'_>) -> Option<Finding> {
 }
 
 /// Tells what a maximum age does to images that were not used since the kubelet started.
-fn maximum_age(linted: Linted<'_>) -> Option<Finding> {
+fn maximum_age(linted: LintInput<'_>) -> Option<Finding> {
     const ID: &str = "maximum-age-takes-unused";
     let maximum = linted.config.image_maximum_gc_age;
     if maximum.0 <= 0 {

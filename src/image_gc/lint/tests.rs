@@ -40,7 +40,7 @@ impl Case {
             soft_grace_period: &config.eviction_soft_grace_period,
             minimum_reclaim: &config.eviction_minimum_reclaim,
         });
-        GcLint::of(Linted {
+        GcLint::of(LintInput {
             config: &config,
             given_minimum_age: self.config.image_minimum_gc_age,
             gates,

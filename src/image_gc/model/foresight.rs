@@ -4,8 +4,8 @@
 use super::history::{History, at, cases, history, listed, name, rules};
 use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet::KubeletStart;
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
-use crate::facts::sought::Sought;
 use crate::image_gc::certainty::Certainty;
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Cycle, ImageFs, ImageUser, SpaceVerdict, World,
@@ -104,7 +104,7 @@ fn foreseen(history: &History, asked: &Question, records: Option<&ImageRecords>)
             true => Ok((asked.fs, "made up".to_owned())),
             false => Err("unknown".to_owned()),
         },
-        storage: &Sought::<ImageStorage>::default(),
+        storage: &Lookup::<ImageStorage>::default(),
         containers: None,
         kept: &BTreeSet::new(),
         reclaim: None,

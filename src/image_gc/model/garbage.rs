@@ -3,10 +3,10 @@
 use super::history::cases;
 use crate::facts::image_records::{ImageRecord, ImageRecords};
 use crate::facts::kubelet::KubeletStart;
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{
     Container, ContainerState, ContainerStatus, Image, ImageStorage, RuntimeFacts, StoragePiece,
 };
-use crate::facts::sought::Sought;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageFs, image_key};
@@ -131,9 +131,9 @@ proptest! {
         };
         let (containers, statuses): (Vec<_>, Vec<_>) = containers.into_iter().unzip();
         let runtime = RuntimeFacts {
-            images: Sought::found("made up", images.clone()),
-            containers: Sought::found("made up", containers),
-            container_statuses: Sought::found("made up", statuses),
+            images: Lookup::found("made up", images.clone()),
+            containers: Lookup::found("made up", containers),
+            container_statuses: Lookup::found("made up", statuses),
             ..RuntimeFacts::default()
         };
         let uses = Uses::of(&runtime, &Workloads::default(), rules, &BTreeSet::new());
@@ -142,7 +142,7 @@ proptest! {
             images: vec![image.id.clone()],
             ..StoragePiece::default()
         });
-        let storage = Sought::found("made up", ImageStorage { pieces: pieces.collect() });
+        let storage = Lookup::found("made up", ImageStorage { pieces: pieces.collect() });
         let plan = plan(Inputs {
             trigger,
             now: Timestamp(now),

@@ -6,11 +6,11 @@ use super::report::{API_VERSION, Basis, Freed, ImageGcPlan, Outcome, Run, Trigge
 use super::ties::Ties;
 use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet::KubeletStart;
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
-use crate::facts::sought::Sought;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::{
-    Certainty, Foreseen, Outlook, Passes, Space, age_pass_runs, foresee,
+    Certainty, Outlook, Passes, RemovalForecast, Space, age_pass_runs, foresee,
 };
 use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{
@@ -49,7 +49,7 @@ pub struct Inputs<'a> {
     /// The image file system and where its numbers are from, or why they could not be had.
     pub image_fs: Result<(ImageFs, String), String>,
     /// What images share.
-    pub storage: &'a Sought<ImageStorage>,
+    pub storage: &'a Lookup<ImageStorage>,
     /// The dead containers that go first.
     pub containers: Option<ContainerGcPlan>,
     /// What disk pressure wants; `None`: every image that is not in use.
@@ -215,7 +215,8 @@ impl<'a> Outlooks<'a> {
             Some((candidate.clone(), *known.get(&candidate.key)?))
         });
         let (candidates, known): (Vec<Candidate>, Vec<Known>) = pairs.unzip();
-        let Foreseen { outlooks, at_least, at_most } = foresee(&candidates, &known, cycle, passes);
+        let RemovalForecast { outlooks, at_least, at_most } =
+            foresee(&candidates, &known, cycle, passes);
         let keys = done.considered.iter().map(|considered| considered.candidate.key.as_str());
         Self { by_key: keys.zip(outlooks).collect(), at_least, at_most }
     }

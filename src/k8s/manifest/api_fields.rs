@@ -4,7 +4,7 @@
 //! `batch/v1/types.go`. What only v1.35 (`workloadRef`) or v1.37 (`evictionResponders`,
 //! `scheduling`) has is here too: to call a good field unknown is worse than to miss a bad one.
 
-use super::kinds::Carries;
+use super::kinds::PodTemplatePath;
 
 /// The fields of one type.
 #[derive(Debug)]
@@ -16,11 +16,11 @@ pub(super) struct Fields {
 }
 
 /// Returns the fields of an object of a kind; `None` for a kind that is not known here.
-pub(super) fn of_object(kind: &str, carries: Carries) -> Option<&'static Fields> {
+pub(super) fn of_object(kind: &str, carries: PodTemplatePath) -> Option<&'static Fields> {
     match (kind, carries) {
-        (_, Carries::Pod) => Some(&POD),
-        (_, Carries::Template) => Some(&POD_TEMPLATE),
-        (_, Carries::JobTemplate) => Some(&CRON_JOB),
+        (_, PodTemplatePath::Pod) => Some(&POD),
+        (_, PodTemplatePath::Template) => Some(&POD_TEMPLATE),
+        (_, PodTemplatePath::JobTemplate) => Some(&CRON_JOB),
         ("Deployment", _) => Some(&DEPLOYMENT),
         ("StatefulSet", _) => Some(&STATEFUL_SET),
         ("DaemonSet", _) => Some(&DAEMON_SET),

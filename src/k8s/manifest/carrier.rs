@@ -1,7 +1,7 @@
 //! The pod or the pod template that an object carries: read, checked and added.
 
 use super::field::{self, FieldPath};
-use super::kinds::Carries;
+use super::kinds::PodTemplatePath;
 use super::loaded::{Loaded, LoadedPod, Source, Workload};
 use super::place::Place;
 use super::problem::{Object, ProblemKind, shortened};
@@ -96,25 +96,25 @@ struct Template {
 pub(super) fn read(
     text: &str,
     kind: &str,
-    carries: Carries,
+    carries: PodTemplatePath,
     place: &Place,
     loaded: &mut Loaded,
 ) -> Result<(), ProblemKind> {
     let (metadata, spec, template, path) = match carries {
-        Carries::Pod => {
+        PodTemplatePath::Pod => {
             add_pod(field::read(text, &place.inner)?, place, loaded);
             return Ok(());
         }
-        Carries::SpecTemplate => {
+        PodTemplatePath::SpecTemplate => {
             let object: SpecTemplate = field::read(text, &place.inner)?;
             (object.metadata, object.spec, None, "spec.template")
         }
-        Carries::JobTemplate => {
+        PodTemplatePath::JobTemplate => {
             let object: JobTemplate = field::read(text, &place.inner)?;
             let job = object.spec.and_then(|spec| spec.job_template).and_then(|job| job.spec);
             (object.metadata, job, None, "spec.jobTemplate.spec.template")
         }
-        Carries::Template => {
+        PodTemplatePath::Template => {
             let object: PodTemplate = field::read(text, &place.inner)?;
             (object.metadata, None, object.template, "template")
         }

@@ -2,7 +2,7 @@
 
 /// Where an object has its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Carries {
+pub(super) enum PodTemplatePath {
     /// It is a pod.
     Pod,
     /// Under `spec.template`.
@@ -17,7 +17,7 @@ pub(super) enum Carries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A single object of a kind that carries pods, and the one version that has it.
-    Object(Carries, &'static str),
+    Object(PodTemplatePath, &'static str),
     /// `List`, whose items say themselves what they are.
     MixedList,
     /// A list of one kind, whose items need not say it.
@@ -33,16 +33,16 @@ pub(super) const ACCEPTED: &str = "Pod, Deployment, StatefulSet, DaemonSet, Repl
      ReplicationController, Job, CronJob, PodTemplate, their lists and List";
 
 /// The kinds that carry pods, the names of their lists, the version that has them.
-pub(super) const CARRIERS: [(&str, &str, &str, Carries); 9] = [
-    ("Pod", "PodList", "v1", Carries::Pod),
-    ("Deployment", "DeploymentList", "apps/v1", Carries::SpecTemplate),
-    ("StatefulSet", "StatefulSetList", "apps/v1", Carries::SpecTemplate),
-    ("DaemonSet", "DaemonSetList", "apps/v1", Carries::SpecTemplate),
-    ("ReplicaSet", "ReplicaSetList", "apps/v1", Carries::SpecTemplate),
-    ("ReplicationController", "ReplicationControllerList", "v1", Carries::SpecTemplate),
-    ("Job", "JobList", "batch/v1", Carries::SpecTemplate),
-    ("CronJob", "CronJobList", "batch/v1", Carries::JobTemplate),
-    ("PodTemplate", "PodTemplateList", "v1", Carries::Template),
+pub(super) const CARRIERS: [(&str, &str, &str, PodTemplatePath); 9] = [
+    ("Pod", "PodList", "v1", PodTemplatePath::Pod),
+    ("Deployment", "DeploymentList", "apps/v1", PodTemplatePath::SpecTemplate),
+    ("StatefulSet", "StatefulSetList", "apps/v1", PodTemplatePath::SpecTemplate),
+    ("DaemonSet", "DaemonSetList", "apps/v1", PodTemplatePath::SpecTemplate),
+    ("ReplicaSet", "ReplicaSetList", "apps/v1", PodTemplatePath::SpecTemplate),
+    ("ReplicationController", "ReplicationControllerList", "v1", PodTemplatePath::SpecTemplate),
+    ("Job", "JobList", "batch/v1", PodTemplatePath::SpecTemplate),
+    ("CronJob", "CronJobList", "batch/v1", PodTemplatePath::JobTemplate),
+    ("PodTemplate", "PodTemplateList", "v1", PodTemplatePath::Template),
 ];
 
 /// Built-in kinds that are often in the same file; sorted.
@@ -130,8 +130,8 @@ mod tests {
     #[test]
     fn knows_kinds() {
         let rows = [
-            ("Pod", Kind::Object(Carries::Pod, "v1")),
-            ("CronJob", Kind::Object(Carries::JobTemplate, "batch/v1")),
+            ("Pod", Kind::Object(PodTemplatePath::Pod, "v1")),
+            ("CronJob", Kind::Object(PodTemplatePath::JobTemplate, "batch/v1")),
             ("DeploymentList", Kind::ListOf("Deployment", "apps/v1")),
             ("List", Kind::MixedList),
             ("Service", Kind::NoPods),

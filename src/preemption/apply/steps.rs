@@ -219,7 +219,7 @@ impl Apply {
     fn plan(&mut self, looked: &Looked, now: Duration) {
         let wanted = match &looked.fresh {
             Fresh::Fits => return self.finish(&looked.there),
-            Fresh::Wants(wanted) => wanted,
+            Fresh::Needs(wanted) => wanted,
             Fresh::Helpless(reason) => {
                 return self.stop(format!("nobody would be killed for the pod any more: {reason}"));
             }

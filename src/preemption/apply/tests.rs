@@ -39,7 +39,7 @@ fn manner() -> Manner {
 fn wants(names: &[&str]) -> Told {
     let wanted = names.iter().map(|name| (format!("shop/{name}"), format!("uid-{name}"))).collect();
     Told::Looked(Ok(Looked {
-        fresh: Fresh::Wants(wanted),
+        fresh: Fresh::Needs(wanted),
         there: names.iter().map(|name| format!("uid-{name}")).collect(),
         going: BTreeSet::new(),
     }))
@@ -515,7 +515,7 @@ proptest! {
                 Ask::Remove(at) => {
                     let uid = &targets[at].uid;
                     // At this very moment the kubelet would kill it.
-                    let Some(Fresh::Wants(wanted)) = &looked else {
+                    let Some(Fresh::Needs(wanted)) = &looked else {
                         return Err(TestCaseError::fail("nobody was to go"));
                     };
                     prop_assert!(wanted.iter().any(|(_, wanted)| wanted == uid));

@@ -86,7 +86,7 @@ pub enum Fresh {
     /// The pod fits.
     Fits,
     /// These would have to go, as name and UID, in this order: who is not needed in hindsight comes last.
-    Wants(Vec<(String, String)>),
+    Needs(Vec<(String, String)>),
     /// Nobody would be killed for it any more, and why.
     Helpless(String),
 }
@@ -100,7 +100,7 @@ impl Fresh {
                 let mut victims: Vec<_> = explanation.victims.iter().collect();
                 // The kubelet kills those as well that it needs not; once the others are gone, they can stay.
                 victims.sort_by_key(|it| it.unneeded);
-                Self::Wants(victims.iter().map(|it| (it.pod.clone(), it.uid.clone())).collect())
+                Self::Needs(victims.iter().map(|it| (it.pod.clone(), it.uid.clone())).collect())
             }
             PreemptionResult::Refused | PreemptionResult::NotEnough => {
                 Self::Helpless(why_not(explanation))

@@ -19,11 +19,11 @@ pub struct ExistingPods<'n> {
     /// Each, and whether it counts.
     pub pods: Vec<NodePod<'n>>,
     /// Of those that count, who might not.
-    pub doubtful: Vec<Doubtful>,
+    pub doubtful: Vec<UnknownActivity>,
 }
 
 /// A pod that counts, and might not, as nobody could say: nobody is to be evicted for what it may have.
-pub struct Doubtful {
+pub struct UnknownActivity {
     /// Its UID.
     pub uid: String,
     /// What is not known, and the flag that supplies it.
@@ -38,7 +38,7 @@ struct Skipped<'n> {
     leaving: usize,
     elsewhere: Vec<&'n str>,
     unknown: Vec<String>,
-    doubtful: Vec<Doubtful>,
+    doubtful: Vec<UnknownActivity>,
 }
 
 /// What decides whether a pod counts.
@@ -156,7 +156,7 @@ impl<'n> CountPolicy<'_, 'n> {
         let doubt = |why: &str| {
             let missing =
                 format!("whether {} still runs: {why} (--runtime-endpoint)", qualified(pod));
-            Doubtful { uid: uid.to_owned(), missing }
+            UnknownActivity { uid: uid.to_owned(), missing }
         };
         match self.standings.standing(uid) {
             Standing::Active(why) => {

@@ -9,7 +9,7 @@ pub use plan::{Detail, Planned, plan};
 
 use super::device_admission::DeviceQuestion;
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
-use crate::admission::{Before, NodePod, Refusal};
+use crate::admission::{NodePod, Refusal, ResourceLedger};
 use crate::answer::Failure;
 use crate::eviction::{Admission, admit_under_pressure};
 use crate::facts::basis::Basis;
@@ -79,7 +79,7 @@ impl AdmissionNode {
         const HINT: &str = "kubectl get node NAME -o json > node.json; --node-file node.json";
         let sought = &self.node.snapshot.node;
         let Some(found) = &sought.found else {
-            let reason = match sought.is_unsought() {
+            let reason = match sought.was_not_queried() {
                 true => "nobody was asked for it, as no kubeconfig was named or found".to_owned(),
                 false => sought.reason(),
             };
@@ -120,7 +120,7 @@ impl AdmissionNode {
     }
 
     /// Asks what the kubelet asks first: whether the node is short of something.
-    pub fn pressure(&self, pod: &Pod, basis: &mut Basis) -> Result<Before, Failure> {
+    pub fn pressure(&self, pod: &Pod, basis: &mut Basis) -> Result<ResourceLedger, Failure> {
         let (short, unknown) = self.object()?.status.pressure();
         let names = |conditions: &[PressureCondition]| {
             conditions.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
@@ -131,7 +131,7 @@ impl AdmissionNode {
         }
         let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);
         let short = names(&short);
-        Ok(Before {
+        Ok(ResourceLedger {
             check: "pressure",
             because: match &admission {
                 Admission::NoPressure => "the node is short of nothing".to_owned(),

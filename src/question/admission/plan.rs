@@ -1,7 +1,7 @@
 //! What becomes of the pod, and of those on the node.
 
 use super::AdmissionNode;
-use super::existing_pods::{Doubtful, ExistingPods};
+use super::existing_pods::{ExistingPods, UnknownActivity};
 use crate::admission::{
     DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
     refused_before,
@@ -26,7 +26,7 @@ pub struct Planned<'n> {
     /// The pods that count.
     pub counted: Vec<&'n Pod>,
     /// Of these, who might not, as nobody could say.
-    pub doubtful: Vec<Doubtful>,
+    pub doubtful: Vec<UnknownActivity>,
     /// Why it is not known which devices there are, where the pod asks for some.
     pub unknown_devices: Option<String>,
     /// What it rests on.
@@ -48,7 +48,7 @@ impl Planned<'_> {
         if self.preemption.result != PreemptionResult::Preempts {
             return Vec::new();
         }
-        let of_others = |it: &&Doubtful| targets.iter().all(|target| target.uid != it.uid);
+        let of_others = |it: &&UnknownActivity| targets.iter().all(|target| target.uid != it.uid);
         let doubtful = self.doubtful.iter().filter(of_others).map(|it| it.missing.clone());
         doubtful.chain(self.unknown_devices.clone()).collect()
     }

@@ -176,39 +176,39 @@ struct NodeSnapshot {
     taken_by: String,
     host_root: BTreeMap<String, String>,
     host: BTreeMap<String, Value>,
-    node_name: Sought,
-    kubelet: Sought,
-    kubelet_version: Sought,
-    kubelet_config: Sought,
-    node: Sought,
-    pods: Sought,
-    runtime: Sought,
+    node_name: Lookup,
+    kubelet: Lookup,
+    kubelet_version: Lookup,
+    kubelet_config: Lookup,
+    node: Lookup,
+    pods: Lookup,
+    runtime: Lookup,
     state_files: Option<BTreeMap<String, Value>>,
-    cgroups: Sought,
+    cgroups: Lookup,
     folders: BTreeMap<String, NodeFolder>,
-    image_records: Sought,
-    stats_summary: Sought,
+    image_records: Lookup,
+    stats_summary: Lookup,
     devices: Devices,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Devices {
-    checkpoint: Sought,
-    pod_resources: Sought,
+    checkpoint: Lookup,
+    pod_resources: Lookup,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NodeFolder {
     path: String,
-    filesystem: Sought,
-    usage: Sought,
+    filesystem: Lookup,
+    usage: Lookup,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sought {
+struct Lookup {
     found: Option<Found>,
     tried: Vec<BTreeMap<String, String>>,
 }

@@ -2,7 +2,7 @@
 
 use super::{Ran, folder_with, kq};
 use crate::devices::stored::{snapshot, stored, text};
-use kq::facts::sought::Sought;
+use kq::facts::lookup::Lookup;
 use serde_json::Value;
 use std::path::Path;
 
@@ -222,7 +222,7 @@ fn what_a_snapshot_lacks_is_said() {
     old.devices = None;
     let mut deaf = snapshot("one");
     let facts = deaf.devices.as_mut().expect("it has devices");
-    facts.pod_resources = Sought::failed("kubelet.sock", "connection refused");
+    facts.pod_resources = Lookup::failed("kubelet.sock", "connection refused");
     let json = |value| serde_json::to_vec(&value).expect("it can be written");
     let folder = folder_with(&[
         ("node.json", json(old)),

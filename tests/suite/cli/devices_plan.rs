@@ -526,21 +526,21 @@ fn what_follows_a_choice_is_no_more_certain() {
 
 #[test]
 fn pods_that_are_not_known_are_no_empty_table() {
+    use kq::facts::lookup::Lookup;
     use kq::facts::runtime::{RuntimeFacts, Sandbox};
     use kq::facts::snapshot::{PodSource, RecordedPods};
-    use kq::facts::sought::Sought;
     let mut snapshot = crate::devices::stored::snapshot("one");
     let sandboxes = snapshot.runtime.value().and_then(|runtime| runtime.sandboxes.value().cloned());
     assert!(sandboxes.is_some_and(|all: Vec<Sandbox>| !all.is_empty()), "the runtime runs pods");
     let listed = |source| RecordedPods { source, ..RecordedPods::default() };
     // Names from the runtime, or static pods alone where no runtime tells of others.
     let of_runtime = {
-        snapshot.pods = Sought::found("the runtime", listed(PodSource::Runtime));
+        snapshot.pods = Lookup::found("the runtime", listed(PodSource::Runtime));
         serde_json::to_string(&snapshot).expect("a snapshot")
     };
     let of_folder = {
-        snapshot.pods = Sought::found("/manifests", listed(PodSource::StaticManifests));
-        snapshot.runtime = Sought::<RuntimeFacts>::failed("the runtime", "refused the connection");
+        snapshot.pods = Lookup::found("/manifests", listed(PodSource::StaticManifests));
+        snapshot.runtime = Lookup::<RuntimeFacts>::failed("the runtime", "refused the connection");
         serde_json::to_string(&snapshot).expect("a snapshot")
     };
     let folder = folder_with(&[("runtime.json", of_runtime), ("static.json", of_folder)]);

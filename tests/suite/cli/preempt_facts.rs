@@ -4,8 +4,8 @@
 use super::{folder_with, kq};
 use kq::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts};
 use kq::facts::host::Text;
+use kq::facts::lookup::Lookup;
 use kq::facts::snapshot::{API_VERSION, KIND, PodSource, RecordedPods, Snapshot};
-use kq::facts::sought::Sought;
 use kq::facts::state_files::StateFiles;
 use kq::k8s::manifest::load;
 use serde_json::{Value, json};
@@ -42,8 +42,8 @@ fn snapshot(pods: &[Value]) -> Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         taken_at: "2026-11-20T12:00:00Z".to_owned(),
-        node: Sought::found("node", serde_json::from_value(node()).expect("a node")),
-        pods: Sought::found("pods", recorded),
+        node: Lookup::found("node", serde_json::from_value(node()).expect("a node")),
+        pods: Lookup::found("pods", recorded),
         ..Snapshot::default()
     }
 }
@@ -75,15 +75,15 @@ fn devices_that_are_given_away_count() {
     const ASSUMED: &str = "neither the answer nor a victim is certain";
     // What is known, whether a pod with devices could come anew, what is assumed.
     for (name, checkpoint, stays, assumed) in [
-        ("known", Sought::found("checkpoint", whole), true, None),
-        ("not asked", Sought::default(), false, Some("not looked for")),
+        ("known", Lookup::found("checkpoint", whole), true, None),
+        ("not asked", Lookup::default(), false, Some("not looked for")),
         (
             "unreadable",
-            Sought::failed("checkpoint", "permission denied"),
+            Lookup::failed("checkpoint", "permission denied"),
             false,
             Some("permission denied"),
         ),
-        ("damaged", Sought::found("checkpoint", damaged), false, Some("checkpoint is corrupted")),
+        ("damaged", Lookup::found("checkpoint", damaged), false, Some("checkpoint is corrupted")),
     ] {
         let mut snapshot = snapshot(&pods);
         snapshot.devices = Some(DeviceFacts { checkpoint, ..DeviceFacts::default() });

@@ -3,13 +3,13 @@
 use crate::cli::repository;
 use kq::facts::devices::{CheckpointFact, DeviceFacts};
 use kq::facts::host::{self, HostFacts, Text};
+use kq::facts::lookup::Lookup;
 use kq::facts::node_object::NodeObject;
 use kq::facts::pod_resources_file::read_answers;
 use kq::facts::runtime::{Container, ContainerState, RuntimeFacts, RuntimeVersion, Sandbox};
 use kq::facts::snapshot::{
     API_VERSION, HostRoot, KIND, PodSource, RecordedConfig, RecordedPods, Snapshot,
 };
-use kq::facts::sought::Sought;
 use kq::facts::state_files::StateFiles;
 use kq::k8s::manifest::load;
 use kq::k8s::pod::{ContainerStatus, Pod};
@@ -48,7 +48,7 @@ pub fn stored(moment: &str) -> String {
 /// defaults.
 pub fn configured(moment: &str) -> String {
     let config = RecordedConfig { value: json!({}), ..RecordedConfig::default() };
-    let kubelet_config = Sought::found("/var/lib/kubelet/config.yaml", config);
+    let kubelet_config = Lookup::found("/var/lib/kubelet/config.yaml", config);
     let snapshot = Snapshot { kubelet_config, ..snapshot(moment) };
     serde_json::to_string(&snapshot).expect("it can be written")
 }
@@ -89,21 +89,21 @@ pub fn snapshot(moment: &str) -> Snapshot {
             texts: numa.map(|(path, text)| (path, Text::Read(text))).into(),
             page_size: Some(4096),
         },
-        node_name: Sought::found("/proc/sys/kernel/hostname", "node-a".to_owned()),
-        kubelet_version: Sought::found("/proc/715/exe --version", "v1.36.2".to_owned()),
-        node: Sought::found(format!("{server} node node-a"), object),
-        runtime: Sought::found(ENDPOINT, runtime(pods.pods.iter().map(|loaded| &loaded.pod))),
-        pods: Sought::found(server, pods),
+        node_name: Lookup::found("/proc/sys/kernel/hostname", "node-a".to_owned()),
+        kubelet_version: Lookup::found("/proc/715/exe --version", "v1.36.2".to_owned()),
+        node: Lookup::found(format!("{server} node node-a"), object),
+        runtime: Lookup::found(ENDPOINT, runtime(pods.pods.iter().map(|loaded| &loaded.pod))),
+        pods: Lookup::found(server, pods),
         state_files: Some(StateFiles {
             folder: "/var/lib/kubelet".to_owned(),
             files: files.into(),
         }),
         devices: Some(DeviceFacts {
-            checkpoint: Sought::found(
+            checkpoint: Lookup::found(
                 "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
                 checkpoint,
             ),
-            pod_resources: Sought::found(socket, told),
+            pod_resources: Lookup::found(socket, told),
         }),
         ..Snapshot::default()
     }
@@ -136,8 +136,8 @@ fn runtime<'p>(pods: impl Iterator<Item = &'p Pod>) -> RuntimeFacts {
             runtime_version: "1.6.20".to_owned(),
             runtime_api_version: "v1".to_owned(),
         },
-        sandboxes: Sought::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes),
-        containers: Sought::found(format!("{ENDPOINT} ListContainers"), containers),
+        sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes),
+        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers),
         ..RuntimeFacts::default()
     }
 }

@@ -3,7 +3,7 @@
 use super::fake_tree::{FakeTree, cgroup_tree};
 use super::own_cgroups::OwnCgroups;
 use kq::edge::cgroup_files::KernelFiles;
-use kq::edge::cgroup_tree::{TreeWants, read_tree};
+use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
 use kq::edge::host::read_host;
 use kq::facts::cgroup_mode::CgroupVersion;
 use kq::facts::cgroup_tree::CgroupPath;
@@ -128,7 +128,7 @@ fn a_copied_node_does_not_say_where_its_cgroups_are_outside_of_it() {
         let pod = &node.made.pods[0].path;
         assert!(files.read(pod, "memory.max").is_err(), "{name}");
         assert!(files.write(pod, "memory.max", "13").is_err(), "{name}");
-        let wants = TreeWants { roots: vec![CgroupPath::new("/kubepods")], ..TreeWants::default() };
+        let wants = TreeNeeds { roots: vec![CgroupPath::new("/kubepods")], ..TreeNeeds::default() };
         let tree = read_tree(&root, &layout, &wants);
         assert!(tree.cgroups.is_empty(), "{name}: {:?}", tree.cgroups.keys());
     }

@@ -2,7 +2,7 @@
 //! a kernel puts there.
 
 use super::fake_tree::{Class, FakeTree, cgroup_tree};
-use kq::edge::cgroup_tree::{TreeWants, read_tree};
+use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
 use kq::edge::host::read_host;
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_mode::CgroupVersion;
@@ -38,12 +38,12 @@ impl Node {
         read_tree(self.folder.path(), &self.layout, &self.wants())
     }
 
-    fn wants(&self) -> TreeWants {
-        TreeWants {
+    fn wants(&self) -> TreeNeeds {
+        TreeNeeds {
             roots: vec![CgroupPath::new(self.made.kubepods)],
             usage: true,
             processes: true,
-            ..TreeWants::default()
+            ..TreeNeeds::default()
         }
     }
 
@@ -107,7 +107,7 @@ fn a_thousand_pods_are_read_to_the_last_file() {
                 assert_eq!(tree.oom_score_adj.get(pid).map(String::as_str), Some(score));
             }
         }
-        let settings = TreeWants { usage: false, processes: false, ..node.wants() };
+        let settings = TreeNeeds { usage: false, processes: false, ..node.wants() };
         let mut all = tree.clone();
         all.restrict(&settings.roots, false, false, false);
         let read = read_tree(node.folder.path(), &node.layout, &settings);
@@ -125,7 +125,7 @@ fn statistics_are_read_down_to_the_pods() {
         fs::write(node.place(path).join("memory.stat"), "inactive_file 7\n").expect("a file");
     }
     let read = |statistics| {
-        let wants = TreeWants { statistics, ..node.wants() };
+        let wants = TreeNeeds { statistics, ..node.wants() };
         read_tree(node.folder.path(), &node.layout, &wants)
     };
     let mut tree = read(true);
@@ -274,7 +274,7 @@ fn what_is_not_readable_is_named() {
         let root = PathBuf::from(root);
         let layout = read_host(&root).cgroup_layout().expect("mounts");
         let roots = vec![CgroupPath::new("/kubepods.slice")];
-        let wants = TreeWants { roots, usage: true, processes: true, ..TreeWants::default() };
+        let wants = TreeNeeds { roots, usage: true, processes: true, ..TreeNeeds::default() };
         let tree = read_tree(&root, &layout, &wants);
         print!("{}", serde_json::to_string(&tree).expect("it is stored"));
         return;
@@ -371,7 +371,7 @@ fn depth_has_an_end_and_it_is_named() {
     let inside = CgroupPath::new(node.container()).child("d");
     let texts = tree.get(&inside).expect("a cgroup of the program in the container");
     assert_eq!(texts.0.keys().collect::<Vec<_>>(), ["cgroup.procs"], "its limits are its own");
-    let settings = TreeWants { processes: false, ..node.wants() };
+    let settings = TreeNeeds { processes: false, ..node.wants() };
     let tree = read_tree(node.folder.path(), &node.layout, &settings);
     assert_eq!((tree.get(&inside), tree.problems.len()), (None, 0), "nobody asked");
 }
@@ -441,7 +441,7 @@ fn the_kernel_s_cgroups_come_and_go() {
     let only =
         CgroupLayout { controllers: [("memory".to_owned(), memory.clone())].into(), unified: None };
     let roots = vec![CgroupPath::new(own.path())];
-    let wants = TreeWants { roots, usage: true, processes: true, ..TreeWants::default() };
+    let wants = TreeNeeds { roots, usage: true, processes: true, ..TreeNeeds::default() };
     let pod = Path::new(memory).join(own.path().trim_start_matches('/')).join("pod1");
     let whole = {
         fs::create_dir(&pod).expect("a cgroup can be made");

@@ -4,8 +4,8 @@
 use kq::edge::snapshot_file::{
     SnapshotFileError, read_snapshot, read_snapshot_within, write_snapshot,
 };
+use kq::facts::lookup::Lookup;
 use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
-use kq::facts::sought::Sought;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fn snapshot(taken_at: &str, size: usize) -> Snapshot {
         kind: KIND.to_owned(),
         taken_at: taken_at.to_owned(),
         host_root: HostRoot { path: "/".to_owned(), because: lines.collect() },
-        kubelet_version: Sought::failed("/usr/bin/kubelet", "permission denied"),
+        kubelet_version: Lookup::failed("/usr/bin/kubelet", "permission denied"),
         ..Snapshot::default()
     }
 }

@@ -6,12 +6,12 @@ use kq::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use kq::facts::image_records::ImageRecords;
 use kq::facts::kubelet_config::Source;
 use kq::facts::kubelet_process::{KubeletProcess, Program};
+use kq::facts::lookup::Lookup;
 use kq::facts::runtime::{
     Container, ContainerState, FilesystemUsage, Image, ImageFilesystems, RuntimeFacts,
     RuntimeVersion, Sandbox,
 };
 use kq::facts::snapshot::{API_VERSION, HostRoot, KIND, RecordedConfig, Snapshot};
-use kq::facts::sought::Sought;
 use kq::facts::timestamp::Timestamp;
 use kq::image_gc::record::record;
 use serde_json::Value;
@@ -99,10 +99,10 @@ pub fn snapshot(name: &str, records: Option<ImageRecords>) -> String {
             path: "/".to_owned(),
             because: "no node is mounted at /host".to_owned(),
         },
-        node_name: Sought::found("/proc/sys/kernel/hostname", "node-a".to_owned()),
-        kubelet: Sought::found("process 12823", kubelet),
-        kubelet_version: Sought::found("/usr/bin/kubelet --version", "v1.36.2".to_owned()),
-        kubelet_config: Sought::found(
+        node_name: Lookup::found("/proc/sys/kernel/hostname", "node-a".to_owned()),
+        kubelet: Lookup::found("process 12823", kubelet),
+        kubelet_version: Lookup::found("/usr/bin/kubelet --version", "v1.36.2".to_owned()),
+        kubelet_config: Lookup::found(
             "/var/lib/kubelet/config.yaml",
             RecordedConfig {
                 value: config,
@@ -110,11 +110,11 @@ pub fn snapshot(name: &str, records: Option<ImageRecords>) -> String {
                 ..RecordedConfig::default()
             },
         ),
-        runtime: Sought::found(ENDPOINT, runtime(&state)),
+        runtime: Lookup::found(ENDPOINT, runtime(&state)),
         folders: [(FolderRole::Images, image_folder(&state))].into(),
         image_records: match records {
-            Some(records) => Sought::found("/var/lib/kq/image-records.json", records),
-            None => Sought::failed("/var/lib/kq/image-records.json", "no such file"),
+            Some(records) => Lookup::found("/var/lib/kq/image-records.json", records),
+            None => Lookup::failed("/var/lib/kq/image-records.json", "no such file"),
         },
         ..Snapshot::default()
     };
@@ -209,10 +209,10 @@ fn runtime(state: &Value) -> RuntimeFacts {
             runtime_version: "1.6.20".to_owned(),
             runtime_api_version: "v1".to_owned(),
         },
-        sandboxes: Sought::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes.collect()),
-        containers: Sought::found(format!("{ENDPOINT} ListContainers"), containers),
-        images: Sought::found(format!("{ENDPOINT} ListImages"), images(state)),
-        image_filesystems: Sought::found(
+        sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes.collect()),
+        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers),
+        images: Lookup::found(format!("{ENDPOINT} ListImages"), images(state)),
+        image_filesystems: Lookup::found(
             format!("{ENDPOINT} ImageFsInfo"),
             ImageFilesystems {
                 image: list(&status["imageFilesystems"]).iter().map(usage).collect(),
@@ -240,9 +240,9 @@ fn image_folder(state: &Value) -> NodeFolder {
         inodes_free: number("inodes_free"),
     };
     NodeFolder {
-        filesystem: Sought::found(path.clone(), filesystem),
+        filesystem: Lookup::found(path.clone(), filesystem),
         path,
-        usage: Sought::default(),
+        usage: Lookup::default(),
     }
 }
 

@@ -10,6 +10,7 @@ use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, PROCESSES, known_file};
 use kq::facts::host::{self, HostFacts, Text};
 use kq::facts::kubelet_config::Source;
+use kq::facts::lookup::{FailedSource, Lookup, Sourced};
 use kq::facts::node_object::NodeObject;
 use kq::facts::runtime::{
     Container, ContainerState, LowLevelRuntime, RuntimeFacts, RuntimeVersion, Sandbox,
@@ -17,7 +18,6 @@ use kq::facts::runtime::{
 use kq::facts::snapshot::{
     API_VERSION, HostRoot, KIND, PodSource, RecordedConfig, RecordedPods, Snapshot,
 };
-use kq::facts::sought::{Found, Sought, Tried};
 use kq::facts::state_files::StateFiles;
 use kq::k8s::manifest::load;
 use serde_json::{Map, Value};
@@ -133,13 +133,13 @@ pub fn snapshot(folder: &Path) -> Snapshot {
             because: "no node is mounted at /host".to_owned(),
         },
         host: host_facts(folder, &node, &tree),
-        node_name: Sought::found("/proc/sys/kernel/hostname", name.clone()),
-        kubelet_config: Sought::found("https://127.0.0.1:10250/configz", config),
-        node: Sought::found(format!("{server} node {name}"), object),
-        pods: Sought::found(server, pods(folder)),
-        runtime: Sought::found(ENDPOINT, runtime(folder, &is_there)),
+        node_name: Lookup::found("/proc/sys/kernel/hostname", name.clone()),
+        kubelet_config: Lookup::found("https://127.0.0.1:10250/configz", config),
+        node: Lookup::found(format!("{server} node {name}"), object),
+        pods: Lookup::found(server, pods(folder)),
+        runtime: Lookup::found(ENDPOINT, runtime(folder, &is_there)),
         state_files: Some(state_files(folder)),
-        cgroups: Sought::found("/sys/fs/cgroup", cgroups(&tree)),
+        cgroups: Lookup::found("/sys/fs/cgroup", cgroups(&tree)),
         ..Snapshot::default()
     }
 }
@@ -258,17 +258,17 @@ fn runtime(folder: &Path, is_there: &dyn Fn(&str) -> bool) -> RuntimeFacts {
             runtime_api_version: "v1".to_owned(),
         },
         // As containerd tells it that knows no RuntimeConfig.
-        cgroup_driver: Sought {
-            found: Some(Found {
+        cgroup_driver: Lookup {
+            found: Some(Sourced {
                 source: format!("{ENDPOINT} Status"),
                 value: CgroupDriver::Cgroupfs,
             }),
-            tried: vec![Tried {
+            tried: vec![FailedSource {
                 source: format!("{ENDPOINT} RuntimeConfig"),
                 reason: "the runtime does not have this call".to_owned(),
             }],
         },
-        low_level: Sought::found(
+        low_level: Lookup::found(
             "/usr/sbin/runc --version",
             LowLevelRuntime {
                 name: "runc".to_owned(),
@@ -277,8 +277,8 @@ fn runtime(folder: &Path, is_there: &dyn Fn(&str) -> bool) -> RuntimeFacts {
             },
         ),
         restricts_oom_score: Some(true),
-        sandboxes: Sought::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes),
-        containers: Sought::found(format!("{ENDPOINT} ListContainers"), containers),
+        sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes),
+        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers),
         ..RuntimeFacts::default()
     }
 }

@@ -1,7 +1,7 @@
 //! What the runtime says of pods that run: which containers there are, and what was asked for them.
 
 use super::Running;
-use kq::edge::cri::{RuntimeWants, read_runtime};
+use kq::edge::cri::{RuntimeNeeds, read_runtime};
 use kq::edge::trust::NamedBy;
 use kq::facts::cgroup_mode::CgroupDriver;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub fn the_reader_finds_every_container(running: &Running<'_>) {
     let endpoint = format!("unix://{}", node.socket.display());
     let deadline = Duration::from_secs(60);
     let facts =
-        read_runtime(&endpoint, Path::new("/"), NamedBy::Operator, RuntimeWants::ALL, deadline)
+        read_runtime(&endpoint, Path::new("/"), NamedBy::Operator, RuntimeNeeds::ALL, deadline)
             .expect("the runtime answers");
     assert_eq!(facts.version.runtime_name, "containerd");
     assert_eq!(facts.cgroup_driver.value(), Some(&CgroupDriver::Cgroupfs));

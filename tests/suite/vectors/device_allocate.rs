@@ -2,7 +2,7 @@
 
 use super::device_input::{manager, sets};
 use super::input;
-use kq::device::manager::allocate::{Circumstances, Outcome};
+use kq::device::manager::allocate::{AllocationContext, Outcome};
 use kq::device::manager::{Affinities, Allocated, ManagerState, NumaNodes, Plugins, PodAdmission};
 use kq::facts::checkpoint::device::DeviceSet;
 use kq::k8s::pod::Pod;
@@ -167,10 +167,10 @@ impl Plugins for Told<'_> {
     }
 }
 
-fn circumstances(case: &Value) -> Circumstances {
+fn circumstances(case: &Value) -> AllocationContext {
     let seen: Vec<Value> = input::read(&case["containers_seen_at_kubelet_start"]);
     let running = seen.iter().filter(|container| container["running"] == true);
-    Circumstances {
+    AllocationContext {
         sources_ready: input::read(&case["sources_ready"]),
         active_pods: input::read(&case["active_pod_uids"]),
         running_at_start: running

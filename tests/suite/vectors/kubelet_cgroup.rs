@@ -1,7 +1,7 @@
 //! What the families of the kubelet's own cgroups read and describe alike.
 
 use super::input;
-use kq::cgroup::because::Explained;
+use kq::cgroup::because::Derived;
 use kq::cgroup::files::{CgroupDriver, CgroupVersion};
 use kq::cgroup::name::{CgroupName, systemd_units};
 use kq::cgroup::resource_config::ResourceConfig;
@@ -120,7 +120,7 @@ fn resource_config(config: &ResourceConfig) -> Value {
 }
 
 /// Describes the files of cgroup v2 that are asked for by name.
-pub fn unified(files: &BTreeMap<&'static str, Explained<String>>) -> Option<Value> {
+pub fn unified(files: &BTreeMap<&'static str, Derived<String>>) -> Option<Value> {
     let entries =
         files.iter().map(|(file, text)| ((*file).to_owned(), Value::from(text.value.clone())));
     (!files.is_empty()).then(|| entries.collect())

@@ -2,7 +2,7 @@
 
 use super::device_input::manager;
 use super::input;
-use kq::device::manager::allocate::{Circumstances, in_order};
+use kq::device::manager::allocate::{AllocationContext, in_order};
 use kq::device::manager::hints::{Hint, HintError, HintNodes, Hints, Machine};
 use kq::k8s::pod::Pod;
 use serde_json::{Map, Value, json};
@@ -21,10 +21,10 @@ fn hints(case: &Value, hint_nodes: HintNodes) -> Value {
     let pod: Pod = input::pod(&case["pod"]);
     state.reusable =
         [(pod.metadata.uid.clone(), input::read(&case["reusable_devices_of_pod"]))].into();
-    state.reclaim(&Circumstances {
+    state.reclaim(&AllocationContext {
         sources_ready: true,
         active_pods: input::read(&case["active_pod_uids"]),
-        ..Circumstances::default()
+        ..AllocationContext::default()
     });
     let machine = Machine { numa_nodes: input::read(&case["numa_nodes_of_machine"]), hint_nodes };
     let hints = match case["container"].as_str() {

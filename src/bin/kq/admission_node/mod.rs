@@ -14,13 +14,13 @@ use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::source_args::SourceArgs;
 use crate::subjects::is_file;
 use anyhow::anyhow;
-use kq::edge::cri::RuntimeWants;
+use kq::edge::cri::RuntimeNeeds;
 use kq::facts::basis::Basis;
 use kq::facts::snapshot::PodSource;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
 use kq::k8s::priority::priority_of_class;
-use kq::node::Wants;
+use kq::node::Needs;
 
 /// The flags that say what a pod is to the cluster, and to which node it is to come.
 #[derive(Debug, clap::Args)]
@@ -138,15 +138,15 @@ impl AdmissionArgs {
         let sources = &self.kubelet.sources;
         let node_file = NodeFile::read(self.node_file.as_deref(), &mut basis.warnings)?;
         let devices = self.devices.read()?;
-        let mut wants = Wants {
+        let mut needs = Needs {
             node: true,
-            runtime: RuntimeWants { sandboxes: true, containers: true, ..RuntimeWants::default() },
-            ..Wants::DEVICES
+            runtime: RuntimeNeeds { sandboxes: true, containers: true, ..RuntimeNeeds::default() },
+            ..Needs::DEVICES
         };
-        devices.leave_out(&mut wants);
-        wants.files |= self.devices.first_given().is_some();
-        let object = node_file.put_into(&mut wants, sources)?;
-        let node = self.kubelet.gather_with(wants, |snapshot| {
+        devices.leave_out(&mut needs);
+        needs.files |= self.devices.first_given().is_some();
+        let object = node_file.put_into(&mut needs, sources)?;
+        let node = self.kubelet.gather_with(needs, |snapshot| {
             devices.put(snapshot);
             if let Some(object) = object {
                 snapshot.node = object;

@@ -5,11 +5,11 @@ use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq::edge::input::shown;
 use kq::edge::kubelet_files::read_node_object;
+use kq::facts::lookup::Lookup;
 use kq::facts::node_object::NodeObject;
 use kq::facts::snapshot::Snapshot;
-use kq::facts::sought::Sought;
 use kq::node::of_file;
-use kq::node::{Wants, is_of_this_machine};
+use kq::node::{Needs, is_of_this_machine};
 
 /// The Node object of `--node-file`, where it is given.
 pub struct NodeFile(Option<(String, NodeObject)>);
@@ -26,15 +26,15 @@ impl NodeFile {
     /// this machine's names another node, about which this machine is not asked.
     pub fn put_into(
         &self,
-        wants: &mut Wants,
+        needs: &mut Needs,
         sources: &SourceArgs,
-    ) -> Result<Option<Sought<NodeObject>>, Failure> {
+    ) -> Result<Option<Lookup<NodeObject>>, Failure> {
         let Some((file, object)) = &self.0 else { return Ok(None) };
         check_name(file, object, sources)?;
-        wants.has_node_file = true;
+        needs.has_node_file = true;
         let names_node = sources.snapshot.is_some() || sources.host_root.is_some();
-        wants.files |= !names_node && !is_of_this_machine(object, &sources.spec());
-        Ok(Some(Sought::found(shown(file), object.clone())))
+        needs.files |= !names_node && !is_of_this_machine(object, &sources.spec());
+        Ok(Some(Lookup::found(shown(file), object.clone())))
     }
 
     /// Refuses it where all else is of another node.

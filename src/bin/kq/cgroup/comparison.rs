@@ -4,9 +4,9 @@ use super::live_tree::gather_node;
 use crate::exit::{Code, Failure};
 use crate::node_args::NodeArgs;
 use crate::source_args::SourceArgs;
-use crate::subjects::Subjects;
+use crate::subjects::PodSelectors;
 use kq::edge::clock::pause;
-use kq::node::{TreeDetail, Wants};
+use kq::node::{Needs, TreeDetail};
 use std::path::Path;
 use std::time::Duration;
 
@@ -36,11 +36,11 @@ const LOOKS: usize = 4;
 impl ComparisonArgs {
     /// Gathers what a comparison needs.
     pub fn gather(&self, usage: bool) -> Result<Compared, Failure> {
-        let subjects = Subjects::of(&self.subjects);
+        let subjects = PodSelectors::of(&self.subjects);
         let tree = Some(TreeDetail { usage, statistics: false, processes: true });
-        let wants = Wants { tree, state_files: true, ..Wants::PLAN };
+        let needs = Needs { tree, state_files: true, ..Needs::PLAN };
         let look = |sources: &SourceArgs| {
-            let live = gather_node(sources, &self.node, wants, &subjects.files)?;
+            let live = gather_node(sources, &self.node, needs, &subjects.files)?;
             live.check_kubepods()?;
             let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
             Ok(Compared::of(live, selection))

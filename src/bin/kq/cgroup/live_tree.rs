@@ -12,7 +12,7 @@ use kq::facts::live::missing;
 use kq::facts::snapshot::Snapshot;
 use kq::facts::workloads::Workloads;
 use kq::k8s::manifest::{Loaded, load};
-use kq::node::{Wants, cgroup_tree};
+use kq::node::{Needs, cgroup_tree};
 use kq::question::cgroup::LiveNode;
 pub use kq::question::cgroup::{GatheredTree, check_kubepods};
 
@@ -20,11 +20,11 @@ pub use kq::question::cgroup::{GatheredTree, check_kubepods};
 pub fn gather_tree(
     sources: &SourceArgs,
     args: &RootArgs,
-    wants: Wants,
+    needs: Needs,
 ) -> Result<GatheredTree, Failure> {
     let given = args.config.given_config()?;
     let config = given.as_ref().map(|given| &given.config.value);
-    let snapshot = gather(sources, args, config, wants)?;
+    let snapshot = gather(sources, args, config, needs)?;
     let found = snapshot.kubelet_config.value().map(|found| &found.value);
     let (root, per_qos) = args.kubelet_root(config.or(found));
     let roots = kubelet_roots(&root, per_qos);
@@ -46,8 +46,8 @@ pub struct LiveTree {
 
 impl LiveTree {
     /// Gathers what is wanted.
-    pub fn gather(sources: &SourceArgs, args: &RootArgs, wants: Wants) -> Result<Self, Failure> {
-        let GatheredTree { snapshot, roots, .. } = gather_tree(sources, args, wants)?;
+    pub fn gather(sources: &SourceArgs, args: &RootArgs, needs: Needs) -> Result<Self, Failure> {
+        let GatheredTree { snapshot, roots, .. } = gather_tree(sources, args, needs)?;
         // Of the configuration only the root matters here, and where it is, it was found.
         let tree = snapshot.cgroups.value();
         let is_found = roots.iter().any(|(_, root)| tree.is_some_and(|t| t.get(root).is_some()));
@@ -71,11 +71,11 @@ impl LiveTree {
 pub fn gather_node(
     sources: &SourceArgs,
     args: &NodeArgs,
-    wants: Wants,
+    needs: Needs,
     files: &[String],
 ) -> Result<LiveNode, Failure> {
-    let wants = Wants { has_node_file: args.node_file.is_some(), ..wants };
-    let gathered = gather_tree(sources, &args.root, wants)?;
+    let needs = Needs { has_node_file: args.node_file.is_some(), ..needs };
+    let gathered = gather_tree(sources, &args.root, needs)?;
     LiveNode::of(gathered, &args.options(), read(files)?)
 }
 

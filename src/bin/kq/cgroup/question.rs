@@ -4,7 +4,7 @@ use super::live_tree::gather_node;
 use crate::exit::{Code, Failure, note, warn};
 use crate::node_args::NodeArgs;
 use crate::source_args::SourceArgs;
-use crate::subjects::{Subjects, is_file};
+use crate::subjects::{PodSelectors, is_file};
 use crate::write::Output;
 use anyhow::anyhow;
 use kq::cgroup::knowledge::Knowledge;
@@ -19,7 +19,7 @@ use kq::facts::workloads::effective_uid;
 use kq::k8s::defaults::{apply_api_defaults, apply_priority};
 use kq::k8s::manifest::{Loaded, LoadedPod, NoteKind, load};
 use kq::k8s::priority::mark_static;
-use kq::node::Wants;
+use kq::node::Needs;
 use kq::question::cgroup::LiveNode;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -109,8 +109,8 @@ impl Question {
 
     /// Looks at the node.
     fn gather_live(&self) -> Result<Gathered, Failure> {
-        let subjects = Subjects::of(&self.files);
-        let live = gather_node(&self.sources, &self.node, Wants::PLAN, &subjects.files)?;
+        let subjects = PodSelectors::of(&self.files);
+        let live = gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?;
         let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
         let knowledge = live.knowledge();
         let LiveNode { config, node, formula, mut pods, mut notes, left_out, incomplete, .. } =

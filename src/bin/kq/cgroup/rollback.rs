@@ -14,7 +14,7 @@ use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::repair::{Ground, check};
 use kq::edge::cgroup_files::KernelFiles;
 use kq::edge::input::read_input;
-use kq::node::{TreeDetail, Wants};
+use kq::node::{Needs, TreeDetail};
 use std::path::Path;
 
 /// Take back what kq cgroup apply did
@@ -53,8 +53,8 @@ impl Args {
             .with_context(|| format!("{} is no way back", self.file))
             .map_err(Failure::usage)?;
         let tree = Some(TreeDetail { usage: false, statistics: false, processes: false });
-        let wants = Wants { tree, ..Wants::NAMES };
-        let live = LiveTree::gather(&self.sources, &self.root, wants)?;
+        let needs = Needs { tree, ..Needs::NAMES };
+        let live = LiveTree::gather(&self.sources, &self.root, needs)?;
         let tree = live.tree()?;
         let version = tree.layout.version().unwrap_or(CgroupVersion::V2);
         for step in &rollback.steps {

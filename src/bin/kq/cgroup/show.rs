@@ -5,11 +5,11 @@ use crate::exit::{Code, Failure, warn};
 use crate::interval::parse_interval;
 use crate::node_args::RootArgs;
 use crate::source_args::SourceArgs;
-use crate::subjects::Subjects;
+use crate::subjects::PodSelectors;
 use crate::write::{self, Output};
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
-use kq::node::{TreeDetail, Wants};
+use kq::node::{Needs, TreeDetail};
 use std::time::Duration;
 
 /// Show the cgroups of this node with the names of pods and containers
@@ -66,11 +66,11 @@ impl Args {
     /// Gathers and shows.
     fn once(&self) -> Result<Code, Failure> {
         let tree = Some(TreeDetail { usage: true, statistics: false, processes: false });
-        let wants = Wants { tree, ..Wants::NAMES };
-        let live = LiveTree::gather(&self.sources, &self.root, wants)?;
+        let needs = Needs { tree, ..Needs::NAMES };
+        let live = LiveTree::gather(&self.sources, &self.root, needs)?;
         let tree = live.tree()?;
         check_kubepods(tree, &live.roots)?;
-        let subjects = Subjects { pods: self.names.clone(), files: Vec::new() };
+        let subjects = PodSelectors { pods: self.names.clone(), files: Vec::new() };
         let named: Vec<_> = live
             .workloads
             .pods()

@@ -7,7 +7,7 @@ use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
 use kq::cgroup::live::which::{Asked, WhichError, lines, which};
 use kq::facts::cgroup_tree::CgroupPath;
-use kq::node::{TreeDetail, Wants};
+use kq::node::{Needs, TreeDetail};
 
 /// Say which pod and container a process, a cgroup or a container id belongs to
 ///
@@ -54,8 +54,8 @@ impl Args {
     /// Gathers, finds and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
-        let wants = Wants { tree, ..Wants::NAMES };
-        let live = LiveTree::gather(&self.sources, &self.root, wants)?;
+        let needs = Needs { tree, ..Needs::NAMES };
+        let live = LiveTree::gather(&self.sources, &self.root, needs)?;
         let tree = live.tree()?;
         check_kubepods(tree, &live.roots)?;
         let asked = match (&self.asked.pid, &self.asked.path, &self.asked.container) {

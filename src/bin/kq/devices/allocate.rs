@@ -98,7 +98,7 @@ mod asked {
     use crate::form::Form;
     use anyhow::anyhow;
     use kq::device::stand_in::{
-        DeviceAllocation, DeviceAllocationList, DevicePodEnded, Terms, table, wide,
+        DeviceAllocation, DeviceAllocationList, DevicePodEnded, TopologyConfig, table, wide,
     };
     use kq::edge::device_plugin::folder::{check_length, resolve};
     use kq::edge::device_plugin::{ControlError, MAX_CONTROL_BYTES, ask_stand_in};
@@ -150,7 +150,7 @@ mod asked {
             loaded.notes.iter().for_each(|it| warn(&it.to_string()));
             let text = String::from_utf8(content)
                 .map_err(|error| Failure::usage(anyhow!("{}: not UTF-8: {error}", shown(file))))?;
-            let terms = Terms {
+            let terms = TopologyConfig {
                 policy: self.topology_manager_policy,
                 scope: self.topology_manager_scope,
                 numa_nodes: self.numa_nodes.clone(),

@@ -7,9 +7,9 @@ use crate::form::Form;
 use kq::device::assemble::assemble;
 use kq::device::capacity::{Around, capacity, table, wide};
 use kq::device::pods::NodePods;
-use kq::edge::cri::RuntimeWants;
+use kq::edge::cri::RuntimeNeeds;
 use kq::facts::basis::Basis;
-use kq::node::{PodsWanted, Wants};
+use kq::node::{Needs, PodNeeds};
 
 /// Show which devices the node offers, as the kubelet counts them
 ///
@@ -54,12 +54,9 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let given = self.devices.as_deref().map(read_devices).transpose()?.unwrap_or_default();
         // Whose the devices are does not matter.
-        let wants = Wants {
-            pods: PodsWanted::None,
-            runtime: RuntimeWants::default(),
-            ..Wants::DEVICE_LIST
-        };
-        let node = self.node.gather(self.node.beside_given(!given.is_empty(), wants))?;
+        let needs =
+            Needs { pods: PodNeeds::None, runtime: RuntimeNeeds::default(), ..Needs::DEVICE_LIST };
+        let node = self.node.gather(self.node.beside_given(!given.is_empty(), needs))?;
         let pods = NodePods::of(&node.snapshot);
         let mut basis = Basis::default();
         let assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)

@@ -13,7 +13,7 @@ use kq::device::list::{
 };
 use kq::device::pods::NodePods;
 use kq::facts::pod_selector::{PodSelector, Selection};
-use kq::node::Wants;
+use kq::node::Needs;
 
 /// Show which container has which device, and in what state
 ///
@@ -97,10 +97,10 @@ impl Args {
             Source::Both => Asked::Both,
         };
         let selection = self.selection()?;
-        let mut wants = Wants::DEVICE_LIST;
-        wants.devices.checkpoint = asked.checkpoint();
-        wants.devices.pod_resources = asked.pod_resources();
-        let node = self.node.gather(wants)?;
+        let mut needs = Needs::DEVICE_LIST;
+        needs.devices.checkpoint = asked.checkpoint();
+        needs.devices.pod_resources = asked.pod_resources();
+        let node = self.node.gather(needs)?;
         let start = node.kubelet_start.as_ref().map(|start| start.at);
         let mut list = DeviceList::of(&node.snapshot, asked, start);
         // Without any source there is nothing to say.

@@ -4,7 +4,7 @@ use crate::admission_node::whose::NodeFile;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use kq::node::{DevicesWanted, PodsWanted, Wants};
+use kq::node::{DeviceNeeds, Needs, PodNeeds};
 
 /// The flags that say which node devices are of.
 #[derive(Debug, clap::Args)]
@@ -23,16 +23,16 @@ pub struct DeviceNodeArgs {
 impl DeviceNodeArgs {
     /// Returns what is wanted beside devices that are given: where they stand alone, and no node is named,
     /// they are all that there are, and none is in use.
-    pub fn beside_given(&self, stand_alone: bool, wants: Wants) -> Wants {
-        let wants = Wants { files: stand_alone, ..wants };
+    pub fn beside_given(&self, stand_alone: bool, needs: Needs) -> Needs {
+        let needs = Needs { files: stand_alone, ..needs };
         let sources = &self.kubelet.sources;
         let asks = sources.snapshot.is_some()
-            || sources.node_in_question(wants.files, wants.only_on_node).has_root();
+            || sources.node_in_question(needs.files, needs.only_on_node).has_root();
         if !stand_alone || asks {
-            return wants;
+            return needs;
         }
-        let pods = if sources.pods.is_empty() { PodsWanted::None } else { wants.pods };
-        Wants { devices: DevicesWanted::NONE, pods, ..wants }
+        let pods = if sources.pods.is_empty() { PodNeeds::None } else { needs.pods };
+        Needs { devices: DeviceNeeds::NONE, pods, ..needs }
     }
 
     /// Gathers what is wanted; a file that is named wins over what the node says, and that is not
@@ -41,14 +41,14 @@ impl DeviceNodeArgs {
     /// # Errors
     ///
     /// Fails for a file that is named and cannot be read.
-    pub fn gather(&self, mut wants: Wants) -> Result<KubeletNode, Failure> {
+    pub fn gather(&self, mut needs: Needs) -> Result<KubeletNode, Failure> {
         let given = self.files.read()?;
-        given.leave_out(&mut wants);
-        wants.files |= self.files.first_given().is_some();
+        given.leave_out(&mut needs);
+        needs.files |= self.files.first_given().is_some();
         let mut notes = Vec::new();
         let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
-        let object = node_file.put_into(&mut wants, &self.kubelet.sources)?;
-        let mut node = self.kubelet.gather_with(wants, |snapshot| {
+        let object = node_file.put_into(&mut needs, &self.kubelet.sources)?;
+        let mut node = self.kubelet.gather_with(needs, |snapshot| {
             if let Some(object) = object {
                 snapshot.node = object;
             }

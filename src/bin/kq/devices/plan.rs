@@ -12,11 +12,13 @@ use crate::kubelet_node::KubeletNode;
 use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::admission::qualified;
-use kq::device::assemble::{Assembled, GivenDevice, assemble, keeping, some};
+use kq::device::assemble::{GivenDevice, ReconstructedManager, assemble, keeping, some};
 use kq::device::manager::ManagerState;
-use kq::device::manager::allocate::{Choice, Circumstances, Outcome, Pool, Preference, in_order};
+use kq::device::manager::allocate::{
+    AllocationContext, Choice, Outcome, Pool, Preference, in_order,
+};
 use kq::device::plan::{
-    DevicePlan, Doubts, Now, PodToPlan, Question, Turn, UnhealthyDevice, asked_resources,
+    DevicePlan, Now, PodToPlan, Question, Turn, UnhealthyDevice, UnknownFacts, asked_resources,
     asks_for_devices, changes, foresee, plan, state_of, table, unhealthy, wide,
 };
 use kq::device::pods::{NodePods, Standing};
@@ -25,7 +27,7 @@ use kq::facts::devices::DeviceFacts;
 use kq::facts::live::incomplete;
 use kq::facts::pod_selector::PodSelector;
 use kq::k8s::pod::{OsRefusal, Pod};
-use kq::node::Wants;
+use kq::node::Needs;
 use kq::question::device_admission::{
     BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, running, unknown_containers,
 };
@@ -118,8 +120,8 @@ impl Args {
         };
         // For a pod of the node they stand beside what the node says.
         let stand_alone = !given.is_empty() && from_file.is_some();
-        let wants = Wants { state_files: false, ..Wants::DEVICES };
-        let node = self.node.gather(self.node.beside_given(stand_alone, wants))?;
+        let needs = Needs { state_files: false, ..Needs::DEVICES };
+        let node = self.node.gather(self.node.beside_given(stand_alone, needs))?;
         let pods = NodePods::of(&node.snapshot);
         let mut assembled = assemble(node.snapshot.devices.as_ref(), &given, &pods, &mut basis)
             .map_err(|error| {
@@ -183,7 +185,7 @@ impl Args {
             },
         ));
         let (manager, doubts) = self.topology.options().manager(&node, &state, &mut basis)?;
-        let doubts = Doubts { devices: unknown, ..doubts };
+        let doubts = UnknownFacts { devices: unknown, ..doubts };
         let asked = to_plan.iter().flat_map(|planned| asked_resources(&planned.pod));
         let has_healthy =
             |name: &&str| state.healthy.get(*name).is_some_and(|healthy| !healthy.is_empty());
@@ -350,7 +352,7 @@ impl Args {
         to_plan: &[PodToPlan],
         (state, unknown_options): (&ManagerState, BTreeSet<String>),
         basis: &mut Basis,
-    ) -> Circumstances {
+    ) -> AllocationContext {
         let mut active_pods = keeping(pods, state, basis);
         active_pods.extend(to_plan.iter().map(|planned| planned.pod.metadata.uid.clone()));
         let running_at_start = self
@@ -384,7 +386,7 @@ fn know_pods(
 fn know_checkpoint(
     node: &KubeletNode,
     given: &[GivenDevice],
-    assembled: &mut Assembled,
+    assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) -> Result<(), Failure> {
     let none = DeviceFacts::default();
@@ -392,7 +394,7 @@ fn know_checkpoint(
     if checkpoint.found.is_some() {
         return Ok(());
     }
-    if given.is_empty() || !checkpoint.is_unsought() {
+    if given.is_empty() || !checkpoint.was_not_queried() {
         let reason = checkpoint.reason();
         return Err(Failure::missing(anyhow!(
             "what a kubelet that starts finds in its checkpoint is not known: {reason}"

@@ -16,7 +16,7 @@ use kq::edge::clock::now;
 use kq::edge::host::{ReadError, host_root};
 use kq::facts::checkpoint::device::DeviceCheckpoint;
 use kq::facts::snapshot::Snapshot;
-use kq::node::{DevicesWanted, Wants};
+use kq::node::{DeviceNeeds, Needs};
 use std::path::{Path, PathBuf};
 
 /// Mend the device checkpoint of a kubelet that is stopped
@@ -139,7 +139,7 @@ impl Args {
             Some(target) => !is_kubelets(&target.file, &root)?,
             None => false,
         };
-        let node = self.kubelet.gather(self.wants(is_copy))?;
+        let node = self.kubelet.gather(self.needs(is_copy))?;
         let target = match named {
             Some(target) => target,
             None => of_node(&node.snapshot)?,
@@ -171,11 +171,11 @@ impl Args {
     }
 
     /// A copy may be of another node than this machine: then its pods are in files too.
-    fn wants(&self, is_copy: bool) -> Wants {
+    fn needs(&self, is_copy: bool) -> Needs {
         let finds_file = self.checkpoint.is_none();
-        let devices = DevicesWanted { checkpoint: finds_file, pod_resources: false };
+        let devices = DeviceNeeds { checkpoint: finds_file, pod_resources: false };
         let kubelet_config = finds_file;
-        Wants { node: false, kubelet_config, devices, files: is_copy, ..Wants::DEVICE_LIST }
+        Needs { node: false, kubelet_config, devices, files: is_copy, ..Needs::DEVICE_LIST }
     }
 
     /// Opens the file that is named.

@@ -15,7 +15,7 @@ use kq::facts::checkpoint::{LARGEST, StateFile};
 use kq::facts::host::Text;
 use kq::facts::snapshot::Snapshot;
 use kq::k8s::feature_gates::Gate;
-use kq::node::Wants;
+use kq::node::Needs;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -90,8 +90,8 @@ impl Args {
         if !is_of_node && !is_stored {
             self.tell_unused();
         }
-        let wants = Wants { node: false, files: !is_of_node, ..Wants::DEVICES };
-        let node = self.kubelet.gather(wants)?;
+        let needs = Needs { node: false, files: !is_of_node, ..Needs::DEVICES };
+        let node = self.kubelet.gather(needs)?;
         let files = match is_of_node {
             true => of_node(&node, is_stored)?,
             false => self.named()?,
@@ -247,7 +247,7 @@ fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
     };
     match devices.checkpoint.value() {
         Some(fact) => Content::Stored(fact),
-        None if devices.checkpoint.is_unsought() => Content::Unrecorded,
+        None if devices.checkpoint.was_not_queried() => Content::Unrecorded,
         // A file in a folder that is not there is not there either.
         None if devices.has_no_folder() => Content::Absent,
         None => Content::Unreadable(devices.checkpoint.reason()),

@@ -6,7 +6,7 @@ use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
-use kq::edge::cri::{RuntimeWants, StatusWants};
+use kq::edge::cri::{RuntimeNeeds, StatusNeeds};
 use kq::image_gc::containers::GcTrigger;
 use kq::image_gc::cycle::ImageFs;
 use kq::image_gc::disk::{self, DiskFacts, ImageDisk};
@@ -15,7 +15,7 @@ use kq::image_gc::image_name::find_image;
 use kq::image_gc::knowledge::Sources;
 use kq::image_gc::plan::{ImageGcPlan, Trigger};
 use kq::image_gc::uses::Uses;
-use kq::node::Wants;
+use kq::node::Needs;
 use kq::question::image_gc::{collected_containers, container_policy, plan_collection};
 use std::collections::BTreeSet;
 
@@ -72,9 +72,9 @@ struct What {
 }
 
 /// What a plan needs, and when containers ended.
-const WANTS: Wants = Wants {
-    runtime: RuntimeWants { container_statuses: StatusWants::All, ..Wants::GC_PLAN.runtime },
-    ..Wants::GC_PLAN
+const WANTS: Needs = Needs {
+    runtime: RuntimeNeeds { container_statuses: StatusNeeds::All, ..Needs::GC_PLAN.runtime },
+    ..Needs::GC_PLAN
 };
 
 impl Args {
@@ -97,7 +97,7 @@ impl Args {
     }
 
     fn explain_disk(&self) -> Result<Code, Failure> {
-        let node = self.node.gather(Wants::GC_DISK)?;
+        let node = self.node.gather(Needs::GC_DISK)?;
         let disk = ImageDisk::of(DiskFacts {
             now: node.now,
             folders: &node.snapshot.folders,

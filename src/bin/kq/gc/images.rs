@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, note};
 use crate::form::Form;
 use kq::image_gc::images::{ImageList, table, wide};
 use kq::image_gc::uses::Uses;
-use kq::node::Wants;
+use kq::node::Needs;
 use std::collections::BTreeSet;
 
 /// List the images: size, age, last use, pinned, used by
@@ -32,7 +32,7 @@ pub struct Args {
 impl Args {
     /// Gathers and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let node = self.node.gather(Wants::GC_IMAGES)?;
+        let node = self.node.gather(Needs::GC_IMAGES)?;
         let images = node.images()?;
         let runtime = node.runtime()?;
         let rules = node.kubelet.rules;

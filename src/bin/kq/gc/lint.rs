@@ -7,10 +7,10 @@ use crate::kubelet_node::KubeletNode;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::kubelet_config::{EvictionSettings, EvictionThreshold, parse_eviction_thresholds};
 use kq::facts::runtime::Image;
-use kq::image_gc::lint::{Disks, GcLint, Linted};
+use kq::image_gc::lint::{Disks, GcLint, LintInput};
 use kq::image_gc::lint_view::{advice, table, wide};
 use kq::image_gc::uses::{Uses, listed};
-use kq::node::Wants;
+use kq::node::Needs;
 use std::collections::BTreeSet;
 
 /// Find what is refused, unwise or surprising in the settings
@@ -42,13 +42,13 @@ impl Args {
     /// Gathers, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let files = self.node.kubelet.is_config_given();
-        let node = self.node.gather(Wants { files, ..Wants::GC_LINT })?;
+        let node = self.node.gather(Needs { files, ..Needs::GC_LINT })?;
         let (thresholds, problem) = thresholds(&node);
         let images = node.images().ok();
         let in_use = images.and_then(|images| in_use(&node, images));
         let runtime = node.snapshot.runtime.value();
         let sandbox_image = runtime.and_then(|runtime| runtime.sandbox_image.value());
-        let lint = GcLint::of(Linted {
+        let lint = GcLint::of(LintInput {
             config: &node.kubelet.config,
             given_minimum_age: node.kubelet.given.image_minimum_gc_age,
             gates: node.kubelet.rules.gates,

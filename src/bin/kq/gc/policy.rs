@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, note, warn};
 use crate::form::Form;
 use kq::image_gc::policy_report::{GcPolicy, PolicySources};
 use kq::image_gc::policy_view::{table, wide};
-use kq::node::Wants;
+use kq::node::Needs;
 
 /// Show the policy in force, who set it, and what the kubelet refuses
 ///
@@ -32,7 +32,7 @@ impl Args {
     /// Gathers and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let files = self.node.kubelet.is_config_given();
-        let node = self.node.gather(Wants { files, ..Wants::GC_POLICY })?;
+        let node = self.node.gather(Needs { files, ..Needs::GC_POLICY })?;
         let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
         let policy = GcPolicy::of(PolicySources {
             config: &node.kubelet.config,

@@ -6,7 +6,7 @@ use crate::kubelet_node::KubeletNode;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::clock::now;
-use kq::edge::cri::{CriSession, RuntimeWants, StatusWants};
+use kq::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use kq::edge::image_records::RecordFile;
 use kq::facts::image_records::{DEFAULT_PATH, ImageRecords};
 use kq::facts::runtime::{Image, RuntimeFacts};
@@ -15,7 +15,7 @@ use kq::image_gc::record::{RecordError, record};
 use kq::image_gc::uses::{Uses, listed};
 use kq::k8s::duration::GoDuration;
 use kq::k8s::feature_gates::Gate;
-use kq::node::Wants;
+use kq::node::Needs;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl Args {
             return Err(Failure::usage(anyhow!("a snapshot is of one moment: nothing to record"))
                 .hint("run kq gc record on the node"));
         }
-        let node = self.node.gather(Wants::GC_RECORD)?;
+        let node = self.node.gather(Needs::GC_RECORD)?;
         let root = Path::new(&node.snapshot.host_root.path).to_owned();
         let file = match &self.node.records {
             None => RecordFile::new(&root, DEFAULT_PATH),
@@ -80,7 +80,7 @@ impl Args {
         loop {
             std::thread::sleep(self.interval);
             // The kubelet may be another one by now. One failure is no reason to stop: it goes on as well.
-            let turned = self.node.gather(Wants::GC_RECORD);
+            let turned = self.node.gather(Needs::GC_RECORD);
             if let Err(failure) = turned.and_then(|node| turn(&node, &session, &file)) {
                 warn(&format!("nothing recorded: {}", failure.reason()));
             }
@@ -132,13 +132,13 @@ fn look(
     node: &KubeletNode,
     session: &CriSession,
 ) -> Result<(Vec<Image>, BTreeSet<String>), String> {
-    let wants = RuntimeWants {
+    let needs = RuntimeNeeds {
         images: true,
         containers: true,
-        container_statuses: StatusWants::ImageVolumes,
-        ..RuntimeWants::default()
+        container_statuses: StatusNeeds::ImageVolumes,
+        ..RuntimeNeeds::default()
     };
-    let mut facts: RuntimeFacts = session.read(wants).map_err(|error| error.to_string())?;
+    let mut facts: RuntimeFacts = session.read(needs).map_err(|error| error.to_string())?;
     if facts.containers.found.is_none() {
         return Err(facts.containers.reason());
     }

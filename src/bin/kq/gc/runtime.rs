@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
-use kq::edge::cri::{CriSession, RuntimeWants, StatusWants};
+use kq::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use kq::edge::host::read_filesystem;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::runtime::{ContainerState, ContainerStatus};
@@ -90,8 +90,8 @@ impl NodeRuntime {
     }
 
     fn remove_sandbox(&self, step: &SandboxStep) -> Removed {
-        let wants = RuntimeWants { sandboxes: true, containers: true, ..RuntimeWants::default() };
-        let facts = match self.session.read(wants) {
+        let needs = RuntimeNeeds { sandboxes: true, containers: true, ..RuntimeNeeds::default() };
+        let facts = match self.session.read(needs) {
             Ok(facts) => facts,
             Err(error) => return Removed::Unreadable { reason: error.to_string() },
         };
@@ -141,12 +141,12 @@ impl NodeRuntime {
     fn sight(&self, id: &str) -> Result<Sight, String> {
         let image = self.session.image(id)?;
         // After the image: a container that was created in between is seen.
-        let wants = RuntimeWants {
+        let needs = RuntimeNeeds {
             containers: true,
-            container_statuses: StatusWants::ImageVolumes,
-            ..RuntimeWants::default()
+            container_statuses: StatusNeeds::ImageVolumes,
+            ..RuntimeNeeds::default()
         };
-        let mut facts = self.session.read(wants).map_err(|error| error.to_string())?;
+        let mut facts = self.session.read(needs).map_err(|error| error.to_string())?;
         let Some(containers) = facts.containers.found.take() else {
             return Err(facts.containers.reason());
         };
@@ -158,8 +158,8 @@ impl NodeRuntime {
             None => return Err(facts.container_statuses.reason()),
         };
         // Asking for many statuses takes a while, in which containers come.
-        let wants = RuntimeWants { containers: true, ..RuntimeWants::default() };
-        let mut facts = self.session.read(wants).map_err(|error| error.to_string())?;
+        let needs = RuntimeNeeds { containers: true, ..RuntimeNeeds::default() };
+        let mut facts = self.session.read(needs).map_err(|error| error.to_string())?;
         let Some(containers) = facts.containers.found.take() else {
             return Err(facts.containers.reason());
         };

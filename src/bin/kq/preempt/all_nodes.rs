@@ -12,10 +12,10 @@ use anyhow::anyhow;
 use kq::edge::api_server::{ApiError, ApiServer};
 use kq::edge::clock::now;
 use kq::facts::basis::Basis;
+use kq::facts::lookup::{Lookup, Sourced};
 use kq::facts::node_list::ListedNode;
 use kq::facts::node_object::NodeObject;
 use kq::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use kq::facts::sought::{Found, Sought};
 use kq::k8s::manifest::{Loaded, load};
 use kq::k8s::pod::Pod;
 use kq::preemption::cluster_view::{table, wide};
@@ -75,7 +75,7 @@ pub fn explain(args: &AdmissionArgs, name: &str, output: Form) -> Result<Code, F
             let mut by_node = found.by_node(&nodes, &mut basis);
             let of_node = |node: &ListedNode| {
                 let value = by_node.remove(&node.name).unwrap_or_default();
-                question.answer(node, Found { source: found.source.clone(), value })
+                question.answer(node, Sourced { source: found.source.clone(), value })
             };
             nodes.iter().map(of_node).collect()
         }
@@ -159,7 +159,7 @@ fn tell_of_nodes(nodes: &[NodeAnswer]) {
 
 impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
     /// Says what becomes of the pod on a node with these pods.
-    fn answer(&self, node: &ListedNode, pods: Found<RecordedPods>) -> NodeAnswer {
+    fn answer(&self, node: &ListedNode, pods: Sourced<RecordedPods>) -> NodeAnswer {
         let mut standing = standing(node);
         let mut basis = Basis::default();
         let object = match &node.object {
@@ -184,13 +184,13 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
         &self,
         standing: &NodeStanding,
         object: NodeObject,
-        pods: Found<RecordedPods>,
+        pods: Sourced<RecordedPods>,
         basis: &mut Basis,
     ) -> Result<NodeAnswer, Failure> {
         let mut snapshot = Snapshot {
             taken_at: self.now.clone(),
-            node: Sought::found(format!("node {}", standing.name), object),
-            pods: Sought { found: Some(pods), tried: Vec::new() },
+            node: Lookup::found(format!("node {}", standing.name), object),
+            pods: Lookup { found: Some(pods), tried: Vec::new() },
             ..Snapshot::default()
         };
         basis.warnings.extend(snapshot.pods.value().into_iter().flat_map(|it| it.notes.clone()));
@@ -258,7 +258,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
                 with_probes: true,
                 notes: Vec::new(),
             };
-            Some(self.answer(node, Found { source: source.clone(), value }))
+            Some(self.answer(node, Sourced { source: source.clone(), value }))
         };
         let answers = server.pods_of_each(&names, timeout, work, |done| progress.show(done));
         answers.into_iter().flatten().collect()

@@ -7,10 +7,10 @@ use kq::edge::api_server::ApiServer;
 use kq::edge::input::shown;
 use kq::edge::node_list_file::read_node_list_file;
 use kq::facts::basis::Basis;
+use kq::facts::lookup::Sourced;
 use kq::facts::node_list::{ListedNode, read_node_list};
 use kq::facts::pod_selector::{PodSelector, is_uid};
 use kq::facts::snapshot::RecordedPods;
-use kq::facts::sought::Found;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{Loaded, load};
 use kq::k8s::pod::Pod;
@@ -128,7 +128,7 @@ impl<'a> Cluster<'a> {
         if sources.pods.is_empty() {
             return Ok(None);
         }
-        let Found { source, mut value } = of_files(&sources.spec())?;
+        let Sourced { source, mut value } = of_files(&sources.spec())?;
         let twice = value.keep_one_of_a_uid();
         value.notes.extend(twice);
         Ok(Some(FiledPods { source, recorded: value }))

@@ -8,7 +8,7 @@ use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
 use kq::edge::api_server::{ApiError, ApiServer};
 use kq::edge::clock::after_now;
-use kq::edge::cri::RuntimeWants;
+use kq::edge::cri::RuntimeNeeds;
 use kq::edge::input::{read_input, read_input_within, shown};
 use kq::facts::basis::Basis;
 use kq::facts::events::{PodEvent, read_events};
@@ -18,7 +18,7 @@ use kq::facts::snapshot::PodSource;
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{LoadedPod, load};
-use kq::node::{DevicesWanted, Wants, of_files};
+use kq::node::{DeviceNeeds, Needs, of_files};
 use kq::preemption::why::view::{table, wide};
 use kq::preemption::why::{Certainty, NoTraces, Traces, named_uid, why_killed};
 use std::collections::BTreeSet;
@@ -294,13 +294,13 @@ impl WhyArgs {
 }
 
 /// What is needed of the node itself: its pods.
-const WANTS: Wants = Wants {
+const WANTS: Needs = Needs {
     node: false,
-    runtime: RuntimeWants { sandboxes: false, containers: false, ..Wants::NAMES.runtime },
-    devices: DevicesWanted::NONE,
+    runtime: RuntimeNeeds { sandboxes: false, containers: false, ..Needs::NAMES.runtime },
+    devices: DeviceNeeds::NONE,
     state_files: false,
     kubelet_config: false,
-    ..Wants::DEVICES
+    ..Needs::DEVICES
 };
 
 /// The API server, and how long it may take.

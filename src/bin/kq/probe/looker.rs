@@ -1,7 +1,7 @@
 //! What the runtime says of the containers of probes while they are probed again and again.
 
 use kq::edge::clock::steady;
-use kq::edge::cri::{CriSession, RuntimeWants};
+use kq::edge::cri::{CriSession, RuntimeNeeds};
 use kq::facts::runtime::{Container, ContainerState, Sandbox};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const FRESH: Duration = Duration::from_secs(1);
 
 /// Asks the runtime, for everybody who wants to know, at most once a second.
-pub struct Looker {
+pub struct ContainerPoller {
     endpoint: Option<String>,
     host_root: PathBuf,
     timeout: Duration,
@@ -47,7 +47,7 @@ pub enum Look {
     },
 }
 
-impl Looker {
+impl ContainerPoller {
     /// Asks the runtime at an endpoint; without one it never asks.
     pub fn new(endpoint: Option<String>, host_root: PathBuf, timeout: Duration) -> Self {
         Self { endpoint, host_root, timeout, last: Mutex::new(None) }
@@ -90,8 +90,8 @@ impl Looker {
         let session = last.and_then(|last| last.session);
         let session =
             session.or_else(|| CriSession::connect(endpoint, &self.host_root, self.timeout).ok());
-        let wants = RuntimeWants { containers: true, sandboxes: true, ..RuntimeWants::default() };
-        let facts = session.as_ref().and_then(|session| session.read(wants).ok());
+        let needs = RuntimeNeeds { containers: true, sandboxes: true, ..RuntimeNeeds::default() };
+        let facts = session.as_ref().and_then(|session| session.read(needs).ok());
         let (containers, sandboxes) =
             facts.map(|facts| (facts.containers.found, facts.sandboxes.found)).unwrap_or_default();
         let asked = containers.is_some();

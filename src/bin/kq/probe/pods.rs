@@ -14,7 +14,7 @@ use kq::facts::workloads::{add_container_ids, effective_uid};
 use kq::k8s::manifest::{Note, NoteKind, load};
 use kq::k8s::pod::{Pod, PodStatus};
 use kq::k8s::probe_defaults::apply_probe_defaults;
-use kq::node::Wants;
+use kq::node::Needs;
 use kq::probe::subject::{display_name, subjects};
 use std::path::Path;
 
@@ -110,7 +110,7 @@ pub fn gather_for_plan(args: &ProbeNodeArgs, wanted: &Wanted<'_>) -> Result<Prob
     if !is_file(file) {
         return gather_of(args, wanted, false);
     }
-    let mut node = args.kubelet.gather(Wants::KUBELET_OF_FILE)?;
+    let mut node = args.kubelet.gather(Needs::KUBELET_OF_FILE)?;
     let (pods, notes, left_out) = read_file(file)?;
     node.notes.extend(notes.iter().map(Note::to_string));
     let pods = pods.into_iter().map(|mut pod| {
@@ -142,7 +142,7 @@ pub fn gather_for_lint(
     if !is_file(file) {
         return of_node();
     }
-    let mut node = args.kubelet.gather(Wants::KUBELET_OF_FILE)?;
+    let mut node = args.kubelet.gather(Needs::KUBELET_OF_FILE)?;
     let (pods, notes, left_out) = read_file(file)?;
     node.notes
         .extend(notes.iter().filter(|note| unknown_field(note).is_none()).map(Note::to_string));
@@ -184,7 +184,7 @@ fn of_file(args: &ProbeNodeArgs, file: &str) -> Result<Found, Failure> {
     // With the IP there is nothing left to ask, unless a command is to be run.
     let mut node = match args.pod_ip.is_some() && !runs_commands {
         true => args.kubelet.of_flags()?,
-        false => args.kubelet.gather(Wants::PROBE_FILE)?,
+        false => args.kubelet.gather(Needs::PROBE_FILE)?,
     };
     node.notes.extend(notes.iter().map(Note::to_string));
     let source = shown(file).to_owned();
@@ -213,7 +213,7 @@ fn read_file(file: &str) -> Result<ReadFile, Failure> {
 }
 
 fn of_node(args: &ProbeNodeArgs, only_on_node: bool) -> Result<Found, Failure> {
-    let node = args.kubelet.gather(Wants { only_on_node, ..Wants::PROBE })?;
+    let node = args.kubelet.gather(Needs { only_on_node, ..Needs::PROBE })?;
     let Some(found) = &node.snapshot.pods.found else {
         let reason = node.snapshot.pods.reason();
         return Err(Failure::missing(anyhow!("the pods of the node could not be had: {reason}"))

@@ -1,6 +1,6 @@
 //! Probes again and again, each at its own pace, and what the kubelet's worker would make of them.
 
-use super::looker::{Look, Looker};
+use super::looker::{ContainerPoller, Look};
 use super::run::{code, show, streamed, tell};
 use super::targets::{Place, Seen, Targets};
 use crate::exit::{Code, Failure, note};
@@ -81,7 +81,7 @@ const NAP: Duration = Duration::from_millis(100);
 /// What all probes share.
 struct Shared {
     targets: Targets,
-    looker: Looker,
+    looker: ContainerPoller,
     /// Which containers have started, where their startup probe is among these.
     started: Mutex<BTreeMap<(String, String), bool>>,
     is_over: AtomicBool,
@@ -123,8 +123,11 @@ pub fn run(pace: &Pace, mut targets: Targets, output: Form, wire: bool) -> Resul
     if output.is_for_people() {
         tell(&targets.basis);
     }
-    let looker =
-        Looker::new(targets.wire.endpoint.clone(), targets.wire.host_root.clone(), targets.timeout);
+    let looker = ContainerPoller::new(
+        targets.wire.endpoint.clone(),
+        targets.wire.host_root.clone(),
+        targets.timeout,
+    );
     let shared = Arc::new(Shared {
         started: Mutex::new(targets.started()),
         targets,

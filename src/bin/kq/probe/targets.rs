@@ -13,7 +13,7 @@ use kq::facts::runtime::Sandbox;
 use kq::facts::timestamp::Timestamp;
 use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::pod::{Container, Pod, Probe, ProbeType};
-use kq::node::Wants;
+use kq::node::Needs;
 use kq::probe::report::{
     API_VERSION, Basis, Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced,
 };
@@ -136,7 +136,7 @@ impl Targets {
                 }
             }
             None => {
-                let node = args.kubelet.gather(Wants::PROBE_FILE)?;
+                let node = args.kubelet.gather(Needs::PROBE_FILE)?;
                 let (pod, name) = pod_of_container(&node, container)?;
                 (node, pod, name)
             }

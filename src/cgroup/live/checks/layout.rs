@@ -7,8 +7,8 @@ use super::{
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePod, live_cgroups};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::lookup::Sourced;
 use crate::facts::origin::Origin;
-use crate::facts::sought::Found;
 
 /// The first kubelets that do not start on cgroup v1 unless they are told to.
 const REFUSES_V1: u32 = 35;
@@ -206,7 +206,7 @@ fn runtime(examined: Examined<'_>) -> Result<Voice, String> {
     let runtime = &examined.snapshot.runtime;
     let facts = runtime.value().ok_or("the container runtime does not answer")?;
     match &facts.cgroup_driver.found {
-        Some(Found { source, value }) => Ok((*value, source.clone())),
+        Some(Sourced { source, value }) => Ok((*value, source.clone())),
         None => Err(format!("the runtime's driver: {}", facts.cgroup_driver.reason())),
     }
 }

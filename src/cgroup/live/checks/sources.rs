@@ -4,7 +4,7 @@ use super::{Check, Examined, GIVE_CONFIG, GIVE_PODS, count, first_of};
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::plan::{RuntimeFormula, plan};
 use crate::facts::kubelet_process::Program;
-use crate::facts::sought::Found;
+use crate::facts::lookup::Sourced;
 use crate::facts::start_warnings::{start_warnings, status_warnings};
 use std::error::Error;
 
@@ -17,7 +17,7 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
     let snapshot = examined.snapshot;
     let said_by = examined.said_by("kubeletVersion");
     let version = said_by.as_ref().map(|_| examined.node.kubelet_version.to_string());
-    let Some(Found { source, value: process }) = &snapshot.kubelet.found else {
+    let Some(Sourced { source, value: process }) = &snapshot.kubelet.found else {
         let reason = snapshot.kubelet.reason();
         let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
         let pods = examined.tree().ok().and_then(|tree| examined.present(tree).first().copied());
@@ -128,7 +128,7 @@ pub fn node_object(examined: Examined<'_>) -> Check {
         return Check::ok(NAME, name).from(file);
     }
     let node = &examined.snapshot.node;
-    let Some(Found { source, value: object }) = &node.found else {
+    let Some(Sourced { source, value: object }) = &node.found else {
         return Check::unknown(
             NAME,
             node.reason(),
@@ -153,7 +153,7 @@ pub fn node_object(examined: Examined<'_>) -> Check {
 pub fn pods(examined: Examined<'_>) -> Check {
     const NAME: &str = "pods";
     let pods = &examined.snapshot.pods;
-    let Some(Found { source, value }) = &pods.found else {
+    let Some(Sourced { source, value }) = &pods.found else {
         return Check::unknown(NAME, pods.reason(), GIVE_PODS);
     };
     let found = format!("{} from {}", examined.pods.len(), value.source);
@@ -173,7 +173,7 @@ pub fn pods(examined: Examined<'_>) -> Check {
 pub fn runtime(examined: Examined<'_>) -> Check {
     const NAME: &str = "container-runtime";
     let runtime = &examined.snapshot.runtime;
-    let Some(Found { source, value: facts }) = &runtime.found else {
+    let Some(Sourced { source, value: facts }) = &runtime.found else {
         return Check::unknown(
             NAME,
             runtime.reason(),
@@ -204,7 +204,7 @@ pub fn runtime(examined: Examined<'_>) -> Check {
         .from(source);
     }
     match &facts.low_level.found {
-        Some(Found { source: low_source, value: program }) => {
+        Some(Sourced { source: low_source, value: program }) => {
             Check::ok(NAME, format!("{own} with {} {}", program.name, program.version))
                 .from(format!("{source}, {low_source}"))
         }

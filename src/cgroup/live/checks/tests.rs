@@ -16,11 +16,11 @@ use crate::facts::host::{CPUS_ONLINE, HostFacts, INIT_MOUNTINFO, MEMINFO, Text};
 use crate::facts::kubelet_config::Source;
 use crate::facts::kubelet_process::{KubeletProcess, Program};
 use crate::facts::live::{config_source, incomplete, live_sources};
+use crate::facts::lookup::{FailedSource, Lookup};
 use crate::facts::runtime::{
     Container, ContainerState, LowLevelRuntime, RuntimeFacts, RuntimeVersion, Sandbox,
 };
 use crate::facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
-use crate::facts::sought::{Sought, Tried};
 use crate::facts::state_files::StateFiles;
 use crate::facts::workloads::Workloads;
 use crate::k8s::manifest::load;
@@ -48,9 +48,9 @@ fn healthy() -> Given {
     snapshot.host.page_size = Some(4096);
     let mut given = Given {
         snapshot: Snapshot {
-            kubelet: Sought::found("/proc/700", process()),
-            kubelet_version: Sought::found("/proc/700/exe --version", "v1.36.2".to_owned()),
-            runtime: Sought::found("unix:///run/containerd/containerd.sock", runtime()),
+            kubelet: Lookup::found("/proc/700", process()),
+            kubelet_version: Lookup::found("/proc/700/exe --version", "v1.36.2".to_owned()),
+            runtime: Lookup::found("unix:///run/containerd/containerd.sock", runtime()),
             state_files: Some(StateFiles {
                 folder: "/var/lib/kubelet".to_owned(),
                 files: BTreeMap::new(),
@@ -99,8 +99,8 @@ fn runtime() -> RuntimeFacts {
             runtime_version: "2.1.4".to_owned(),
             runtime_api_version: "v1".to_owned(),
         },
-        cgroup_driver: Sought::found("containerd.sock RuntimeConfig", CgroupDriver::Systemd),
-        low_level: Sought::found(
+        cgroup_driver: Lookup::found("containerd.sock RuntimeConfig", CgroupDriver::Systemd),
+        low_level: Lookup::found(
             "/usr/sbin/runc --version",
             LowLevelRuntime {
                 name: "runc".to_owned(),
@@ -108,8 +108,8 @@ fn runtime() -> RuntimeFacts {
                 path: "/usr/sbin/runc".to_owned(),
             },
         ),
-        sandboxes: Sought::found("containerd.sock", vec![sandbox(UID, "web")]),
-        containers: Sought::found(
+        sandboxes: Lookup::found("containerd.sock", vec![sandbox(UID, "web")]),
+        containers: Lookup::found(
             "containerd.sock",
             vec![Container {
                 pod_uid: UID.to_owned(),
@@ -167,17 +167,17 @@ impl Given {
     fn config(&mut self, value: Value) {
         let read_as = Some(Source::Configz);
         let config = RecordedConfig { value, read_as, ..RecordedConfig::default() };
-        self.snapshot.kubelet_config = Sought::found("https://127.0.0.1:10250/configz", config);
+        self.snapshot.kubelet_config = Lookup::found("https://127.0.0.1:10250/configz", config);
     }
 
     fn no_config(&mut self) {
-        self.snapshot.kubelet_config = Sought::failed("configz", "refused the connection");
+        self.snapshot.kubelet_config = Lookup::failed("configz", "refused the connection");
     }
 
     fn object(&mut self, status: Value) {
         let node = json!({ "kind": "Node", "metadata": { "name": "n1" }, "status": status });
         let node = serde_json::from_value(node).expect("a node");
-        self.snapshot.node = Sought::found("the API server node n1", node);
+        self.snapshot.node = Lookup::found("the API server node n1", node);
     }
 
     fn pods(&mut self, items: Value) {
@@ -186,11 +186,11 @@ impl Given {
         assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
         let source = PodSource::Kubelet;
         let pods = RecordedPods { source, pods: loaded.pods, ..RecordedPods::default() };
-        self.snapshot.pods = Sought::found("https://127.0.0.1:10250/pods", pods);
+        self.snapshot.pods = Lookup::found("https://127.0.0.1:10250/pods", pods);
     }
 
     fn no_pods(&mut self) {
-        self.snapshot.pods = Sought::failed("kubelet", "refused the connection");
+        self.snapshot.pods = Lookup::failed("kubelet", "refused the connection");
     }
 
     fn recorded(&mut self) -> &mut RecordedPods {
@@ -203,7 +203,7 @@ impl Given {
 
     /// The kubelet was told by other means than those to which it listens.
     fn told(&mut self, driver: CgroupDriver) {
-        self.runtime().cgroup_driver = Sought::found("config.SystemdCgroup", driver);
+        self.runtime().cgroup_driver = Lookup::found("config.SystemdCgroup", driver);
     }
 
     fn state(&mut self, name: &str, text: Text) {
@@ -212,7 +212,7 @@ impl Given {
     }
 
     fn tree(&mut self) -> &mut CgroupTree {
-        let tree = || Sought::found("/sys/fs/cgroup", CgroupTree::default());
+        let tree = || Lookup::found("/sys/fs/cgroup", CgroupTree::default());
         if self.snapshot.cgroups.found.is_none() {
             self.snapshot.cgroups = tree();
         }
@@ -234,7 +234,7 @@ impl Given {
     }
 
     fn no_tree(&mut self) {
-        self.snapshot.cgroups = Sought::failed("/sys/fs/cgroup", "permission denied");
+        self.snapshot.cgroups = Lookup::failed("/sys/fs/cgroup", "permission denied");
         self.compared = Err("the cgroup tree could not be read".to_owned());
     }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Under which circumstances pods are admitted.
 #[derive(Clone, Debug, Default)]
-pub struct Circumstances {
+pub struct AllocationContext {
     /// The kubelet has heard of its pods from all sources.
     pub sources_ready: bool,
     /// The UIDs of the active pods; that of the pod that is admitted is normally one of them.
@@ -56,7 +56,7 @@ impl ManagerState {
         pod: &Pod,
         (kind, container): (ContainerKind, &Container),
         affinity: Option<NumaNodes>,
-        circumstances: &Circumstances,
+        circumstances: &AllocationContext,
         plugins: &mut dyn Plugins,
     ) -> ContainerAllocation {
         let uid = pod.metadata.uid.as_str();
@@ -108,7 +108,7 @@ impl ManagerState {
 
     /// Takes back the devices of pods that are not active, once all pods are known, and returns whose
     /// (`UpdateAllocatedDevices`).
-    pub fn reclaim(&mut self, circumstances: &Circumstances) -> Vec<String> {
+    pub fn reclaim(&mut self, circumstances: &AllocationContext) -> Vec<String> {
         if !circumstances.sources_ready {
             return Vec::new();
         }
@@ -136,7 +136,7 @@ struct Admission<'a> {
     pod: &'a Pod,
     container: &'a Container,
     affinity: Option<NumaNodes>,
-    circumstances: &'a Circumstances,
+    circumstances: &'a AllocationContext,
     plugins: &'a mut dyn Plugins,
 }
 

@@ -6,7 +6,7 @@
 //! that may be there and those that surely are.
 
 use super::affinity::sort;
-use super::container::{Circumstances, ContainerKind, in_order};
+use super::container::{AllocationContext, ContainerKind, in_order};
 use super::report::{AnyOf, Choice, Outcome, Pool, Preference};
 use crate::device::manager::admit::PodAdmission;
 use crate::device::manager::numa::NumaNodes;
@@ -47,7 +47,7 @@ struct Source<'a> {
 
 /// What the choices for pods and containers leave open to those that come after.
 #[derive(Clone, Debug, Default)]
-pub struct EarlierChoices {
+pub struct PossibleAllocations {
     /// The free devices, by resource.
     free: BTreeMap<String, Bounds>,
     /// What init containers of the pod leave to the next, by resource.
@@ -58,9 +58,9 @@ pub struct EarlierChoices {
     numa_open: BTreeSet<String>,
 }
 
-impl EarlierChoices {
+impl PossibleAllocations {
     /// Returns that nothing was chosen yet.
-    pub fn none(state: &ManagerState, circumstances: &Circumstances) -> Self {
+    pub fn none(state: &ManagerState, circumstances: &AllocationContext) -> Self {
         let mut state = state.clone();
         state.reclaim(circumstances);
         let ManagerState { healthy, allocated, .. } = state;
@@ -310,11 +310,11 @@ mod tests {
                 vec![0, 1],
                 HintNodes::OfDevices,
             );
-            let circumstances = Circumstances {
+            let circumstances = AllocationContext {
                 sources_ready: true,
                 active_pods: ["u".to_owned()].into(),
                 unknown_options: ["a/r".to_owned()].into(),
-                ..Circumstances::default()
+                ..AllocationContext::default()
             };
             // Each device has a letter for its place among the nodes, and an id for its place in the order.
             let admit = |order: &[usize]| {
@@ -328,7 +328,7 @@ mod tests {
                         numa_nodes: Some(vec![*node]),
                     }),
                 );
-                let earlier = EarlierChoices::none(&state, &circumstances);
+                let earlier = PossibleAllocations::none(&state, &circumstances);
                 let affinities = Affinities::Decided(&manager);
                 let admission = state.admit(&pod, &affinities, &circumstances, &mut SilentPlugins);
                 (state, earlier, admission.expect("nothing vanishes"))

@@ -7,8 +7,8 @@ mod earlier;
 mod report;
 
 pub use affinity::{NO_NUMA_NODE, has_topology};
-pub use container::{Circumstances, ContainerKind, in_order};
-pub use earlier::EarlierChoices;
+pub use container::{AllocationContext, ContainerKind, in_order};
+pub use earlier::PossibleAllocations;
 pub use report::{
     AllocateError, AnyOf, Choice, ContainerAllocation, Outcome, Pool, Preference,
     ResourceAllocation, Split,

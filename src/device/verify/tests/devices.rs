@@ -5,8 +5,8 @@ use crate::device::pods::NodePods;
 use crate::device::verify::{Known, Verification};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
+use crate::facts::lookup::Lookup;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::facts::sought::Sought;
 use crate::k8s::manifest::load;
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn node(more: &str) -> Snapshot {
         left_out: Vec::new(),
         notes: Vec::new(),
     };
-    Snapshot { pods: Sought::found("pods", recorded), ..Snapshot::default() }
+    Snapshot { pods: Lookup::found("pods", recorded), ..Snapshot::default() }
 }
 
 #[test]

@@ -7,8 +7,8 @@ pub mod v1;
 
 use super::MAX_MESSAGE_BYTES;
 use crate::facts::containerd_storage;
+use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage, RuntimeVersion};
-use crate::facts::sought::Sought;
 use tonic::transport::Channel;
 
 /// Asks containerd what the images that the CRI lists are made of.
@@ -20,13 +20,13 @@ pub async fn image_storage(
     endpoint: &str,
     version: &RuntimeVersion,
     images: &[Image],
-) -> Sought<ImageStorage> {
+) -> Lookup<ImageStorage> {
     let source = format!("{endpoint} containerd.services");
     if version.runtime_name != "containerd" {
-        return Sought::failed(source, "only containerd tells what its images share");
+        return Lookup::failed(source, "only containerd tells what its images share");
     }
     match ask::storage(channel).await {
-        Ok(storage) => Sought::found(source, containerd_storage::image_storage(&storage, images)),
-        Err(reason) => Sought::failed(source, reason),
+        Ok(storage) => Lookup::found(source, containerd_storage::image_storage(&storage, images)),
+        Err(reason) => Lookup::failed(source, reason),
     }
 }

@@ -4,7 +4,7 @@
 //! ends it, also when the test fails. On a machine without containerd, or for an ordinary user, they
 //! say so and test nothing.
 
-use kq::edge::cri::{CriError, CriSession, RuntimeWants, StatusWants, read_runtime};
+use kq::edge::cri::{CriError, CriSession, RuntimeNeeds, StatusNeeds, read_runtime};
 use kq::edge::trust::NamedBy;
 use kq::facts::cgroup_mode::CgroupDriver;
 use std::fs::File;
@@ -123,7 +123,7 @@ fn an_empty_containerd_is_read() {
         let Some(containerd) = Containerd::start("", systemd_cgroup) else { return };
         let endpoint = containerd.endpoint();
         let facts =
-            read_runtime(&endpoint, Path::new("/"), NamedBy::Operator, RuntimeWants::ALL, TIME)
+            read_runtime(&endpoint, Path::new("/"), NamedBy::Operator, RuntimeNeeds::ALL, TIME)
                 .expect("containerd answers");
         assert_eq!(facts.endpoint, endpoint);
 
@@ -188,7 +188,7 @@ fn what_a_containerd_removes_is_gone() {
     let session = CriSession::connect(&containerd.endpoint(), Path::new("/"), TIME)
         .expect("containerd answers");
     import_image(&containerd, "example.test/kq/empty:v1");
-    let wants = RuntimeWants { images: true, ..RuntimeWants::default() };
+    let wants = RuntimeNeeds { images: true, ..RuntimeNeeds::default() };
     let list = || session.read(wants).expect("it answers").images.value().cloned();
     // The CRI hears of an image of another client a moment later.
     let begin = Instant::now();
@@ -229,7 +229,7 @@ fn a_containerd_that_is_killed_is_one_that_failed() {
     let begin = Instant::now();
     let error = session.remove_image("sha256:a").expect_err("nobody is there");
     assert!(error.ends_with("connection refused"), "{error}");
-    let wants = RuntimeWants { container_statuses: StatusWants::All, ..RuntimeWants::ALL };
+    let wants = RuntimeNeeds { container_statuses: StatusNeeds::All, ..RuntimeNeeds::ALL };
     let error = session.read(wants).expect_err("nobody is there");
     assert!(matches!(error, CriError::Connect { .. }), "{error:?}");
     assert!(begin.elapsed() < TIME, "it is known at once");
@@ -244,7 +244,7 @@ fn a_containerd_without_the_cri_says_so() {
         &containerd.endpoint(),
         Path::new("/"),
         NamedBy::Operator,
-        RuntimeWants::ALL,
+        RuntimeNeeds::ALL,
         TIME,
     )
     .expect_err("it has no CRI");
@@ -271,7 +271,7 @@ fn a_containerd_that_is_stopped_does_not_hold_kq() {
         &containerd.endpoint(),
         Path::new("/"),
         NamedBy::Operator,
-        RuntimeWants::ALL,
+        RuntimeNeeds::ALL,
         Duration::from_millis(500),
     );
     let taken = begin.elapsed();

@@ -1,6 +1,6 @@
 //! Without the feature `cri` there is an error that says so.
 
-use kq::edge::cri::{CriSession, RuntimeWants, read_runtime};
+use kq::edge::cri::{CriSession, RuntimeNeeds, read_runtime};
 use kq::edge::trust::NamedBy;
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 #[test]
 fn says_that_it_was_built_without() {
     let (root, time) = (Path::new("/"), Duration::from_secs(1));
-    let read = read_runtime("/a.sock", root, NamedBy::Operator, RuntimeWants::ALL, time).map(drop);
+    let read = read_runtime("/a.sock", root, NamedBy::Operator, RuntimeNeeds::ALL, time).map(drop);
     let session = CriSession::connect("/a.sock", root, time).map(drop);
     for answer in [read, session] {
         let error = answer.expect_err("nothing can be asked").to_string();

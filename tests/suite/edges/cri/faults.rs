@@ -1,7 +1,7 @@
 //! Whatever goes wrong between kq and a runtime ends in time and has a reason.
 
 use super::fake::{Answers, Server};
-use kq::edge::cri::{CriError, RuntimeWants, read_runtime, v1};
+use kq::edge::cri::{CriError, RuntimeNeeds, read_runtime, v1};
 use kq::edge::trust::NamedBy;
 use kq::facts::runtime::RuntimeFacts;
 use std::io::{self, Read, Write};
@@ -24,7 +24,7 @@ fn read(endpoint: &str) -> Result<RuntimeFacts, CriError> {
 fn read_within(endpoint: &str, deadline: Duration) -> Result<RuntimeFacts, CriError> {
     let begin = Instant::now();
     let read =
-        read_runtime(endpoint, Path::new("/"), NamedBy::Operator, RuntimeWants::ALL, deadline);
+        read_runtime(endpoint, Path::new("/"), NamedBy::Operator, RuntimeNeeds::ALL, deadline);
     let taken = begin.elapsed();
     assert!(taken < deadline + GRACE, "{endpoint}: took {taken:?}");
     read
@@ -227,7 +227,7 @@ fn a_deadline_of_any_length_is_one() {
             &server.endpoint(),
             Path::new("/"),
             NamedBy::Operator,
-            RuntimeWants::default(),
+            RuntimeNeeds::default(),
             deadline,
         )
     };
@@ -247,7 +247,7 @@ fn the_socket_is_looked_for_beneath_the_root_of_the_node() {
     let _server = Server::answering(&root.path().join("run/crio/crio.sock"), Answers::default());
     for endpoint in ["unix:///var/run/crio/crio.sock", "/run/crio/crio.sock"] {
         let facts =
-            read_runtime(endpoint, root.path(), NamedBy::Operator, RuntimeWants::default(), LONG)
+            read_runtime(endpoint, root.path(), NamedBy::Operator, RuntimeNeeds::default(), LONG)
                 .unwrap_or_else(|error| panic!("{endpoint}: {error}"));
         assert_eq!(facts.endpoint, endpoint);
     }

@@ -2,17 +2,17 @@
 
 use super::fake::{Answers, Server};
 use kq::edge::cri::v1::{self, CgroupDriver as Driver};
-use kq::edge::cri::{RuntimeWants, read_runtime};
+use kq::edge::cri::{RuntimeNeeds, read_runtime};
 use kq::edge::trust::NamedBy;
 use kq::facts::cgroup_mode::CgroupDriver;
+use kq::facts::lookup::Lookup;
 use kq::facts::runtime::{ContainerState, RuntimeFacts};
-use kq::facts::sought::Sought;
 use std::path::Path;
 use std::time::Duration;
 
 const TIME: Duration = Duration::from_secs(60);
 
-fn read(answers: Answers, wants: RuntimeWants) -> RuntimeFacts {
+fn read(answers: Answers, wants: RuntimeNeeds) -> RuntimeFacts {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let server = Server::answering(&folder.path().join("cri.sock"), answers);
     read_runtime(&server.endpoint(), Path::new("/"), NamedBy::Operator, wants, TIME)
@@ -74,7 +74,7 @@ fn lists_have_an_order_of_their_own() {
         }),
         ..Answers::default()
     };
-    let facts = read(answers, RuntimeWants::ALL);
+    let facts = read(answers, RuntimeNeeds::ALL);
     let sandboxes = facts.sandboxes.value().expect("sandboxes are listed");
     let ids: Vec<(&str, bool)> = sandboxes.iter().map(|s| (s.id.as_str(), s.ready)).collect();
     assert_eq!(ids, [("", false), ("1", true), ("2", true), ("3", true), ("4", true)]);
@@ -114,7 +114,7 @@ fn more_than_the_kubelet_reads_is_read() {
         let count = images.len();
         let answers =
             Answers { images: Some(v1::ListImagesResponse { images }), ..Answers::default() };
-        let facts = read(answers, RuntimeWants { images: true, ..RuntimeWants::default() });
+        let facts = read(answers, RuntimeNeeds { images: true, ..RuntimeNeeds::default() });
         let images = facts.images.value().unwrap_or_else(|| panic!("{name}: {:?}", facts.images));
         assert_eq!(images.len(), count, "{name}");
         if name == "many" {
@@ -149,7 +149,7 @@ fn hostile_values_stay_what_they_are() {
         }),
         ..Answers::default()
     };
-    let facts = read(answers, RuntimeWants::ALL);
+    let facts = read(answers, RuntimeNeeds::ALL);
     let sandboxes = facts.sandboxes.value().expect("sandboxes are listed");
     assert_eq!((sandboxes[1].id.as_str(), sandboxes[1].attempt), (nasty, u32::MAX));
     assert!(!sandboxes[0].ready);
@@ -222,7 +222,7 @@ fn the_cgroup_driver_has_two_sources() {
     ];
     for (name, runtime_config, status, expected, reason) in rows {
         let answers = Answers { runtime_config, status, ..Answers::default() };
-        let wants = RuntimeWants { cgroup_driver: true, ..RuntimeWants::default() };
+        let wants = RuntimeNeeds { cgroup_driver: true, ..RuntimeNeeds::default() };
         let facts = read(answers, wants);
         let endpoint = format!("{} ", facts.endpoint);
         let driver = &facts.cgroup_driver;
@@ -238,7 +238,7 @@ fn the_cgroup_driver_has_two_sources() {
 
 #[test]
 fn what_is_not_wanted_is_not_asked() {
-    let facts = read(Answers::default(), RuntimeWants::default());
+    let facts = read(Answers::default(), RuntimeNeeds::default());
     assert_eq!(facts.version.runtime_name, "made-up");
     assert_eq!(facts.version.runtime_version, "1.2.3");
     let expected = RuntimeFacts {
@@ -247,5 +247,5 @@ fn what_is_not_wanted_is_not_asked() {
         ..RuntimeFacts::default()
     };
     assert_eq!(facts, expected);
-    assert_eq!(facts.images, Sought::default());
+    assert_eq!(facts.images, Lookup::default());
 }

@@ -1,11 +1,11 @@
 //! The program that creates containers is found beneath the node's root and asked for its version.
 
 use super::fake::{Answers, Server};
-use kq::edge::cri::{RuntimeWants, read_runtime, v1};
+use kq::edge::cri::{RuntimeNeeds, read_runtime, v1};
 use kq::edge::program_version::{ProgramVersionError, ask_version, program_version};
 use kq::edge::trust::{NamedBy, TrustedProgram};
+use kq::facts::lookup::Lookup;
 use kq::facts::runtime::LowLevelRuntime;
-use kq::facts::sought::Sought;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -31,13 +31,13 @@ fn program(path: &Path, script: &str) {
     assert!(install.wait().expect("it ends").success());
 }
 
-fn ask(root: &Path, socket: &str, config: &str, time: Duration) -> Sought<LowLevelRuntime> {
+fn ask(root: &Path, socket: &str, config: &str, time: Duration) -> Lookup<LowLevelRuntime> {
     let path = root.join(&socket[1..]);
     std::fs::create_dir_all(path.parent().expect("a socket is in a folder")).expect("a folder");
     let info = [("config".to_owned(), config.to_owned())].into_iter().collect();
     let status = Some(v1::StatusResponse { status: None, info });
     let _server = Server::answering(&path, Answers { status, ..Answers::default() });
-    let wants = RuntimeWants { low_level: true, ..RuntimeWants::default() };
+    let wants = RuntimeNeeds { low_level: true, ..RuntimeNeeds::default() };
     let facts =
         read_runtime(socket, root, NamedBy::Node, wants, time).expect("the version is answered");
     facts.low_level

@@ -1,7 +1,7 @@
 //! A session tells a runtime what to remove, and outlives one that dies.
 
 use super::fake::{Answers, Server};
-use kq::edge::cri::{CriError, CriSession, RuntimeWants, v1};
+use kq::edge::cri::{CriError, CriSession, RuntimeNeeds, v1};
 use kq::facts::runtime::ContainerState;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -64,7 +64,7 @@ fn what_is_there_is_looked_at_by_its_id() {
     ] {
         assert_eq!(session.container_state(id), expected, "{id}");
     }
-    let wants = RuntimeWants { images: true, ..RuntimeWants::default() };
+    let wants = RuntimeNeeds { images: true, ..RuntimeNeeds::default() };
     let facts = session.read(wants).expect("it answers");
     assert_eq!(facts.images.value().map(Vec::len), Some(1));
 }

@@ -1,7 +1,7 @@
 //! Statuses of containers are asked for where they are wanted, and each may fail alone.
 
 use super::fake::{Answers, Server};
-use kq::edge::cri::{RuntimeWants, StatusWants, read_runtime, v1};
+use kq::edge::cri::{RuntimeNeeds, StatusNeeds, read_runtime, v1};
 use kq::edge::trust::NamedBy;
 use kq::facts::runtime::{ContainerStatus, RuntimeFacts, WritableLayer};
 use std::path::Path;
@@ -10,15 +10,15 @@ use tonic::Status;
 
 const TIME: Duration = Duration::from_secs(60);
 
-fn read(answers: Answers, wants: RuntimeWants, time: Duration) -> RuntimeFacts {
+fn read(answers: Answers, wants: RuntimeNeeds, time: Duration) -> RuntimeFacts {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let server = Server::answering(&folder.path().join("cri.sock"), answers);
     read_runtime(&server.endpoint(), Path::new("/"), NamedBy::Operator, wants, time)
         .expect("the runtime answers")
 }
 
-fn wants(container_statuses: StatusWants) -> RuntimeWants {
-    RuntimeWants { containers: true, container_statuses, ..RuntimeWants::default() }
+fn wants(container_statuses: StatusNeeds) -> RuntimeNeeds {
+    RuntimeNeeds { containers: true, container_statuses, ..RuntimeNeeds::default() }
 }
 
 fn container(id: &str, state: v1::ContainerState) -> v1::Container {
@@ -70,14 +70,14 @@ fn those_that_are_wanted_are_asked_for() {
     let empty = "empty [] answered no status";
     let all: &[&str] = &[empty, ended, gone, runs];
     let old = Some(("containerd", "1.6.20"));
-    let rows: [(&str, StatusWants, _, Option<&[&str]>); 7] = [
-        ("none", StatusWants::None, None, None),
-        ("all", StatusWants::All, None, Some(all)),
-        ("all of an old one", StatusWants::All, old, Some(all)),
-        ("ended", StatusWants::Ended, old, Some(&[ended, gone])),
-        ("volumes that may be", StatusWants::ImageVolumes, None, Some(all)),
-        ("volumes", StatusWants::ImageVolumes, Some(("containerd", "2.1.0")), Some(all)),
-        ("volumes that cannot be", StatusWants::ImageVolumes, old, None),
+    let rows: [(&str, StatusNeeds, _, Option<&[&str]>); 7] = [
+        ("none", StatusNeeds::None, None, None),
+        ("all", StatusNeeds::All, None, Some(all)),
+        ("all of an old one", StatusNeeds::All, old, Some(all)),
+        ("ended", StatusNeeds::Ended, old, Some(&[ended, gone])),
+        ("volumes that may be", StatusNeeds::ImageVolumes, None, Some(all)),
+        ("volumes", StatusNeeds::ImageVolumes, Some(("containerd", "2.1.0")), Some(all)),
+        ("volumes that cannot be", StatusNeeds::ImageVolumes, old, None),
     ];
     for (name, wanted, version, expected) in rows {
         let answers = Answers { version, ..some() };
@@ -95,11 +95,11 @@ fn those_that_are_wanted_are_asked_for() {
 
 #[test]
 fn without_a_list_there_are_no_statuses() {
-    let facts = read(Answers::default(), wants(StatusWants::All), TIME);
+    let facts = read(Answers::default(), wants(StatusNeeds::All), TIME);
     let reason = facts.container_statuses.reason();
     assert!(reason.ends_with(" ContainerStatus: the containers are not known"), "{reason}");
-    let unwanted = RuntimeWants { containers: false, ..wants(StatusWants::All) };
-    assert!(read(some(), unwanted, TIME).container_statuses.is_unsought());
+    let unwanted = RuntimeNeeds { containers: false, ..wants(StatusNeeds::All) };
+    assert!(read(some(), unwanted, TIME).container_statuses.was_not_queried());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn one_that_hangs_keeps_no_other_from_answering() {
     let mut answers = some();
     answers.refusals.insert("ContainerStatus runs".to_owned(), Status::cancelled("hangs"));
     answers.refusals.insert("ContainerStatus ended".to_owned(), Status::internal("a\nb"));
-    let facts = read(answers, wants(StatusWants::All), Duration::from_millis(1500));
+    let facts = read(answers, wants(StatusNeeds::All), Duration::from_millis(1500));
     let statuses = facts.container_statuses.value().expect("they were asked for");
     let shown: Vec<String> = statuses.iter().map(shown).collect();
     assert_eq!(shown[1], "ended [] answered Internal: a\nb");
@@ -124,7 +124,7 @@ fn thousands_are_read_in_the_order_of_their_containers() {
         statuses: statuses.collect(),
         ..Answers::default()
     };
-    let facts = read(answers, wants(StatusWants::Ended), TIME);
+    let facts = read(answers, wants(StatusNeeds::Ended), TIME);
     let found = facts.container_statuses.value().expect("they were asked for");
     assert_eq!(found.len(), ids.len());
     for ((status, id), time) in found.iter().zip(&ids).zip(1..) {
@@ -138,7 +138,7 @@ fn what_is_listed_twice_is_asked_for_twice() {
     let list = &mut answers.containers.as_mut().expect("there are some").containers;
     list.push(container("ended", v1::ContainerState::ContainerRunning));
     list.push(v1::Container::default());
-    let facts = read(answers, wants(StatusWants::All), TIME);
+    let facts = read(answers, wants(StatusNeeds::All), TIME);
     let ids: Vec<&str> = facts.containers.value().expect("a list").iter().map(|c| &*c.id).collect();
     assert_eq!(ids, ["", "empty", "ended", "ended", "gone", "runs"]);
     let statuses = facts.container_statuses.value().expect("statuses");
@@ -162,7 +162,7 @@ fn writable_layers_are_what_the_runtime_counted() {
         stats: Some(v1::ListContainerStatsResponse { stats: list }),
         ..Answers::default()
     };
-    let wants = RuntimeWants { writable_layers: true, ..RuntimeWants::default() };
+    let wants = RuntimeNeeds { writable_layers: true, ..RuntimeNeeds::default() };
     let facts = read(answers, wants, TIME);
     let layer = |id: &str, used_bytes, inodes_used| WritableLayer {
         id: id.to_owned(),

@@ -23,8 +23,8 @@ use kq::edge::cri::storage::v1::snapshots::snapshots_server::{Snapshots, Snapsho
 use kq::edge::cri::storage::v1::snapshots::{
     self, Kind, ListSnapshotsRequest, ListSnapshotsResponse, UsageRequest, UsageResponse,
 };
+use kq::facts::lookup::Lookup;
 use kq::facts::runtime::{Image, ImageStorage, RuntimeVersion};
-use kq::facts::sought::Sought;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -218,7 +218,7 @@ fn serve(stream: UnixStream, made: &Arc<Made>) {
 }
 
 /// Asks a made-up containerd about one image.
-fn asked(runtime_name: &str, made: Arc<Made>) -> Sought<ImageStorage> {
+fn asked(runtime_name: &str, made: Arc<Made>) -> Lookup<ImageStorage> {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let path = folder.path().join("c.sock");
     let server = Server::handling(&path, move |stream| serve(stream, &made));

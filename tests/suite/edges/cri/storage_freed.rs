@@ -4,7 +4,7 @@ use super::containerd::Containerd;
 use kq::edge::cri::storage::image_storage;
 use kq::edge::cri::v1::image_service_client::ImageServiceClient;
 use kq::edge::cri::v1::{ImageSpec, RemoveImageRequest};
-use kq::edge::cri::{RuntimeWants, connect, read_runtime};
+use kq::edge::cri::{RuntimeNeeds, connect, read_runtime};
 use kq::edge::trust::NamedBy;
 use kq::facts::runtime::{Image, ImageStorage, RuntimeFacts, StoragePiece};
 use kq::image_gc::storage::freed;
@@ -76,7 +76,7 @@ impl Node {
     }
 
     fn facts(&self) -> RuntimeFacts {
-        let wants = RuntimeWants { images: true, ..RuntimeWants::default() };
+        let wants = RuntimeNeeds { images: true, ..RuntimeNeeds::default() };
         read_runtime(&self.containerd.endpoint(), Path::new("/"), NamedBy::Operator, wants, TIME)
             .expect("it answers")
     }

@@ -3,7 +3,7 @@
 use super::sample_plugin::{Behaviour, Plugin, device, registration};
 use kq::edge::device_plugin::owned::Held;
 use kq::edge::device_plugin::v1beta1::RegisterRequest;
-use kq::edge::device_plugin::{Incoming, Patience, StandIn, ask_stand_in};
+use kq::edge::device_plugin::{Incoming, StandIn, Timeouts, ask_stand_in};
 use std::future::pending;
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -31,7 +31,7 @@ fn next(stand_in: &mut StandIn) -> Option<Incoming> {
 #[test]
 fn a_plugin_that_goes_before_it_is_answered_is_watched() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let patience = Patience { dial: TIME, call: TIME };
+    let patience = Timeouts { dial: TIME, call: TIME };
     let mut stand_in =
         StandIn::start(&held(&folder), patience, || {}).expect("nobody else is there");
     let _plugin = Plugin::start(
@@ -79,7 +79,7 @@ fn call(folder: &Path) -> UnixStream {
 #[test]
 fn nothing_is_done_for_a_caller_that_has_gone() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let patience = Patience { dial: TIME, call: TIME };
+    let patience = Timeouts { dial: TIME, call: TIME };
     let mut stand_in =
         StandIn::start(&held(&folder), patience, || {}).expect("nobody else is there");
     // One that goes before it was listened to, and one that waits.
@@ -114,7 +114,7 @@ fn nobody_speaks_before_it_is_listened_to() {
 #[test]
 fn those_who_wait_keep_nobody_from_asking() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let patience = Patience { dial: TIME, call: TIME };
+    let patience = Timeouts { dial: TIME, call: TIME };
     let mut stand_in =
         StandIn::start(&held(&folder), patience, || {}).expect("nobody else is there");
     let mut kept = Vec::new();

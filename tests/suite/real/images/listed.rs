@@ -2,7 +2,7 @@
 
 use super::node::sorted;
 use super::{ImageNode, PINNED, UserState, on_each};
-use kq::edge::cri::{RuntimeWants, read_runtime, v1};
+use kq::edge::cri::{RuntimeNeeds, read_runtime, v1};
 use kq::edge::trust::NamedBy;
 use rustix::fs::statvfs;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn the_reader_finds_the_same(node: &ImageNode) {
         &node.endpoint(),
         Path::new("/"),
         NamedBy::Operator,
-        RuntimeWants::ALL,
+        RuntimeNeeds::ALL,
         deadline,
     )
     .expect("the runtime answers");

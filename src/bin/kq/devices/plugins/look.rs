@@ -20,7 +20,7 @@ use kq::edge::listener::listens;
 use kq::edge::pod_resources::{self, read_pod_resources};
 use kq::edge::trust::NamedBy;
 use kq::facts::checkpoint::device::DeviceCheckpoint;
-use kq::facts::sought::Sought;
+use kq::facts::lookup::Lookup;
 use kq::facts::unix_sockets::UnixSocket;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -42,7 +42,7 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
     };
     let kubelet = find_kubelet(&root).unwrap_or_else(|error| {
         report.warnings.push(format!("the kubelet's process was not found: {error}"));
-        Sought::default()
+        Lookup::default()
     });
     let kubelet = kubelet.value();
     report.kubelet = kubelet.map(|kubelet| kubelet.pid);

@@ -1,6 +1,6 @@
 //! Asking plugins while something is allocated. What comes in meanwhile is taken, and what was said is kept.
 
-use super::turn::Turning;
+use super::turn::ServeLoop;
 use crate::exit::Failure;
 use kq::device::manager::{Allocated, ManagerState, Plugins};
 use kq::device::stand_in::{Call, gets};
@@ -18,7 +18,7 @@ const PRE_START: Duration = Duration::from_secs(30);
 
 /// The plugins of a stand-in, which goes on turning while it waits for one.
 pub struct Asking<'t> {
-    turning: &'t mut Turning,
+    turning: &'t mut ServeLoop,
     /// What was asked, in order.
     pub calls: Vec<Call>,
     /// Why the stand-in cannot go on; then nothing more is asked.
@@ -27,7 +27,7 @@ pub struct Asking<'t> {
 
 impl<'t> Asking<'t> {
     /// Begins with nothing asked.
-    pub fn new(turning: &'t mut Turning) -> Self {
+    pub fn new(turning: &'t mut ServeLoop) -> Self {
         Self { turning, calls: Vec::new(), failure: None }
     }
 

@@ -7,12 +7,12 @@ use kq::device::stand_in::{Event, Throttle, Told};
 use kq::edge::clock::moment;
 
 /// Tells what happens, and not more than can be read.
-pub struct Teller {
+pub struct EventWriter {
     lines: Lines,
     throttle: Throttle,
 }
 
-impl Teller {
+impl EventWriter {
     /// Begins with nothing told.
     pub fn new(lines: Lines) -> Self {
         Self { lines, throttle: Throttle::default() }

@@ -5,17 +5,17 @@ use super::asking::Asking;
 use super::pods::pods;
 use super::request::{Answer, Request};
 use super::restore::{Saver, restore};
-use super::teller::Teller;
+use super::teller::EventWriter;
 use crate::devices::topology::{parse_node, refuse_twice};
 use crate::exit::{Code, Failure};
 use anyhow::{Context, anyhow};
 use kq::device::manager::{DIAL_PATIENCE, ManagerState};
-use kq::device::stand_in::{DeviceAllocation, Event, Manager, Terms, admit};
+use kq::device::stand_in::{DeviceAllocation, Event, Manager, TopologyConfig, admit};
 use kq::edge::clock::moment;
 use kq::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
 use kq::edge::device_plugin::owned::{REGISTERED, Registered, lock, remove_stale};
 use kq::edge::device_plugin::{
-    Caller, Incoming, MAX_CONTROL_BYTES, Patience, PluginClient, StandIn,
+    Caller, Incoming, MAX_CONTROL_BYTES, PluginClient, StandIn, Timeouts,
 };
 use kq::edge::host::host_root;
 use kq::k8s::duration::GoDuration;
@@ -36,14 +36,14 @@ const SOON: Duration = Duration::from_millis(250);
 const WAITING: usize = 64;
 
 /// What the loop goes on with.
-pub struct Turning {
+pub struct ServeLoop {
     pub manager: Manager,
     /// The plugins whose streams are open, by connection.
     clients: BTreeMap<u64, PluginClient>,
     saver: Saver,
     /// The sockets of plugins that registered.
     registered: Registered,
-    teller: Teller,
+    teller: EventWriter,
     /// What waits until pods are admitted, and whom to answer. Those are let go before the sockets are.
     waiting: VecDeque<(Request, Caller)>,
     stand_in: StandIn,
@@ -60,7 +60,7 @@ pub struct Turning {
 pub fn run(args: &Args) -> Result<Code, Failure> {
     let (root, _) = host_root(args.host_root.as_deref());
     let folder = claim(&args.dir, &root).map_err(refuse)?;
-    let mut teller = Teller::new(args.output);
+    let mut teller = EventWriter::new(args.output);
     let held = lock(&folder).map_err(refuse)?;
     let cleared = remove_stale(&held)
         .with_context(|| format!("cannot remove stale sockets in {}", folder.display()))
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
     teller.tell(cleared.removed.into_iter().map(|name| Event::StaleRemoved { name }))?;
     teller.tell(cleared.listening.into_iter().map(|name| Event::LeftAlone { name }))?;
     let saver = Saver::new(&held);
-    let patience = Patience {
+    let patience = Timeouts {
         dial: Duration::from_nanos(DIAL_PATIENCE.0.unsigned_abs()),
         call: args.call_timeout,
     };
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
     teller.tell(registered.begin().err().map(|it| odd_list(it.to_string())))?;
     let socket = folder.join(KUBELET_SOCKET).display().to_string();
     teller.tell([Event::Listening { socket }])?;
-    let mut turning = Turning {
+    let mut turning = ServeLoop {
         manager: Manager::new(state, grace),
         clients: BTreeMap::new(),
         saver,
@@ -151,7 +151,7 @@ fn refuse(error: FolderError) -> Failure {
     }
 }
 
-impl Turning {
+impl ServeLoop {
     /// Takes what waits, or what comes next.
     fn turn(&mut self) -> Result<(), Failure> {
         if let Some((request, caller)) = self.waiting.pop_front() {
@@ -284,7 +284,7 @@ impl Turning {
         &mut self,
         file: &str,
         text: &str,
-        terms: &Terms,
+        terms: &TopologyConfig,
         caller: &Caller,
     ) -> Result<Answer, Failure> {
         // Whoever speaks on the socket need not have been kq.
@@ -313,7 +313,7 @@ impl Turning {
         Ok(Answer::Allocated(reports))
     }
 
-    fn admit(&mut self, mut pod: Pod, terms: &Terms) -> Result<DeviceAllocation, Failure> {
+    fn admit(&mut self, mut pod: Pod, terms: &TopologyConfig) -> Result<DeviceAllocation, Failure> {
         let mut state = std::mem::take(&mut self.manager.state);
         let mut active = std::mem::take(&mut self.manager.active);
         let mut asking = Asking::new(self);

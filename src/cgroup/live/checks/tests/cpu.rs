@@ -151,7 +151,7 @@ fn the_weight_of_all_pods_is_held_against_the_system() {
                 "no number of CPUs",
                 |given| {
                     given.snapshot.host.texts.remove(CPUS_ONLINE);
-                    given.snapshot.node = Sought::default();
+                    given.snapshot.node = Lookup::default();
                 },
                 Unknown,
                 "number of CPUs",

@@ -36,7 +36,7 @@ fn the_cgroup_version_is_checked() {
                 "v1, an older kubelet",
                 |given| {
                     given.host(INIT_MOUNTINFO, V1);
-                    given.snapshot.kubelet_version = Sought::found("exe", "v1.34.1".to_owned());
+                    given.snapshot.kubelet_version = Lookup::found("exe", "v1.34.1".to_owned());
                 },
                 Warn,
                 "v1",
@@ -56,7 +56,7 @@ fn the_cgroup_version_is_checked() {
                 "v1, no version",
                 |given| {
                     given.host(INIT_MOUNTINFO, V1);
-                    given.snapshot.kubelet_version = Sought::failed("exe", "timed out");
+                    given.snapshot.kubelet_version = Lookup::failed("exe", "timed out");
                 },
                 Unknown,
                 "depends on its version",
@@ -171,14 +171,14 @@ fn the_drivers_must_agree() {
             ),
             (
                 "no runtime",
-                |given| given.snapshot.runtime = Sought::failed("unix:///x", "no such file"),
+                |given| given.snapshot.runtime = Lookup::failed("unix:///x", "no such file"),
                 Unknown,
                 "kubelet systemd, tree systemd; the container runtime does not answer",
                 "--runtime-endpoint",
             ),
             (
                 "a runtime that does not tell",
-                |given| given.runtime().cgroup_driver = Sought::failed("Status", "tells nothing"),
+                |given| given.runtime().cgroup_driver = Lookup::failed("Status", "tells nothing"),
                 Unknown,
                 "Status: tells nothing",
                 "--runtime-endpoint",
@@ -234,7 +234,7 @@ fn the_tree_is_checked() {
                 |given| {
                     let reason = "permission denied".to_owned();
                     given.tree().problems =
-                        vec![Tried { source: "/kubepods.slice/a".to_owned(), reason }];
+                        vec![FailedSource { source: "/kubepods.slice/a".to_owned(), reason }];
                 },
                 Unknown,
                 "/kubepods.slice/a: permission denied",
@@ -265,7 +265,7 @@ fn the_tree_is_checked() {
                 |given| {
                     given.cgroup(&slice(STRANGER), &[("cgroup.procs", "7\n")]);
                     let both = vec![sandbox(UID, "web"), sandbox(STRANGER, "old")];
-                    given.runtime().sandboxes = Sought::found("containerd.sock", both);
+                    given.runtime().sandboxes = Lookup::found("containerd.sock", both);
                 },
                 Fail,
                 "default/old (1 process)",

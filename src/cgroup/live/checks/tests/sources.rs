@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn the_kubelet_is_checked() {
     let gone = |given: &mut Given| {
-        given.snapshot.kubelet = Sought::failed("/proc", "no kubelet runs on this node");
+        given.snapshot.kubelet = Lookup::failed("/proc", "no kubelet runs on this node");
     };
     come_out(
         "kubelet",
@@ -22,10 +22,10 @@ fn the_kubelet_is_checked() {
                 "gone, without pods",
                 |given| {
                     given.snapshot.kubelet =
-                        Sought::failed("/proc", "no kubelet runs on this node");
+                        Lookup::failed("/proc", "no kubelet runs on this node");
                     given.remove("/kubepods.slice");
-                    given.snapshot.kubelet_config = Sought::default();
-                    given.snapshot.runtime = Sought::default();
+                    given.snapshot.kubelet_config = Lookup::default();
+                    given.snapshot.runtime = Lookup::default();
                 },
                 Unknown,
                 "no kubelet runs",
@@ -33,7 +33,7 @@ fn the_kubelet_is_checked() {
             ),
             (
                 "no version",
-                |given| given.snapshot.kubelet_version = Sought::failed("exe", "timed out"),
+                |given| given.snapshot.kubelet_version = Lookup::failed("exe", "timed out"),
                 Unknown,
                 "exe: timed out",
                 "--kubelet-version",
@@ -87,7 +87,7 @@ fn the_sources_are_checked() {
             ("a file", |given| given.node_file = Some("n1.json"), Fine, "n1", ""),
             (
                 "not known",
-                |given| given.snapshot.node = Sought::failed("the API server", "401"),
+                |given| given.snapshot.node = Lookup::failed("the API server", "401"),
                 Unknown,
                 "401",
                 "--node-file FILE",
@@ -122,7 +122,7 @@ fn the_sources_are_checked() {
                 |given| {
                     given.recorded().source = PodSource::StaticManifests;
                     let others = vec![sandbox(STRANGER, "other")];
-                    given.runtime().sandboxes = Sought::found("containerd.sock", others);
+                    given.runtime().sandboxes = Lookup::found("containerd.sock", others);
                 },
                 Warn,
                 "default/other",
@@ -136,7 +136,7 @@ fn the_sources_are_checked() {
             ("known", as_it_is, Fine, "containerd 2.1.4 with runc 1.3.3", ""),
             (
                 "not known",
-                |given| given.snapshot.runtime = Sought::failed("unix:///x", "no such file"),
+                |given| given.snapshot.runtime = Lookup::failed("unix:///x", "no such file"),
                 Unknown,
                 "unix:///x: no such file",
                 "--runtime-endpoint",
@@ -150,7 +150,7 @@ fn the_sources_are_checked() {
             ),
             (
                 "no low-level runtime",
-                |given| given.runtime().low_level = Sought::failed("runc", "timed out"),
+                |given| given.runtime().low_level = Lookup::failed("runc", "timed out"),
                 Unknown,
                 "runc: timed out",
                 "--runtime NAME=VERSION",

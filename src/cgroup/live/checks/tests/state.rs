@@ -122,7 +122,7 @@ fn swap_values_and_files_are_checked() {
                 |given| {
                     let damaged = CheckpointFact::read(b"{\"Data\":{},\"Checksum\":1}");
                     given.snapshot.devices = Some(DeviceFacts {
-                        checkpoint: Sought::found("f", damaged),
+                        checkpoint: Lookup::found("f", damaged),
                         ..DeviceFacts::default()
                     });
                 },

@@ -6,16 +6,16 @@ use std::fmt;
 /// What became of looking for a fact. Sources are asked in order until one answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sought<T> {
+pub struct Lookup<T> {
     /// What the first source that answered said; `None`: none did.
-    pub found: Option<Found<T>>,
+    pub found: Option<Sourced<T>>,
     /// The sources that did not answer, in the order in which they were asked.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<FailedSource>,
 }
 
 /// What a source said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found<T> {
+pub struct Sourced<T> {
     /// The source, as it is shown: a path, a URL, an endpoint.
     pub source: String,
     /// What it said.
@@ -24,38 +24,41 @@ pub struct Found<T> {
 
 /// A source that did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Tried {
+pub struct FailedSource {
     /// The source, as it is shown.
     pub source: String,
     /// Why there is no answer: a lowercase fragment.
     pub reason: String,
 }
 
-impl fmt::Display for Tried {
+impl fmt::Display for FailedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.source, self.reason)
     }
 }
 
-impl<T> Default for Sought<T> {
+impl<T> Default for Lookup<T> {
     fn default() -> Self {
         Self { found: None, tried: Vec::new() }
     }
 }
 
-impl<T> Sought<T> {
+impl<T> Lookup<T> {
     /// Returns a fact that a source knew.
     pub fn found(source: impl Into<String>, value: T) -> Self {
-        Self { found: Some(Found { source: source.into(), value }), tried: Vec::new() }
+        Self { found: Some(Sourced { source: source.into(), value }), tried: Vec::new() }
     }
 
     /// Returns a fact that a source could not tell.
     pub fn failed(source: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { found: None, tried: vec![Tried { source: source.into(), reason: reason.into() }] }
+        Self {
+            found: None,
+            tried: vec![FailedSource { source: source.into(), reason: reason.into() }],
+        }
     }
 
     /// Tells whether nobody looked for it.
-    pub fn is_unsought(&self) -> bool {
+    pub fn was_not_queried(&self) -> bool {
         self.found.is_none() && self.tried.is_empty()
     }
 

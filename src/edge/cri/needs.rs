@@ -5,7 +5,7 @@ use crate::facts::runtime::{ContainerState, RuntimeVersion};
 /// Which facts are wanted; the version is always asked for. Everything costs a call, and the lists
 /// cost what they are long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RuntimeWants {
+pub struct RuntimeNeeds {
     /// The cgroup driver.
     pub cgroup_driver: bool,
     /// The program that creates containers, which is run once for its version.
@@ -19,7 +19,7 @@ pub struct RuntimeWants {
     /// The file systems of images and containers.
     pub image_filesystems: bool,
     /// The statuses of the containers: a call for each, and only where the containers are wanted too.
-    pub container_statuses: StatusWants,
+    pub container_statuses: StatusNeeds,
     /// What containers wrote over their images.
     pub writable_layers: bool,
     /// What images are made of, which runtimes tell beside the CRI.
@@ -30,7 +30,7 @@ pub struct RuntimeWants {
 
 /// Of which containers the status is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StatusWants {
+pub enum StatusNeeds {
     /// Of none.
     #[default]
     None,
@@ -42,7 +42,7 @@ pub enum StatusWants {
     All,
 }
 
-impl StatusWants {
+impl StatusNeeds {
     /// Tells whether a runtime of that version is asked for statuses at all.
     pub fn applies_to(self, version: &RuntimeVersion) -> bool {
         match self {
@@ -62,7 +62,7 @@ impl StatusWants {
     }
 }
 
-impl RuntimeWants {
+impl RuntimeNeeds {
     /// Everything.
     pub const ALL: Self = Self {
         cgroup_driver: true,
@@ -71,7 +71,7 @@ impl RuntimeWants {
         containers: true,
         images: true,
         image_filesystems: true,
-        container_statuses: StatusWants::All,
+        container_statuses: StatusNeeds::All,
         writable_layers: true,
         image_storage: true,
         sandbox_image: true,
