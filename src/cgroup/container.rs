@@ -6,8 +6,8 @@
 //! `pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go`, read in 1.36.2; pinned by the vectors
 //! `container_cgroup.jsonl`.
 
-use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
+use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::files::{CgroupVersion, page_size_text};
 use crate::cgroup::memory_qos::memory_qos;
 use crate::cgroup::oom_score::oom_score_adj;

@@ -6,7 +6,7 @@
 //! it is in the tree. That the names are complete is tested by changing one fact after the other: no
 //! value may change that does not name it.
 
-use crate::cgroup::because::Step;
+use crate::cgroup::derivation::Step;
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::plan::{Owner, PlannedCgroup, RuntimeFormula};
 use crate::cgroup::resource_config::ExplainedFile;

@@ -4,7 +4,7 @@
 //! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2 and 1.32; pinned by the
 //! vectors `container_cgroup.jsonl`.
 
-use crate::cgroup::because::{Derived, Step};
+use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
 use crate::facts::missing::MissingFact;

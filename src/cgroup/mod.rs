@@ -7,13 +7,13 @@
 //!   paths and texts.
 //! * [`cpu_share`], [`shares`]: who gets how much CPU when everybody wants some.
 //! * [`explain`]: from a text back to what it can mean.
-//! * [`because`], [`rule`], [`total`]: the steps to a value; [`knowledge`]: the facts that it rests on.
+//! * [`derivation`], [`rule`], [`total`]: the steps to a value; [`knowledge`]: the facts that it rests on.
 
-pub mod because;
 pub mod container;
 pub mod container_path;
 pub mod cpu;
 pub mod cpu_share;
+pub mod derivation;
 pub mod exclusive_cpus;
 pub mod explain;
 pub mod files;

@@ -4,8 +4,8 @@
 //! and `getCgroupConfig` of `pkg/kubelet/cm/node_container_manager_linux.go`, read in 1.36.2; pinned
 //! by the vectors `node_allocatable.jsonl`.
 
-use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::milli_cpu_to_shares;
+use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::name::CgroupName;
 use crate::cgroup::pod::hugepage_size_bytes;
 use crate::cgroup::resource_config::ResourceConfig;

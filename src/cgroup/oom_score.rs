@@ -3,7 +3,7 @@
 //! Mirrors `GetContainerOOMScoreAdjust` of `pkg/kubelet/qos/policy.go`, read in 1.36.2; pinned by the
 //! vectors `container_cgroup.jsonl`.
 
-use crate::cgroup::because::{Derived, Step};
+use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;

@@ -4,8 +4,8 @@
 //! `EnsureExists` of `pkg/kubelet/cm/pod_container_manager_linux.go`, read in 1.36.2 and 1.32; pinned
 //! by the vectors `pod_cgroup.jsonl`.
 
-use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
+use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::name::{CgroupName, CgroupNameError};
 use crate::cgroup::resource_config::ResourceConfig;

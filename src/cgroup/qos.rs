@@ -4,8 +4,8 @@
 //! `setHugePagesUnbounded` of `pkg/kubelet/cm/qos_container_manager_linux.go`, read in 1.36.2 and
 //! 1.32; pinned by the vectors `qos_cgroup.jsonl`.
 
-use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::milli_cpu_to_shares;
+use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::files::{CgroupVersion, page_size_bytes};
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::resource_config::ResourceConfig;

@@ -1,8 +1,8 @@
 //! The plan as a value: what `-o json` and `-o yaml` print. Its shape is a contract, described in
 //! `docs/json.md`.
 
-use crate::cgroup::because::{self, Step};
 use crate::cgroup::container::{RuntimeResources, sandbox_resources};
+use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::plan::{
     Owner, Plan, PlannedCgroup, RuntimeFormula, SystemdUnit, controller, display_name,
@@ -154,7 +154,7 @@ pub struct Item<'a, 'p> {
 }
 
 fn because_of<S: Serializer>(steps: &&[Step], serializer: S) -> Result<S::Ok, S::Error> {
-    because::serialize_with_text(steps, serializer)
+    derivation::serialize_with_text(steps, serializer)
 }
 
 /// The values of a plan, made one after the other while they are printed.

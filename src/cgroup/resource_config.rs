@@ -4,8 +4,8 @@
 //! `fs`, `fs2` and `systemd` managers of `opencontainers/cgroups` v0.0.6, read in 1.36.2; pinned by
 //! the vectors `pod_cgroup.jsonl`, `qos_cgroup.jsonl` and `node_allocatable.jsonl`.
 
-use crate::cgroup::because::{Derived, Step};
 use crate::cgroup::cpu::WeightFormula;
+use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::files::{
     self, CgroupDriver, CgroupVersion, FileValue, hugetlb_files, page_size_text, pids_file,
 };

@@ -3,8 +3,8 @@
 //! Follows runc (`libcontainer/cgroups/fs`, `fs2`, `systemd`) and containerd's CRI plugin
 //! (`internal/cri/opts/spec_linux_opts.go`, `WithResources`).
 
-use crate::cgroup::because::Derived;
 use crate::cgroup::container::RuntimeResources;
+use crate::cgroup::derivation::Derived;
 use crate::cgroup::files::{CgroupVersion, FileValue, hugetlb_files, memory_files};
 use crate::cgroup::plan::RuntimeFormula;
 use crate::cgroup::resource_config::{ExplainedFile, WeightWriter, cpu_files, shares_file};

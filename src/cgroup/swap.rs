@@ -3,7 +3,7 @@
 //! Mirrors `GetContainerSwapBehavior` and `calcSwapForBurstablePods` of
 //! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, read in 1.36.2.
 
-use crate::cgroup::because::{Derived, Step};
+use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};

@@ -1,6 +1,6 @@
 //! The parts of a pod's total, for showing how it came about.
 
-use crate::cgroup::because::Step;
+use crate::cgroup::derivation::Step;
 use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::quantity::Quantity;
 use crate::k8s::resources::{

@@ -1,7 +1,7 @@
 //! The plan for people: a tree in which the nesting of cgroups is the picture.
 
-use crate::cgroup::because::{Step, join};
 use crate::cgroup::container::ContainerKind;
+use crate::cgroup::derivation::{Step, join};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
 use crate::cgroup::resource_config::Property;
 use crate::facts::missing::MissingFact;

@@ -1,6 +1,6 @@
 //! Devices of plugins: who has which, what the kubelet would do next. The domain of `kq devices`. Pure.
 //!
-//! * [`assemble`]: the manager of a node, put together from what is known of it from outside.
+//! * [`reconstruct`]: the manager of a node, put together from what is known of it from outside.
 //! * [`capacity`]: what the node offers.
 //! * [`flipped_bit`](mod@flipped_bit): the one bit that explains damage.
 //! * [`list`]: who has which device, from every source that tells.
@@ -10,18 +10,18 @@
 //! * [`pods`]: which pods are active, so that they keep their devices.
 //! * [`repair`]: a checkpoint without what is stale or damaged in it.
 //! * [`run_options`]: what a container gets from the answers of its plugins.
-//! * [`stand_in`]: the manager with plugins that come and go, for those who write one.
+//! * [`fake_kubelet`]: the manager with plugins that come and go, for those who write one.
 //! * [`verify`]: the files in which the kubelet remembers all that: sound, damaged, contradictory.
 
-pub mod assemble;
 pub mod capacity;
+pub mod fake_kubelet;
 pub mod flipped_bit;
 pub mod list;
 pub mod manager;
 pub mod plan;
 pub mod plugins;
 pub mod pods;
+pub mod reconstruct;
 pub mod repair;
 pub mod run_options;
-pub mod stand_in;
 pub mod verify;

@@ -13,9 +13,9 @@
 //! * `local_storage`: pods that exceed limits of their own.
 //! * `admission`: which pods may still start.
 //! * `cycle`, `decision`: one turn of the manager, from thresholds to an eviction.
-//! * `disks`, `pressure`, `settlement`: what all of this comes to on one node at this moment;
+//! * `disks`, `pressure`, `reclaim_outcome`: what all of this comes to on one node at this moment;
 //!   [`pressure_view`] shows it.
-//! * `own_node`: which of the pods that were given are the node's own.
+//! * `node_identity`: which of the pods that were given are the node's own.
 //! * `rank_report`: the order for one signal with what decided it; [`rank_view`] shows it.
 
 mod admission;
@@ -27,15 +27,15 @@ mod disks;
 mod layout;
 mod local_storage;
 mod message;
+mod node_identity;
 mod observation;
-mod own_node;
 mod pressure;
 pub mod pressure_view;
 mod rank;
 mod rank_report;
 pub mod rank_view;
 mod reclaim;
-mod settlement;
+mod reclaim_outcome;
 mod usage;
 mod victim;
 
@@ -50,8 +50,8 @@ pub use disks::{AssumedSpace, DiskFacts, DiskLayout, NodeDisks, node_disks};
 pub use layout::{Disks, Layout};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
 pub use message::{EvictionMessage, Offender, eviction_message};
+pub use node_identity::NodeIdentity;
 pub use observation::{Observation, Observations, observe};
-pub use own_node::NodeIdentity;
 pub use pressure::{
     Act, ExceedingPod, GraceCase, PodName, Pressure, PressureInput, Reclaims, ThresholdRow, Victim,
     is_active, pressure,
@@ -62,7 +62,7 @@ pub use rank_report::{
     eviction_rank,
 };
 pub use reclaim::{ReclaimFunction, reclaim_functions};
-pub use settlement::{FreedBytes, Reclaimed, Settlement};
+pub use reclaim_outcome::{FreedBytes, Reclaimed, Settlement};
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{
     DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, REASON_EVICTED, Verdict, evict_pod,

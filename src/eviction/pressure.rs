@@ -17,7 +17,7 @@ use super::layout::Layout;
 use super::local_storage::local_storage_checks;
 use super::observation::observe;
 use super::reclaim::{ReclaimFunction, reclaim_functions};
-use super::settlement::{Reclaimed, Settlement, settle};
+use super::reclaim_outcome::{Reclaimed, Settlement, settle};
 use super::victim::Verdict;
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,

@@ -4,14 +4,14 @@
 use super::topology::TopologyOptions;
 use crate::admission::{DeviceDecision, NodePod, Refusal, qualified};
 use crate::answer::Failure;
-use crate::device::assemble::{
-    ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
-};
 use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use crate::device::manager::topology::TopologyManager;
 use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
 use crate::device::plan::{InTurn, Turn, UnknownFacts};
 use crate::device::pods::NodePods;
+use crate::device::reconstruct::{
+    ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
+};
 use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::PodDevices;
 use crate::facts::devices::CheckpointFact;

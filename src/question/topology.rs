@@ -1,11 +1,11 @@
 //! The topology manager of a node, from its configuration and what is known of its machine.
 
 use crate::answer::Failure;
-use crate::device::assemble::some;
 use crate::device::manager::hints::HintNodes;
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Device, ManagerState};
 use crate::device::plan::UnknownFacts;
+use crate::device::reconstruct::some;
 use crate::facts::basis::Basis;
 use crate::facts::origin::Origin;
 use crate::facts::snapshot::Snapshot;

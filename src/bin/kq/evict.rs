@@ -1,6 +1,6 @@
 //! `kq evict`
 
-use crate::admission_node::whose::NodeFile;
+use crate::admission_node::node_file::NodeFile;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};

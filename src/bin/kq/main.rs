@@ -2,9 +2,9 @@
 
 mod admission_node;
 mod admit;
-mod ask;
 mod cgroup;
 mod cli;
+mod confirm;
 mod device_files;
 mod devices;
 mod doctor;
@@ -16,12 +16,12 @@ mod generate;
 mod interval;
 mod kubelet_node;
 mod node_args;
+mod pod_selectors;
 mod preempt;
 mod probe;
 mod progress;
 mod snapshot;
 mod source_args;
-mod subjects;
 mod usage;
 mod write;
 

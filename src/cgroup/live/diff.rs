@@ -1,6 +1,6 @@
 //! Plan against kernel, value by value.
 
-use crate::cgroup::because::{self, Step};
+use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
 use crate::cgroup::live::motion::Motion;
 use crate::cgroup::live::place::{LiveCgroup, LivePlace};
@@ -112,7 +112,7 @@ pub struct Difference<'a> {
 }
 
 fn because_of<S: Serializer>(steps: &&[Step], serializer: S) -> Result<S::Ok, S::Error> {
-    because::serialize_with_text(steps, serializer)
+    derivation::serialize_with_text(steps, serializer)
 }
 
 /// What is compared beside the plan and the tree.

@@ -1,6 +1,6 @@
 //! Differences for people.
 
-use crate::cgroup::because::join;
+use crate::cgroup::derivation::join;
 use crate::cgroup::live::diff::{Difference, Verdict};
 use crate::output::table::{Column, Rows, Table, or_dash};
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@ mod view;
 
 pub use view::{table, wide};
 
-use crate::device::assemble::{DeviceSource, ReconstructedManager};
 use crate::device::manager::{CapacityReason, STOP_GRACE, why_none_healthy};
+use crate::device::reconstruct::{DeviceSource, ReconstructedManager};
 use crate::facts::basis::Basis;
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;

@@ -1,6 +1,6 @@
 //! What is the matter with a device in a container.
 
-use super::doubles::Sharing;
+use super::conflicts::Sharing;
 use super::holding::{Holder, Holding, Key, Role};
 use super::reason::Reason;
 use super::report::{Asked, Health};

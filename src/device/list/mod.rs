@@ -2,12 +2,12 @@
 //! pod-resources socket, the node's status and the active pods, held against each other.
 //!
 //! * `holding`: a device in a container, from either source;
-//! * `doubles`: devices in two containers that may not share;
+//! * `conflicts`: devices in two containers that may not share;
 //! * `judge`: what is the matter with a holding;
 //! * `free`: the devices that are left;
 //! * `resources`: what there is of each resource, and what is left.
 
-mod doubles;
+mod conflicts;
 mod free;
 mod holding;
 mod judge;

@@ -1,12 +1,12 @@
 //! The answer: every device that a container has, and every resource.
 
-use super::doubles::Sharing;
+use super::conflicts::Sharing;
 use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
 use super::judge::{Known, judge, not_had};
 use super::reason::{Reason, State};
 use super::resources::{ResourceSummary, summaries};
-use crate::device::assemble::some;
 use crate::device::pods::NodePods;
+use crate::device::reconstruct::some;
 use crate::device::run_options::{Dropped, run_options};
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};

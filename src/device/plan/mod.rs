@@ -1,21 +1,21 @@
 //! What would happen to the devices of pods: `kq devices plan`. Pure.
 
-mod doubt;
 mod outlook;
 mod unhealthy;
+mod unknown_facts;
 mod view;
 
-pub use doubt::UnknownFacts;
 pub use outlook::{Change, Fate, Held, Now, Outlook, Verdict, changes, foresee};
 pub use unhealthy::{UnhealthyDevice, unhealthy};
+pub use unknown_facts::UnknownFacts;
 pub use view::{table, wide};
 
-use crate::device::assemble::{ReconstructedManager, some};
 use crate::device::manager::allocate::{AllocationContext, Outcome, PossibleAllocations, in_order};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::device::manager::{
     Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource,
 };
+use crate::device::reconstruct::{ReconstructedManager, some};
 use crate::facts::basis::Basis;
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
@@ -276,7 +276,7 @@ pub fn plan(
         }
     };
     let asking = pods.iter().map(|to_plan| &to_plan.pod);
-    basis.assumptions.extend(doubt::assume_listed(state, manager, asking));
+    basis.assumptions.extend(unknown_facts::assume_listed(state, manager, asking));
     let mut in_turn = InTurn::new(state, turn.circumstances);
     let planned = pods
         .iter()

@@ -1,8 +1,8 @@
 //! What a request makes of a checkpoint.
 
-use crate::device::assemble::some;
 use crate::device::flipped_bit::{FlippedBit, flipped_bit};
 use crate::device::pods::{NodePods, Standing};
+use crate::device::reconstruct::some;
 use crate::facts::checkpoint::device::{
     DeviceCheckpoint, DeviceSet, PodDevicesEntry, REPLACED, salvage,
 };

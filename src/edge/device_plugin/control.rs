@@ -2,7 +2,7 @@
 
 use super::folder::CONTROL_SOCKET;
 use super::places::{Places, Seat};
-use super::stand_in::Incoming;
+use super::registration_server::Incoming;
 use crate::edge::input::plain;
 use crate::edge::listener::connect_within;
 use rustix::io::Errno;

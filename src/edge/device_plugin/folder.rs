@@ -1,6 +1,6 @@
 //! The folder of a kubelet's device plugins, or that of a stand-in for it.
 
-use super::owned::refuse_foreign;
+use super::socket_registry::refuse_foreign;
 use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use crate::edge::host::ReadError;
 use crate::edge::input::plain;

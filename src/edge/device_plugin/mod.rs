@@ -9,7 +9,7 @@
 
 mod asked;
 pub mod folder;
-pub mod owned;
+pub mod socket_registry;
 pub mod unix_sockets;
 
 /// The largest message that the kubelet takes from a plugin: what grpc-go takes where nobody says otherwise.
@@ -37,7 +37,7 @@ mod places;
 #[cfg(feature = "cri")]
 mod registration;
 #[cfg(feature = "cri")]
-mod stand_in;
+mod registration_server;
 
 #[cfg(feature = "cri")]
 pub use ask::{ask_all, ask_info, ask_options, ask_preferred};
@@ -46,7 +46,7 @@ pub use client::{PluginClient, wire_devices};
 #[cfg(feature = "cri")]
 pub use control::{Caller, ControlError, MAX_CONTROL_BYTES, ask_stand_in};
 #[cfg(feature = "cri")]
-pub use stand_in::{Incoming, StandIn, Timeouts, in_time};
+pub use registration_server::{Incoming, StandIn, Timeouts, in_time};
 
 #[cfg(feature = "cri")]
 #[rustfmt::skip]

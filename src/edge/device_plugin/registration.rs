@@ -3,7 +3,7 @@
 use super::any_authority::AnyAuthority;
 use super::client::PluginClient;
 use super::places::{Places, Seat};
-use super::stand_in::{Incoming, Timeouts, in_time, plugin_socket};
+use super::registration_server::{Incoming, Timeouts, in_time, plugin_socket};
 use super::v1beta1::registration_server::{Registration, RegistrationServer, SERVICE_NAME};
 use super::v1beta1::{Empty, RegisterRequest};
 use crate::device::manager::check_registration;

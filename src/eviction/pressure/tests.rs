@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::eviction::disks::{DiskFacts, node_disks};
-use crate::eviction::settlement::FreedBytes;
+use crate::eviction::reclaim_outcome::FreedBytes;
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::{KubeletConfiguration, effective, eviction_thresholds};
 use crate::facts::lookup::Lookup;

@@ -4,20 +4,20 @@
 //! looked at again, and nobody goes whom the plan did not show, or who is not wanted any more.
 //!
 //! * `target`: who is to go, and who cannot.
-//! * `told`: what is asked, and what the answers are.
+//! * `protocol`: what is asked, and what the answers are.
 //! * `steps`: which step is the next.
 //! * `report`: what was done.
 
+mod protocol;
 mod report;
 mod steps;
 mod target;
 #[cfg(test)]
 mod tests;
-mod told;
 
+pub use protocol::{Ask, Fresh, Looked, Manner, Removal, Said, Sight, StepResult, Told, why_not};
 pub use report::{
     ApplyResult, Check, CheckResult, PreemptionApply, StepReport, result_line, table,
 };
 pub use steps::{Apply, Step};
 pub use target::{Target, planned_last, successors, unfit};
-pub use told::{Ask, Fresh, Looked, Manner, Removal, Said, Sight, StepResult, Told, why_not};

@@ -1,8 +1,8 @@
 //! Who killed a pod, and for which other: from what is left of it.
 //!
-//! * `signs`: what one piece of evidence says, and what it means: status, condition, events, log.
+//! * `evidence`: what one piece of evidence says, and what it means: status, condition, events, log.
 //! * `sequel`: what became of the pod after something was announced.
-//! * `left_alone`: how a pod ended when no piece of evidence names the cause.
+//! * `termination`: how a pod ended when no piece of evidence names the cause.
 //! * `preemptor`: for which pod it was.
 //! * `report`: the answer in the fields of its JSON; `view`: as a table.
 //!
@@ -10,11 +10,11 @@
 //! `pkg/kubelet/nodeshutdown`, `pkg/scheduler/framework/preemption`, `pkg/controller/tainteviction`,
 //! `pkg/controller/podgc`, `pkg/registry/core/pod/storage/eviction.go`.
 
-mod left_alone;
+mod evidence;
 mod preemptor;
 mod report;
 mod sequel;
-mod signs;
+mod termination;
 #[cfg(test)]
 mod tests;
 pub mod view;
@@ -31,10 +31,10 @@ use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::nearest::nearest;
 use crate::k8s::pod::Pod;
-use left_alone::Fate;
+use evidence::Sign;
 use sequel::Known;
-use signs::Sign;
 use std::collections::{BTreeMap, BTreeSet};
+use termination::Fate;
 
 /// What is left of a pod's end. What could not be had says why, and which flag supplies it.
 #[derive(Clone, Debug)]
@@ -299,7 +299,7 @@ fn judge(subject: &Subject<'_>, traces: &Traces<'_>) -> Verdict {
     let log_names_uid = subject.lines.iter().any(|line| !line.uid.is_empty());
     let read_at = traces.are_current.then_some(traces.now);
     let known = Known::new(subject.pod, log_names_uid, read_at);
-    let signs = signs::signs(&known, &subject.events, &subject.lines, traces.now);
+    let signs = evidence::signs(&known, &subject.events, &subject.lines, traces.now);
     let decides = |wanted: Certainty| {
         signs.iter().find_map(|sign| {
             let (cause, certainty) =
@@ -310,7 +310,7 @@ fn judge(subject: &Subject<'_>, traces: &Traces<'_>) -> Verdict {
     };
     let decided = decides(Certainty::Certain).or_else(|| decides(Certainty::Likely));
     let fate = decided.unwrap_or_else(|| {
-        let mut alone = left_alone::fate(&known, &subject.events, &subject.lines);
+        let mut alone = termination::fate(&known, &subject.events, &subject.lines);
         if matches!(alone.cause, Cause::Unknown | Cause::NotKilled)
             && let Some(possible) = decides(Certainty::Possible)
         {

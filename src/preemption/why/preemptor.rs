@@ -1,8 +1,8 @@
 //! For which pod another was killed.
 
+use super::evidence::{is_refusal, scheduler_certainty};
 use super::report::{Cause, Certainty, Preemptor};
 use super::sequel::{has_run, last_end};
-use super::signs::{is_refusal, scheduler_certainty};
 use super::{Subject, Traces};
 use crate::admission::qualified;
 use crate::eviction::DisruptionTarget;

@@ -4,7 +4,7 @@ use crate::eviction::DisruptionTarget;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{Pod, TerminatedState};
 
-use super::signs::every_status;
+use super::evidence::every_status;
 
 const SECOND: i64 = 1_000_000_000;
 

@@ -1,7 +1,7 @@
 //! What the families of the kubelet's own cgroups read and describe alike.
 
 use super::input;
-use kq::cgroup::because::Derived;
+use kq::cgroup::derivation::Derived;
 use kq::cgroup::files::{CgroupDriver, CgroupVersion};
 use kq::cgroup::name::{CgroupName, systemd_units};
 use kq::cgroup::resource_config::ResourceConfig;

@@ -1,18 +1,18 @@
 //! A pod that is to come to a node, and the node: for the questions of admission and preemption.
 
+pub mod node_file;
 mod wanted;
-pub mod whose;
 
 pub use kq::question::admission::{AdmissionNode, Detail, Planned, plan};
 pub use kq::question::kubelet_pods::as_of_kubelet;
 
+use self::node_file::NodeFile;
 use self::wanted::{bind_static, pod_of_node};
-use self::whose::NodeFile;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::pod_selectors::is_file;
 use crate::source_args::SourceArgs;
-use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::edge::cri::RuntimeNeeds;
 use kq::facts::basis::Basis;

@@ -1,6 +1,6 @@
 //! What `apply` and `rollback` have in common: looking at everything first, asking, and doing it.
 
-use crate::ask::ask;
+use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note};
 use crate::write;
 use kq::cgroup::live::apply::{Caution, CgroupFiles, Event, Outcome, Tell};

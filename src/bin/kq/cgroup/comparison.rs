@@ -3,8 +3,8 @@
 use super::live_tree::gather_node;
 use crate::exit::{Code, Failure};
 use crate::node_args::NodeArgs;
+use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
-use crate::subjects::PodSelectors;
 use kq::edge::clock::pause;
 use kq::node::{Needs, TreeDetail};
 use std::path::Path;

@@ -3,8 +3,8 @@
 use super::live_tree::gather_node;
 use crate::exit::{Code, Failure, note, warn};
 use crate::node_args::NodeArgs;
+use crate::pod_selectors::{PodSelectors, is_file};
 use crate::source_args::SourceArgs;
-use crate::subjects::{PodSelectors, is_file};
 use crate::write::Output;
 use anyhow::anyhow;
 use kq::cgroup::knowledge::Knowledge;

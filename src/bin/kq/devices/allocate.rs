@@ -97,7 +97,7 @@ mod asked {
     use crate::exit::{note, warn};
     use crate::form::Form;
     use anyhow::anyhow;
-    use kq::device::stand_in::{
+    use kq::device::fake_kubelet::{
         DeviceAllocation, DeviceAllocationList, DevicePodEnded, TopologyConfig, table, wide,
     };
     use kq::edge::device_plugin::folder::{check_length, resolve};

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
-use kq::device::assemble::GivenDevice;
+use kq::device::reconstruct::GivenDevice;
 use kq::edge::input::{read_input, shown};
 use kq::k8s::yaml;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The flags that say which node devices are of, and where what is known of them comes from.
 
-use crate::admission_node::whose::NodeFile;
+use crate::admission_node::node_file::NodeFile;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};

@@ -9,10 +9,9 @@ use super::unknown_pod::unknown_pod;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
-use crate::subjects::is_file;
+use crate::pod_selectors::is_file;
 use anyhow::anyhow;
 use kq::admission::qualified;
-use kq::device::assemble::{GivenDevice, ReconstructedManager, assemble, keeping, some};
 use kq::device::manager::ManagerState;
 use kq::device::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
@@ -22,6 +21,7 @@ use kq::device::plan::{
     asks_for_devices, changes, foresee, plan, state_of, table, unhealthy, wide,
 };
 use kq::device::pods::{NodePods, Standing};
+use kq::device::reconstruct::{GivenDevice, ReconstructedManager, assemble, keeping, some};
 use kq::facts::basis::Basis;
 use kq::facts::devices::DeviceFacts;
 use kq::facts::live::incomplete;

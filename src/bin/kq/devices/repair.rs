@@ -1,7 +1,7 @@
 //! `kq devices repair`
 
 use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
-use crate::ask::ask;
+use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;

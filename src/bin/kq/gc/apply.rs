@@ -3,7 +3,7 @@
 use super::dry_run::show;
 use super::question::Question;
 use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
-use crate::ask::ask;
+use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note};
 use crate::kubelet_node::KubeletNode;
 use crate::write::{self, Output};

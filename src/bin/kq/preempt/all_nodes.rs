@@ -6,8 +6,8 @@ use crate::admission_node::{AdmissionArgs, AdmissionNode, Detail, Planned, as_of
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
+use crate::pod_selectors::is_file;
 use crate::progress::Progress;
-use crate::subjects::is_file;
 use anyhow::anyhow;
 use kq::edge::api_server::{ApiError, ApiServer};
 use kq::edge::clock::now;

@@ -3,10 +3,10 @@
 use super::explain::{random_order, sort};
 use super::look::{Settled, has_ended, look, settled};
 use crate::admission_node::{AdmissionArgs, Detail, plan};
-use crate::ask::ask;
+use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell};
 use crate::form::Form;
-use crate::subjects::is_file;
+use crate::pod_selectors::is_file;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::api_server::ApiServer;

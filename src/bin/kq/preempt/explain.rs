@@ -4,7 +4,7 @@ use super::all_nodes;
 use crate::admission_node::{AdmissionArgs, Detail, Planned, plan};
 use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
-use crate::subjects::is_file;
+use crate::pod_selectors::is_file;
 use anyhow::anyhow;
 use kq::admission::{NodePod, qualified};
 use kq::facts::pod_selector::nearest_pod;

@@ -3,7 +3,7 @@
 use super::node::ProbeNodeArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
-use crate::subjects::is_file;
+use crate::pod_selectors::is_file;
 use anyhow::anyhow;
 use kq::edge::cri::CriSession;
 use kq::edge::input::{read_input, shown};

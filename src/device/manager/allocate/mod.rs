@@ -3,12 +3,12 @@
 mod affinity;
 mod choose;
 mod container;
-mod earlier;
+mod nondeterminism;
 mod report;
 
 pub use affinity::{NO_NUMA_NODE, has_topology};
 pub use container::{AllocationContext, ContainerKind, in_order};
-pub use earlier::PossibleAllocations;
+pub use nondeterminism::PossibleAllocations;
 pub use report::{
     AllocateError, AnyOf, Choice, ContainerAllocation, Outcome, Pool, Preference,
     ResourceAllocation, Split,

@@ -3,13 +3,13 @@
 mod standing;
 
 use super::{DevicePlan, PlannedPod, ResourceBefore};
-use crate::device::assemble::some;
 use crate::device::manager::Step;
 use crate::device::manager::allocate::{
     AnyOf, Choice, ContainerKind, Outcome, Pool, Preference, ResourceAllocation,
 };
 use crate::device::manager::hints::Hint;
 use crate::device::manager::topology::TopologyDecision;
+use crate::device::reconstruct::some;
 use crate::output::table::{Column, Rows, Table};
 use crate::output::terminal::plain;
 use std::collections::BTreeSet;

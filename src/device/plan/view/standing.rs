@@ -1,8 +1,8 @@
 //! What becomes of pods that are on the node already, in the rows of the table.
 
 use super::{Row, container_of, ids, name, numbers, refusal};
-use crate::device::assemble::some;
 use crate::device::plan::{DevicePlan, Fate, Held, NotOffered, Outlook, PlannedPod, Verdict};
+use crate::device::reconstruct::some;
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
 

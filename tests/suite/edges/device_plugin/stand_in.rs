@@ -1,7 +1,7 @@
 //! The sockets of a stand-in: callers that go before they are answered, and those that wait.
 
 use super::sample_plugin::{Behaviour, Plugin, device, registration};
-use kq::edge::device_plugin::owned::Held;
+use kq::edge::device_plugin::socket_registry::Held;
 use kq::edge::device_plugin::v1beta1::RegisterRequest;
 use kq::edge::device_plugin::{Incoming, StandIn, Timeouts, ask_stand_in};
 use std::future::pending;

@@ -1,16 +1,16 @@
 //! `kq devices serve`
 
 #[cfg(feature = "cri")]
-mod asking;
+mod event_writer;
+#[cfg(feature = "cri")]
+mod plugin_calls;
 #[cfg(feature = "cri")]
 mod pods;
 pub mod request;
 #[cfg(feature = "cri")]
 mod restore;
 #[cfg(feature = "cri")]
-mod teller;
-#[cfg(feature = "cri")]
-mod turn;
+mod serve_loop;
 
 use crate::exit::{Code, Failure};
 use kq::k8s::duration::GoDuration;
@@ -83,7 +83,7 @@ impl Args {
     /// Serves until it is interrupted.
     #[cfg(feature = "cri")]
     pub fn run(self) -> Result<Code, Failure> {
-        turn::run(&self)
+        serve_loop::run(&self)
     }
 
     /// Says that kq was built without.

@@ -1,6 +1,6 @@
 //! What a stand-in can be asked, and what it answers: one line of JSON each way.
 
-use kq::device::stand_in::{DeviceAllocation, PluginState, TopologyConfig};
+use kq::device::fake_kubelet::{DeviceAllocation, PluginState, TopologyConfig};
 use serde::{Deserialize, Serialize};
 
 /// What a stand-in is asked.

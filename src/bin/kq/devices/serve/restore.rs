@@ -2,11 +2,11 @@
 
 use crate::exit::Failure;
 use anyhow::Context;
+use kq::device::fake_kubelet::Event;
 use kq::device::manager::ManagerState;
-use kq::device::stand_in::Event;
 use kq::edge::clock::moment;
 use kq::edge::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
-use kq::edge::device_plugin::owned::Held;
+use kq::edge::device_plugin::socket_registry::Held;
 use kq::edge::host::ReadError;
 use kq::facts::checkpoint::device::{DeviceCheckpoint, Loaded, PodDevices};
 use std::collections::BTreeSet;

@@ -22,7 +22,7 @@
 //!
 //! Whether an announcement is long ago is only known of pods that were just read: those of a file may be older than an event.
 //! An event without the pod's UID is likely at the most while the pod exists. `each_row_of_the_table` in `tests` holds the
-//! rows; what the containers and the phase alone force stands in `left_alone`.
+//! rows; what the containers and the phase alone force stands in `termination`.
 
 use super::report::{Cause, Certainty, Evidence, EvidenceSource};
 use super::sequel::{Known, Sequel};

@@ -4,9 +4,9 @@
 use super::client::PluginClient;
 use super::control::{CALLERS, Caller, serve_control};
 use super::folder::{CONTROL_SOCKET, KUBELET_SOCKET};
-use super::owned::Held;
 use super::places::Places;
 use super::registration::{Registrar, serve};
+use super::socket_registry::Held;
 use crate::device::manager::{Device, PluginOptions};
 use crate::edge::clock::steady;
 use crate::edge::input::plain;

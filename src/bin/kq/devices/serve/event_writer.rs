@@ -3,7 +3,7 @@
 use super::Lines;
 use crate::exit::Failure;
 use crate::write;
-use kq::device::stand_in::{Event, Throttle, Told};
+use kq::device::fake_kubelet::{Event, Throttle, Told};
 use kq::edge::clock::moment;
 
 /// Tells what happens, and not more than can be read.

@@ -1,7 +1,7 @@
 //! The device manager of a node, put together from what is known of it from outside.
 
+mod from_pod_resources;
 mod of_node;
-mod told;
 
 pub use of_node::{asked_devices, of_node};
 
@@ -14,9 +14,9 @@ use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
 use crate::facts::pod_resources::AllocatableResources;
 use crate::k8s::pod::ResourceName;
+use from_pod_resources::{add_told, told_alone, without_checkpoint};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use told::{add_told, told_alone, without_checkpoint};
 
 /// A device that is given by hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,19 +1,19 @@
 //! The loop of a stand-in: what comes in is taken, written and told, one after the other.
 
 use super::Args;
-use super::asking::Asking;
+use super::event_writer::EventWriter;
+use super::plugin_calls::Asking;
 use super::pods::pods;
 use super::request::{Answer, Request};
 use super::restore::{Saver, restore};
-use super::teller::EventWriter;
 use crate::devices::topology::{parse_node, refuse_twice};
 use crate::exit::{Code, Failure};
 use anyhow::{Context, anyhow};
+use kq::device::fake_kubelet::{DeviceAllocation, Event, Manager, TopologyConfig, admit};
 use kq::device::manager::{DIAL_PATIENCE, ManagerState};
-use kq::device::stand_in::{DeviceAllocation, Event, Manager, TopologyConfig, admit};
 use kq::edge::clock::moment;
 use kq::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
-use kq::edge::device_plugin::owned::{REGISTERED, Registered, lock, remove_stale};
+use kq::edge::device_plugin::socket_registry::{REGISTERED, Registered, lock, remove_stale};
 use kq::edge::device_plugin::{
     Caller, Incoming, MAX_CONTROL_BYTES, PluginClient, StandIn, Timeouts,
 };

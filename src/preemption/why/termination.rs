@@ -19,12 +19,12 @@
 //! | a container started again after 0, 137, 143 or an unknown end | restarted, likely |
 //! | Running or Pending | not killed, certain; likely where an end was announced and did not come |
 
+use super::evidence::{every_status, probe_kill};
 use super::report::{Cause, Certainty};
 use super::sequel::{
     Known, deleted_at, ends_alone, finished, has_disruption_target, is_final, last_end,
     stopping_time,
 };
-use super::signs::{every_status, probe_kill};
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;

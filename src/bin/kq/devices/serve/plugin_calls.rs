@@ -1,9 +1,9 @@
 //! Asking plugins while something is allocated. What comes in meanwhile is taken, and what was said is kept.
 
-use super::turn::ServeLoop;
+use super::serve_loop::ServeLoop;
 use crate::exit::Failure;
+use kq::device::fake_kubelet::{Call, gets};
 use kq::device::manager::{Allocated, ManagerState, Plugins};
-use kq::device::stand_in::{Call, gets};
 use kq::edge::clock::steady;
 use kq::edge::device_plugin::{PluginClient, in_time};
 use kq::facts::checkpoint::device::{ContainerAllocateResponse, DeviceSet};

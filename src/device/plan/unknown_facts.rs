@@ -1,11 +1,11 @@
 //! What is not sure about a node, and how far a pod can be planned all the same.
 
 use super::{Failure, Turn, asked_resources};
-use crate::device::assemble::{NOT_LISTED, some};
 use crate::device::manager::allocate::AllocationContext;
 use crate::device::manager::hints::{HintError, HintNodes};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Affinities, ManagerState, SilentPlugins};
+use crate::device::reconstruct::{NOT_LISTED, some};
 use crate::k8s::pod::Pod;
 use std::collections::BTreeSet;
 
