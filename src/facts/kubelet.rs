@@ -10,7 +10,7 @@ use crate::facts::origin::Origin;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::feature_gates::FeatureGates;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::version::{Known, KubeletVersion};
+use crate::k8s::version::{KubeletVersion, VersionSupport};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ pub(super) fn given_version(
 }
 
 pub(super) fn warn_of_version(version: KubeletVersion, warnings: &mut Vec<String>) {
-    if let Known::Older(nearest) | Known::Newer(nearest) = version.known() {
+    if let VersionSupport::Older(nearest) | VersionSupport::Newer(nearest) = version.known() {
         warnings.push(format!(
             "kq knows the rules of kubelets {} to {}; {version} is computed by those of {nearest}",
             KubeletVersion::OLDEST,

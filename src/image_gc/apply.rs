@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use crate::facts::runtime::ContainerState;
     use crate::facts::timestamp::Timestamp;
-    use crate::image_gc::knowledge::{Basis, Known, LastUse, Span};
+    use crate::image_gc::knowledge::{ImageTimes, LastUse, RecordCoverage, Span};
     use crate::image_gc::plan::{Freed, Outcome, Run, Ties, Trigger};
     use crate::k8s::duration::GoDuration;
     use proptest::prelude::*;
@@ -325,12 +325,12 @@ mod tests {
         let item = |verdict, certainty, latest: i64| PlannedImage {
             verdict,
             certainty,
-            known: Some(Known {
+            known: Some(ImageTimes {
                 first_detected: Span { earliest: Some(Timestamp(0)), latest: Timestamp(latest) },
                 last_used: LastUse { may_be_never: true, span: None },
                 likely_first_detected: Some(Timestamp(0)),
                 likely_last_used: None,
-                basis: Basis::Start,
+                basis: RecordCoverage::Start,
             }),
             ..planned()
         };

@@ -6,7 +6,7 @@
 
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::{Candidate, Cycle};
-use crate::image_gc::knowledge::{Answer, Known, STARTING};
+use crate::image_gc::knowledge::{Answer, ImageTimes, STARTING};
 use serde::Serialize;
 
 /// How sure a verdict is.
@@ -80,7 +80,7 @@ pub fn age_pass_runs(cycle: Cycle<'_>, kubelet_start: Option<Timestamp>) -> Answ
 /// Tells of each candidate whether it goes, and what comes free. The two lists belong together.
 pub fn foresee(
     candidates: &[Candidate],
-    known: &[Known],
+    known: &[ImageTimes],
     cycle: Cycle<'_>,
     passes: Passes,
 ) -> RemovalForecast {
@@ -109,7 +109,7 @@ struct Item {
 }
 
 impl Item {
-    fn of(candidate: &Candidate, known: &Known, cycle: Cycle<'_>, passes: Passes) -> Self {
+    fn of(candidate: &Candidate, known: &ImageTimes, cycle: Cycle<'_>, passes: Passes) -> Self {
         let Cycle { policy, now, .. } = cycle;
         let old_enough = match known.is_younger(policy.min_age, now) {
             Answer::Always => Answer::Never,

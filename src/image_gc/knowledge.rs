@@ -43,7 +43,7 @@ pub struct Sources<'a> {
 /// What is known of the kubelet's record of an image that is not in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Known {
+pub struct ImageTimes {
     /// When it was first found.
     pub first_detected: Span,
     /// When it was last found in use.
@@ -53,7 +53,7 @@ pub struct Known {
     /// The likely last use; `None`: never.
     pub likely_last_used: Option<Timestamp>,
     /// How close this is.
-    pub basis: Basis,
+    pub basis: RecordCoverage,
 }
 
 /// A time between two others, both possible.
@@ -92,7 +92,7 @@ pub struct LastUse {
 /// What knowledge rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Basis {
+pub enum RecordCoverage {
     /// Nothing: not even the kubelet's start is known.
     Nothing,
     /// The start of the kubelet.
@@ -106,7 +106,7 @@ pub enum Basis {
 /// The kubelet's order of age, as it may be at the one end or at the other.
 type Age = (Option<Timestamp>, Option<Timestamp>);
 
-impl Known {
+impl ImageTimes {
     /// Returns what is known of an image that is unused now. `created` is when the oldest container
     /// was created that is known to have used it.
     ///
@@ -154,9 +154,9 @@ impl Known {
             },
             likely_last_used: likely_last_used.map(|(used, span)| span.nearest(used)),
             basis: if is_complete && kubelet_start.is_some() {
-                Basis::Records
+                RecordCoverage::Records
             } else {
-                Basis::PartialRecords
+                RecordCoverage::PartialRecords
             },
         }
     }
@@ -173,7 +173,11 @@ impl Known {
             },
             likely_first_detected: kubelet_start,
             likely_last_used: None,
-            basis: if kubelet_start.is_some() { Basis::Start } else { Basis::Nothing },
+            basis: if kubelet_start.is_some() {
+                RecordCoverage::Start
+            } else {
+                RecordCoverage::Nothing
+            },
         }
     }
 
@@ -186,7 +190,7 @@ impl Known {
             last_used: LastUse { may_be_never: true, span: Some(any) },
             likely_first_detected: sources.kubelet_start,
             likely_last_used: None,
-            basis: Basis::Nothing,
+            basis: RecordCoverage::Nothing,
         }
     }
 

@@ -21,7 +21,7 @@ pub struct KubeletVersion {
 
 /// Whether kq knows the rules of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum VersionSupport {
     /// It does.
     Inside(KubeletVersion),
     /// The version is too old; the oldest known is used.
@@ -50,13 +50,13 @@ impl KubeletVersion {
     }
 
     /// Tells whether kq knows the rules of this version, or which version it uses instead.
-    pub fn known(self) -> Known {
+    pub fn known(self) -> VersionSupport {
         if self < Self::OLDEST {
-            Known::Older(Self::OLDEST)
+            VersionSupport::Older(Self::OLDEST)
         } else if self > Self::NEWEST {
-            Known::Newer(Self::NEWEST)
+            VersionSupport::Newer(Self::NEWEST)
         } else {
-            Known::Inside(self)
+            VersionSupport::Inside(self)
         }
     }
 
@@ -66,7 +66,7 @@ impl KubeletVersion {
     }
 }
 
-impl Known {
+impl VersionSupport {
     /// Returns the version whose rules are used.
     pub fn used(self) -> KubeletVersion {
         match self {
@@ -151,11 +151,11 @@ mod tests {
     #[test]
     fn unknown_versions_use_the_nearest() {
         let cases = [
-            ("older", (1, 28), Known::Older(KubeletVersion::OLDEST)),
-            ("oldest", (1, 32), Known::Inside(KubeletVersion::OLDEST)),
-            ("newest", (1, 36), Known::Inside(KubeletVersion::NEWEST)),
-            ("newer", (1, 40), Known::Newer(KubeletVersion::NEWEST)),
-            ("next major", (2, 0), Known::Newer(KubeletVersion::NEWEST)),
+            ("older", (1, 28), VersionSupport::Older(KubeletVersion::OLDEST)),
+            ("oldest", (1, 32), VersionSupport::Inside(KubeletVersion::OLDEST)),
+            ("newest", (1, 36), VersionSupport::Inside(KubeletVersion::NEWEST)),
+            ("newer", (1, 40), VersionSupport::Newer(KubeletVersion::NEWEST)),
+            ("next major", (2, 0), VersionSupport::Newer(KubeletVersion::NEWEST)),
         ];
         for (name, (major, minor), expected) in cases {
             assert_eq!(KubeletVersion::new(major, minor).known(), expected, "{name}");

@@ -14,7 +14,7 @@ use crate::k8s::pod::{ContainerStatus, Pod, ResourceName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known beside the device itself.
-pub(super) struct Known<'a> {
+pub(super) struct DeviceSources<'a> {
     pub asked: Asked,
     pub facts: &'a DeviceFacts,
     pub pods: &'a NodePods<'a>,
@@ -28,7 +28,7 @@ pub(super) struct Known<'a> {
     pub now: Option<Timestamp>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> DeviceSources<'a> {
     /// Collects what is known.
     pub fn of(asked: Asked, facts: &'a DeviceFacts, pods: &'a NodePods<'a>) -> Self {
         let told = asked.pod_resources().then(|| facts.pod_resources.value()).flatten();
@@ -121,7 +121,7 @@ pub(super) fn judge(
     holding: &Holding,
     holder: &Holder<'_>,
     sharing: &Sharing<'_>,
-    known: &Known<'_>,
+    known: &DeviceSources<'_>,
 ) -> Vec<Reason> {
     let active = match &holder.standing {
         // All else is as it may be with a pod that is gone.
@@ -184,7 +184,7 @@ fn in_one_source(
     holding: &Holding,
     holder: &Holder<'_>,
     role: Role,
-    known: &Known<'_>,
+    known: &DeviceSources<'_>,
 ) -> Option<Reason> {
     let facts = known.facts;
     let damage = known.checkpoint().and_then(|read| read.error.as_ref());

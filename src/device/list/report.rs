@@ -2,7 +2,7 @@
 
 use super::conflicts::Sharing;
 use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
-use super::judge::{Known, judge, not_had};
+use super::judge::{DeviceSources, judge, not_had};
 use super::reason::{Reason, State};
 use super::resources::{ResourceSummary, summaries};
 use crate::device::pods::NodePods;
@@ -165,10 +165,10 @@ impl DeviceList {
         let nothing = DeviceFacts::default();
         let facts = snapshot.devices.as_ref().unwrap_or(&nothing);
         let pods = NodePods::of(snapshot);
-        let known = Known {
+        let known = DeviceSources {
             kubelet_start,
             now: snapshot.taken_at.parse().ok(),
-            ..Known::of(asked, facts, &pods)
+            ..DeviceSources::of(asked, facts, &pods)
         };
         let told = asked.pod_resources().then(|| facts.pod_resources.value()).flatten();
         let holdings = Holdings::of(known.checkpoint(), told, &pods);
@@ -265,7 +265,7 @@ fn row(
     holder: &Holder<'_>,
     role: Role,
     findings: Vec<Reason>,
-    known: &Known<'_>,
+    known: &DeviceSources<'_>,
 ) -> DeviceRow {
     let (health, health_because) = known.health(&key.resource, &key.device);
     let told = known.asked.pod_resources() && known.facts.pod_resources.found.is_some();
@@ -288,7 +288,7 @@ fn row(
     }
 }
 
-fn given(holdings: &Holdings<'_>, known: &Known<'_>) -> Vec<Given> {
+fn given(holdings: &Holdings<'_>, known: &DeviceSources<'_>) -> Vec<Given> {
     let entries = known.checkpoint().into_iter().flat_map(in_effect);
     // What a container gets follows from all its answers together.
     let mut answers: BTreeMap<(&str, &str), BTreeMap<String, ContainerAllocateResponse>> =

@@ -1,6 +1,6 @@
 //! What there is of each resource, who has how many, and what is left.
 
-use super::judge::Known;
+use super::judge::DeviceSources;
 use super::reason::State;
 use super::report::DeviceRow;
 use crate::facts::snapshot::Snapshot;
@@ -44,7 +44,7 @@ pub struct FreeDevice {
 /// Puts resources together, from the devices that are offered and those that are held.
 pub(super) fn summaries(
     snapshot: &Snapshot,
-    known: &Known<'_>,
+    known: &DeviceSources<'_>,
     rows: &[DeviceRow],
     assumptions: &mut Vec<String>,
 ) -> Vec<ResourceSummary> {
@@ -107,7 +107,7 @@ pub(super) fn summaries(
 }
 
 /// Returns the NUMA nodes of the devices that are offered; `None`: nobody told.
-fn places<'a>(known: &Known<'a>) -> Option<BTreeMap<(&'a str, &'a str), BTreeSet<i64>>> {
+fn places<'a>(known: &DeviceSources<'a>) -> Option<BTreeMap<(&'a str, &'a str), BTreeSet<i64>>> {
     let healthy = known.healthy.as_ref()?;
     let told = known.facts.pod_resources.value()?.allocatable.value()?;
     let mut places: BTreeMap<(&str, &str), BTreeSet<i64>> = BTreeMap::new();
@@ -125,7 +125,7 @@ fn amount(list: &ResourceList, name: &str) -> Option<i64> {
     list.get(&ResourceName::from(name)).map(crate::k8s::quantity::Quantity::value)
 }
 
-fn notes(summary: &ResourceSummary, known: &Known<'_>, has_node: bool) -> Vec<String> {
+fn notes(summary: &ResourceSummary, known: &DeviceSources<'_>, has_node: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let healthy = summary.healthy.and_then(|healthy| i64::try_from(healthy).ok());
     match (summary.allocatable, healthy, known.healthy.is_some()) {

@@ -1,6 +1,6 @@
 //! The files against each other and against the pods of the node.
 
-use super::file::{Known, StateFileContent};
+use super::file::{StateFileContent, VerifyContext};
 use super::finding::{Finding, Findings, Severity};
 use super::report::{Examined, Held};
 use crate::device::pods::Standing;
@@ -11,7 +11,7 @@ use crate::facts::checkpoint::pod_allocation::PodAllocations;
 pub(super) fn between(
     files: &[StateFileContent<'_>],
     examined: &[Examined],
-    known: &Known<'_>,
+    known: &VerifyContext<'_>,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, examined) in files.iter().zip(examined) {
@@ -31,7 +31,12 @@ pub(super) fn between(
 }
 
 /// Finds what belongs to pods that are gone.
-fn stale(file: StateFile, uids: &[&String], known: &Known<'_>, findings: &mut Findings<'_>) {
+fn stale(
+    file: StateFile,
+    uids: &[&String],
+    known: &VerifyContext<'_>,
+    findings: &mut Findings<'_>,
+) {
     let Some(pods) = known.pods else { return };
     for uid in uids {
         let (Standing::Gone(why) | Standing::Ended(why)) = pods.standing(uid) else { continue };

@@ -2,7 +2,7 @@
 //! `policy_static.go` of `pkg/kubelet/cm/cpumanager`.
 
 use super::damage::Damage;
-use super::file::{Known, StateFileContent};
+use super::file::{StateFileContent, VerifyContext};
 use super::finding::{DELETE, Findings, Severity};
 use super::report::{Examined, FileVerdict, Held, Verdict, policy_for};
 use crate::facts::checkpoint::StateFile;
@@ -18,7 +18,7 @@ const UNUSED: &str = "nobody uses these CPUs with this policy";
 pub(super) fn examine(
     file: &StateFileContent<'_>,
     bytes: &[u8],
-    known: &Known<'_>,
+    known: &VerifyContext<'_>,
     assumptions: &mut Vec<String>,
 ) -> Examined {
     let with =
@@ -125,7 +125,7 @@ fn unchecked(found: &CpuLoad, findings: &mut Findings<'_>) {
 /// Finds what contradicts itself or the machine.
 fn contradictions(
     state: &CpuState,
-    known: &Known<'_>,
+    known: &VerifyContext<'_>,
     verdict: &mut FileVerdict,
     findings: &mut Findings<'_>,
 ) {
@@ -228,7 +228,7 @@ fn between_pods(state: &CpuState, severity: Severity, findings: &mut Findings<'_
 /// Holds the CPUs of the file against those of the machine.
 fn machine(
     state: &CpuState,
-    known: &Known<'_>,
+    known: &VerifyContext<'_>,
     is_static: bool,
     verdict: &mut FileVerdict,
     findings: &mut Findings<'_>,

@@ -2,7 +2,7 @@
 
 use super::cpu::beginning;
 use super::damage::Damage;
-use super::file::{Known, StateFileContent};
+use super::file::{StateFileContent, VerifyContext};
 use super::finding::{Findings, Severity, mend};
 use super::report::{Examined, FileVerdict, Held, Verdict};
 use crate::device::manager::check_registration;
@@ -26,7 +26,11 @@ const LOST: &str = "nothing in it can be saved: a kubelet that starts begins wit
 const TOLD: usize = 8;
 
 /// Looks at the bytes of the file.
-pub(super) fn examine(file: &StateFileContent<'_>, bytes: &[u8], known: &Known<'_>) -> Examined {
+pub(super) fn examine(
+    file: &StateFileContent<'_>,
+    bytes: &[u8],
+    known: &VerifyContext<'_>,
+) -> Examined {
     let loaded = DeviceCheckpoint::parse(bytes);
     let fact = CheckpointFact::of_parsed(bytes, &loaded);
     let mut examined = examine_stored(file, &fact, known);
@@ -93,7 +97,7 @@ impl crate::facts::checkpoint::checksum::PreImage for Beginning {
 pub(super) fn examine_stored(
     file: &StateFileContent<'_>,
     fact: &CheckpointFact,
-    known: &Known<'_>,
+    known: &VerifyContext<'_>,
 ) -> Examined {
     let mut verdict = FileVerdict::of(file);
     if fact.absent {
@@ -132,7 +136,7 @@ pub(super) fn examine_stored(
     Examined::of(verdict, findings, held)
 }
 
-fn contradictions(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>) {
+fn contradictions(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Findings<'_>) {
     let advice = mend(StateFile::Devices);
     let mut seen = BTreeSet::new();
     for (at, entry) in fact.entries.iter().enumerate() {
@@ -287,7 +291,7 @@ fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
 
 /// Finds devices that two containers have which may not share. Of a pod, an init container that is no
 /// sidecar leaves its devices to those after it.
-fn doubles(fact: &CheckpointFact, known: &Known<'_>, findings: &mut Findings<'_>) {
+fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Findings<'_>) {
     let mut owners: BTreeMap<(&str, &str), BTreeSet<(&str, &str)>> = BTreeMap::new();
     for entry in &fact.entries {
         for id in entry.device_ids.values().flatten() {

@@ -37,7 +37,7 @@ pub enum Content<'a> {
 
 /// What is known beside the files.
 #[derive(Clone, Debug, Default)]
-pub struct Known<'a> {
+pub struct VerifyContext<'a> {
     /// `cpuManagerPolicy`; `None`: the configuration is not known.
     pub cpu_policy: Option<&'a str>,
     /// The policy leaves reserved CPUs out of what is shared.

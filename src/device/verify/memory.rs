@@ -3,7 +3,7 @@
 
 use super::cpu::beginning;
 use super::damage::Damage;
-use super::file::{Known, StateFileContent};
+use super::file::{StateFileContent, VerifyContext};
 use super::finding::{DELETE, Findings, Severity};
 use super::report::{Examined, FileVerdict, Held, policy_for};
 use crate::facts::checkpoint::StateFile;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn examine(
     file: &StateFileContent<'_>,
     bytes: &[u8],
-    known: &Known<'_>,
+    known: &VerifyContext<'_>,
     assumptions: &mut Vec<String>,
 ) -> Examined {
     let with = |bytes: &[u8], policy| load(bytes, known.pod_level, policy);
@@ -107,7 +107,7 @@ fn describe(verdict: &mut FileVerdict, found: &MemoryLoad) {
 }
 
 /// Finds amounts that do not add up.
-fn contradictions(state: &MemoryState, known: &Known<'_>, findings: &mut Findings<'_>) {
+fn contradictions(state: &MemoryState, known: &VerifyContext<'_>, findings: &mut Findings<'_>) {
     let policy = known.memory_policy.unwrap_or(&state.policy_name);
     let (severity, why) = match policy {
         "Static" => (

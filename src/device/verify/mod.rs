@@ -24,7 +24,7 @@ mod tests;
 pub mod view;
 
 pub use damage::Damage;
-pub use file::{Content, Known, StateFileContent};
+pub use file::{Content, StateFileContent, VerifyContext};
 pub use finding::{Finding, Severity};
 pub use recognise::recognise;
 pub use report::{FileVerdict, Verdict, Verification};

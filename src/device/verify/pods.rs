@@ -2,7 +2,7 @@
 
 use super::cpu::beginning;
 use super::damage::Damage;
-use super::file::{Known, StateFileContent};
+use super::file::{StateFileContent, VerifyContext};
 use super::finding::{Findings, Severity};
 use super::report::{Examined, FileVerdict, Held, Verdict};
 use crate::facts::checkpoint::StateFile;
@@ -16,7 +16,7 @@ pub(super) fn examine(
     file: &StateFileContent<'_>,
     kind: StateFile,
     bytes: &[u8],
-    known: &Known<'_>,
+    known: &VerifyContext<'_>,
 ) -> Examined {
     let read = match kind {
         StateFile::PodStatus => load_v1_32,

@@ -2,7 +2,7 @@
 
 use super::between::between;
 use super::damage::Damage;
-use super::file::{Content, Known, StateFileContent};
+use super::file::{Content, StateFileContent, VerifyContext};
 use super::finding::{DELETE, Finding, Findings, Severity};
 use super::{claims, cpu, devices, memory, pods};
 use crate::facts::checkpoint::StateFile;
@@ -181,7 +181,7 @@ pub(super) enum Held {
 
 impl Verification {
     /// Looks at files.
-    pub fn of(files: &[StateFileContent<'_>], known: &Known<'_>) -> Self {
+    pub fn of(files: &[StateFileContent<'_>], known: &VerifyContext<'_>) -> Self {
         let mut assumptions = Vec::new();
         let of_one = |file| examine(file, known, &mut assumptions);
         let examined: Vec<Examined> = files.iter().map(of_one).collect();
@@ -244,7 +244,7 @@ impl Verification {
 
 fn examine(
     file: &StateFileContent<'_>,
-    known: &Known<'_>,
+    known: &VerifyContext<'_>,
     assumptions: &mut Vec<String>,
 ) -> Examined {
     let mut verdict = FileVerdict::of(file);

@@ -9,7 +9,7 @@ use super::{Asked, candidates, item};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::Certainty;
 use crate::image_gc::cycle::Usage;
-use crate::image_gc::knowledge::{Known, STARTING};
+use crate::image_gc::knowledge::{ImageTimes, STARTING};
 use crate::image_gc::loops::Garbage;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict, ago, usage_text};
 use serde::Serialize;
@@ -124,7 +124,7 @@ pub fn largest_available(capacity: i64, high: i32) -> Option<i64> {
 }
 
 /// Returns the three ways; `None`: a plan is about other images.
-pub(super) fn ways(asked: Asked<'_>, known: &Known) -> Option<Vec<Way>> {
+pub(super) fn ways(asked: Asked<'_>, known: &ImageTimes) -> Option<Vec<Way>> {
     let now = item(asked.periodic, asked.image)?;
     let pressed = item(asked.eviction, asked.image)?;
     Some(vec![
@@ -154,7 +154,7 @@ fn closed(by: WayBy, because: &str) -> Way {
     }
 }
 
-fn by_age(asked: Asked<'_>, known: &Known, item: &PlannedImage) -> Way {
+fn by_age(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
     let Asked { policy, sources, .. } = asked;
     let max = policy.max_age;
     if let Some(because) = never(asked, item) {
@@ -182,7 +182,7 @@ fn by_age(asked: Asked<'_>, known: &Known, item: &PlannedImage) -> Way {
     way
 }
 
-fn by_space(asked: Asked<'_>, known: &Known, now: &PlannedImage) -> Way {
+fn by_space(asked: Asked<'_>, known: &ImageTimes, now: &PlannedImage) -> Way {
     let policy = asked.policy;
     if let Some(because) = never(asked, now) {
         return closed(WayBy::Space, because);
@@ -201,7 +201,7 @@ fn by_space(asked: Asked<'_>, known: &Known, now: &PlannedImage) -> Way {
     way
 }
 
-fn by_pressure(asked: Asked<'_>, known: &Known, item: &PlannedImage) -> Way {
+fn by_pressure(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
     if let Some(because) = never(asked, item) {
         return closed(WayBy::Pressure, because);
     }
@@ -215,7 +215,7 @@ fn by_pressure(asked: Asked<'_>, known: &Known, item: &PlannedImage) -> Way {
 }
 
 /// Begins a way that is open from the minimum age on.
-fn young(asked: Asked<'_>, known: &Known, item: &PlannedImage, by: WayBy) -> Way {
+fn young(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage, by: WayBy) -> Way {
     let min = asked.policy.min_age;
     let found = known.first_detected;
     let mut way = Way {

@@ -24,7 +24,7 @@ use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::Certainty;
 use crate::image_gc::containers::{ContainerGcPlan, ContainerGcPolicy};
 use crate::image_gc::cycle::image_key;
-use crate::image_gc::knowledge::{DETECTION_PERIOD, Known, LastUse, Sources, Span};
+use crate::image_gc::knowledge::{DETECTION_PERIOD, ImageTimes, LastUse, Sources, Span};
 use crate::image_gc::plan::{Basis, ImageGcPlan, Places, PlannedImage, Ties, Trigger, Verdict};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Use, Uses};
@@ -80,7 +80,7 @@ pub struct ImageExplanation {
     /// The containers that use it.
     pub used_by: Vec<ExplainedUse>,
     /// What is known of the kubelet's memory of it.
-    pub known: Known,
+    pub known: ImageTimes,
     /// What becomes of it now, by trigger.
     pub triggers: Vec<TriggerVerdict>,
     /// When it could go at the earliest, by way.
@@ -206,10 +206,10 @@ fn verdict(plan: &ImageGcPlan, image: &Image) -> Option<TriggerVerdict> {
 }
 
 /// Returns what is known of an image of which a plan needs to know nothing: it is in use, or pinned.
-fn known_beside(asked: Asked<'_>, used_by: &[Use], in_use: bool) -> Known {
+fn known_beside(asked: Asked<'_>, used_by: &[Use], in_use: bool) -> ImageTimes {
     let sources = asked.sources;
     let created = used_by.iter().map(|used| used.created_at).min();
-    let known = Known::of(sources, &asked.image.id, &asked.image.runtime_handler, created);
+    let known = ImageTimes::of(sources, &asked.image.id, &asked.image.runtime_handler, created);
     if !in_use {
         return known;
     }
@@ -218,7 +218,7 @@ fn known_beside(asked: Asked<'_>, used_by: &[Use], in_use: bool) -> Known {
     let is_known = |time: Option<Timestamp>| time.is_some_and(|time| time <= look);
     let was_seen = is_known(created) && is_known(sources.kubelet_start);
     let earliest = if was_seen { Some(look) } else { sources.kubelet_start };
-    Known {
+    ImageTimes {
         last_used: LastUse {
             may_be_never: !was_seen,
             span: Some(Span { earliest, latest: sources.now }),

@@ -2,7 +2,7 @@
 
 use super::{ExplainedUse, ImageExplanation, Sharing, TriggerVerdict, Way, WayBy};
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::knowledge::{Basis, Known, Span};
+use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
 use crate::image_gc::plan::{ago, names, short, size, tied};
 use crate::image_gc::uses::state_text;
 use crate::output::table::Table;
@@ -125,19 +125,21 @@ fn used(user: &ExplainedUse, now: Timestamp, is_wide: bool) -> Vec<String> {
     lines
 }
 
-fn known(known: &Known, now: Timestamp) -> Vec<String> {
+fn known(known: &ImageTimes, now: Timestamp) -> Vec<String> {
     let used = match (known.last_used.may_be_never, known.last_used.span) {
         (_, None) => "never".to_owned(),
         (true, Some(span)) => format!("never, or {}", span_text(span, now)),
         (false, Some(span)) => span_text(span, now),
     };
     let from = match known.basis {
-        Basis::Nothing => {
+        RecordCoverage::Nothing => {
             "nothing: when the kubelet started is not known, and there are no records"
         }
-        Basis::Start => "the kubelet's start; kq gc record would tell more",
-        Basis::PartialRecords => "records of kq gc record that do not cover all of the time",
-        Basis::Records => "records of kq gc record",
+        RecordCoverage::Start => "the kubelet's start; kq gc record would tell more",
+        RecordCoverage::PartialRecords => {
+            "records of kq gc record that do not cover all of the time"
+        }
+        RecordCoverage::Records => "records of kq gc record",
     };
     vec![
         format!("first found by the kubelet {}", span_text(known.first_detected, now)),

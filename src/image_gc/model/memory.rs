@@ -4,7 +4,7 @@ use super::history::{History, Is, at, cases, history, listed, name, rules};
 use crate::facts::image_records::ImageRecords;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::detect;
-use crate::image_gc::knowledge::{Basis, Known, Sources};
+use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Sources};
 use proptest::prelude::*;
 
 /// Tells what kq says of every unused image, with what the kubelet remembers of it.
@@ -12,7 +12,7 @@ fn known(
     history: &History,
     kubelet_start: Option<Timestamp>,
     records: Option<&ImageRecords>,
-) -> Vec<(Known, Option<Timestamp>, Option<Timestamp>)> {
+) -> Vec<(ImageTimes, Option<Timestamp>, Option<Timestamp>)> {
     let now = history.now;
     let mut memory = history.memory(name);
     let (images, in_use) = (listed(&history.images(now, name)), history.in_use(now, name));
@@ -21,7 +21,7 @@ fn known(
     unused
         .map(|(index, life)| {
             let sources = Sources { now: at(now), kubelet_start, records };
-            let known = Known::of(sources, &name(index), "", life.created(now));
+            let known = ImageTimes::of(sources, &name(index), "", life.created(now));
             let remembered = &memory[&name(index)];
             (known, remembered.first_detected, remembered.last_used)
         })
@@ -29,7 +29,11 @@ fn known(
 }
 
 /// Says what is wrong, if anything is.
-fn check(known: &Known, found: Option<Timestamp>, used: Option<Timestamp>) -> Result<(), String> {
+fn check(
+    known: &ImageTimes,
+    found: Option<Timestamp>,
+    used: Option<Timestamp>,
+) -> Result<(), String> {
     let found = found.expect("it was found");
     let span = known.first_detected;
     if span.earliest.is_some_and(|earliest| found < earliest) || found > span.latest {
@@ -88,9 +92,9 @@ proptest! {
             for kubelet_start in [Some(at(history.start)), None] {
                 let sources =
                     Sources { now: at(then.now), kubelet_start, records: Some(&records) };
-                let known = Known::of(sources, &record.id, "", None);
+                let known = ImageTimes::of(sources, &record.id, "", None);
                 if back > 0 {
-                    prop_assert_eq!(known.basis, Basis::Nothing);
+                    prop_assert_eq!(known.basis, RecordCoverage::Nothing);
                     let checked = check(&known, record.first_detected, record.last_used);
                     prop_assert_eq!(checked, Ok(()));
                 }

@@ -17,7 +17,7 @@ use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Considered, Cycle, ImageFs, Record, Records, SpaceVerdict,
     World, delete_unused_images, garbage_collect, image_key, look_at_images,
 };
-use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, Basis as Known_, Known, Sources};
+use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, ImageTimes, RecordCoverage, Sources};
 use crate::image_gc::lint::images::looks_like_pause;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::storage::freed as really_freed;
@@ -167,7 +167,7 @@ fn policy_of(inputs: &Inputs<'_>) -> ImageGcPolicy {
 }
 
 /// Returns what is known of each image, by key.
-fn known_of(inputs: &Inputs<'_>) -> BTreeMap<String, Known> {
+fn known_of(inputs: &Inputs<'_>) -> BTreeMap<String, ImageTimes> {
     let sources = Sources {
         now: inputs.now,
         kubelet_start: inputs.kubelet_start.as_ref().map(|start| start.at),
@@ -177,14 +177,14 @@ fn known_of(inputs: &Inputs<'_>) -> BTreeMap<String, Known> {
         let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
         let created = inputs.uses_before.of_key(&key).iter().map(|used| used.created_at).min();
         let handler = recorded_handler(image, inputs.rules);
-        let known = Known::of(sources, &image.id, handler, created);
+        let known = ImageTimes::of(sources, &image.id, handler, created);
         (key, known)
     };
     inputs.images.iter().map(known).collect()
 }
 
 /// Returns what the kubelet is likely to remember.
-fn likely_records(inputs: &Inputs<'_>, known: &BTreeMap<String, Known>) -> Records {
+fn likely_records(inputs: &Inputs<'_>, known: &BTreeMap<String, ImageTimes>) -> Records {
     let record = |image: &Image| {
         let key = image_key(&image.id, &image.runtime_handler, inputs.rules);
         let mut record = Record::default();
@@ -206,7 +206,7 @@ struct Outlooks<'a> {
 impl<'a> Outlooks<'a> {
     fn of(
         done: &'a Collection,
-        known: &BTreeMap<String, Known>,
+        known: &BTreeMap<String, ImageTimes>,
         cycle: Cycle<'_>,
         passes: Passes,
     ) -> Self {
@@ -214,7 +214,7 @@ impl<'a> Outlooks<'a> {
             let candidate = &considered.candidate;
             Some((candidate.clone(), *known.get(&candidate.key)?))
         });
-        let (candidates, known): (Vec<Candidate>, Vec<Known>) = pairs.unzip();
+        let (candidates, known): (Vec<Candidate>, Vec<ImageTimes>) = pairs.unzip();
         let RemovalForecast { outlooks, at_least, at_most } =
             foresee(&candidates, &known, cycle, passes);
         let keys = done.considered.iter().map(|considered| considered.candidate.key.as_str());
@@ -231,7 +231,7 @@ fn items(
     inputs: &Inputs<'_>,
     policy: &ImageGcPolicy,
     done: &Collection,
-    known: &BTreeMap<String, Known>,
+    known: &BTreeMap<String, ImageTimes>,
     outlooks: &Outlooks<'_>,
     space: Space,
 ) -> Vec<PlannedImage> {
@@ -320,7 +320,12 @@ fn verdict(considered: &Considered) -> Verdict {
     }
 }
 
-fn certainty(verdict: Verdict, outlook: Outlook, known: Option<&Known>, space: Space) -> Certainty {
+fn certainty(
+    verdict: Verdict,
+    outlook: Outlook,
+    known: Option<&ImageTimes>,
+    space: Space,
+) -> Certainty {
     let is_sure = match verdict {
         Verdict::RemovedForAge => outlook.age == Answer::Always,
         verdict if verdict.is_removal() => {
@@ -328,17 +333,17 @@ fn certainty(verdict: Verdict, outlook: Outlook, known: Option<&Known>, space: S
         }
         _ => outlook.any == Answer::Never,
     };
-    match known.map_or(Known_::Nothing, |known| known.basis) {
+    match known.map_or(RecordCoverage::Nothing, |known| known.basis) {
         _ if is_sure => Certainty::Sure,
         _ if space == Space::Unknown => Certainty::Unknown,
-        Known_::Nothing => Certainty::Unknown,
+        RecordCoverage::Nothing => Certainty::Unknown,
         _ => Certainty::Possible,
     }
 }
 
 /// Returns the ids of those that are tied with a candidate: equal in the likely order, with nothing that
 /// would tell them apart.
-fn ties(done: &Collection, known: &BTreeMap<String, Known>) -> BTreeMap<usize, Ties> {
+fn ties(done: &Collection, known: &BTreeMap<String, ImageTimes>) -> BTreeMap<usize, Ties> {
     let mut ties = BTreeMap::new();
     let order = |considered: &Considered| {
         let Candidate { key, record } = &considered.candidate;

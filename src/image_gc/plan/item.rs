@@ -2,7 +2,7 @@
 
 use super::ties::{Places, Ties};
 use crate::image_gc::certainty::Certainty;
-use crate::image_gc::knowledge::Known;
+use crate::image_gc::knowledge::ImageTimes;
 use crate::image_gc::uses::Use;
 use serde::Serialize;
 use std::fmt;
@@ -44,7 +44,7 @@ pub struct PlannedImage {
     pub used_by: Vec<Use>,
     /// What is known of the kubelet's memory of it; of images in use that does not matter.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub known: Option<Known>,
+    pub known: Option<ImageTimes>,
 }
 
 /// What becomes of an image.

@@ -5,7 +5,7 @@ use super::report::{Freed, Outcome, Run, Trigger};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::Space;
 use crate::image_gc::cycle::{AgeVerdict, Considered, ImageFs, Record, SpaceVerdict, Usage};
-use crate::image_gc::knowledge::{Answer, Basis, Known, Span};
+use crate::image_gc::knowledge::{Answer, ImageTimes, RecordCoverage, Span};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::Use;
 use crate::k8s::duration::GoDuration;
@@ -172,7 +172,7 @@ pub(super) fn used_reason(used_by: &[Use]) -> String {
 }
 
 /// Returns what a verdict that is not sure depends on.
-pub(super) fn depends_on(inputs: &Inputs<'_>, known: Option<&Known>, space: Space) -> String {
+pub(super) fn depends_on(inputs: &Inputs<'_>, known: Option<&ImageTimes>, space: Space) -> String {
     if space == Space::Unknown {
         return "how full the image file system is".to_owned();
     }
@@ -187,9 +187,9 @@ pub(super) fn depends_on(inputs: &Inputs<'_>, known: Option<&Known>, space: Spac
     };
     let found = span_text(known.first_detected, inputs.now);
     let more = match known.basis {
-        Basis::Nothing => "; --kubelet-start and kq gc record narrow it",
-        Basis::Start | Basis::PartialRecords => "; kq gc record narrows it",
-        Basis::Records => "",
+        RecordCoverage::Nothing => "; --kubelet-start and kq gc record narrow it",
+        RecordCoverage::Start | RecordCoverage::PartialRecords => "; kq gc record narrows it",
+        RecordCoverage::Records => "",
     };
     format!(
         "what the kubelet remembers of it and of others: last used {used}; first found {found}{more}"

@@ -26,7 +26,7 @@ use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Container, Pod, Probe, ProbeType};
-use crate::k8s::version::{Known, KubeletVersion};
+use crate::k8s::version::{KubeletVersion, VersionSupport};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -258,7 +258,7 @@ fn rules(
 ) -> Result<KubeletRules, FeatureGateError> {
     let said = trace.kubelet.version.as_deref().and_then(|text| text.parse().ok());
     let version: KubeletVersion = what_if.version.or(said).unwrap_or(KubeletVersion::NEWEST);
-    if let Known::Older(used) | Known::Newer(used) = version.known() {
+    if let VersionSupport::Older(used) | VersionSupport::Newer(used) = version.known() {
         notes.push(format!("the rules of {version} are not known; those of {used} are used"));
     }
     let mut gates = trace.kubelet.feature_gates.clone();

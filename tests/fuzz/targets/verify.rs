@@ -2,7 +2,7 @@
 //! look confirms.
 #![no_main]
 
-use kq::device::verify::{Content, Known, StateFileContent, Verification, recognise, view};
+use kq::device::verify::{Content, VerifyContext, StateFileContent, Verification, recognise, view};
 use kq::facts::checkpoint::StateFile;
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         content: Content::Bytes(Cow::Borrowed(bytes)),
     };
     let files: Vec<_> = [None, recognise(bytes)].into_iter().chain(StateFile::ALL.map(Some)).map(file).collect();
-    let answer = Verification::of(&files, &Known::default());
-    assert_eq!(answer, Verification::of(&files, &Known::default()));
+    let answer = Verification::of(&files, &VerifyContext::default());
+    assert_eq!(answer, Verification::of(&files, &VerifyContext::default()));
     let _ = (view::table(&answer), view::wide(&answer), view::advice(&answer));
 });

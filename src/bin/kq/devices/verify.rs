@@ -7,7 +7,7 @@ use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::device::pods::NodePods;
-use kq::device::verify::{Content, Known, StateFileContent, Verification, recognise, view};
+use kq::device::verify::{Content, StateFileContent, Verification, VerifyContext, recognise, view};
 use kq::edge::host::{ReadError, read_beneath};
 use kq::edge::input::{read_input_within, shown};
 use kq::facts::checkpoint::cpu_manager::KnownContainers;
@@ -259,7 +259,7 @@ fn is_1_32(node: &KubeletNode) -> bool {
 }
 
 /// Collects what is known beside the files.
-fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) -> Known<'n> {
+fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) -> VerifyContext<'n> {
     let config = &node.kubelet.config;
     let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);
     // With the option, reserved CPUs are in no set.
@@ -271,7 +271,7 @@ fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) ->
         let known = containers.map(|it| (it.id.clone(), (it.pod_uid.clone(), it.name.clone())));
         Some(known.collect::<KnownContainers>())
     });
-    Known {
+    VerifyContext {
         cpu_policy: says("cpuManagerPolicy").then_some(config.cpu_manager_policy.as_str()),
         strict_cpu_reservation: strict,
         memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),

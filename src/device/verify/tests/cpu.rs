@@ -1,7 +1,7 @@
 //! `cpu_manager_state`
 
 use super::{judge, places, told};
-use crate::device::verify::{Known, Verification};
+use crate::device::verify::{Verification, VerifyContext};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::{CpuState, encode};
 
@@ -19,7 +19,7 @@ fn file(policy: &str, default: &str, sets: &[(&str, &str, &str)]) -> Vec<u8> {
     encode(&state).text.into_bytes()
 }
 
-fn of(bytes: &[u8], known: &Known<'_>) -> Verification {
+fn of(bytes: &[u8], known: &VerifyContext<'_>) -> Verification {
     judge(StateFile::Cpu, bytes, known)
 }
 
@@ -48,11 +48,11 @@ fn contradictions_count_under_the_static_policy() {
                 "" => verdict.to_owned(),
                 id => format!("{verdict}, {severity} {id}"),
             };
-            let answer = of(&file(policy, default, sets), &Known::default());
+            let answer = of(&file(policy, default, sets), &VerifyContext::default());
             assert_eq!(told(&answer), expected, "{policy} {default} {sets:?}");
         }
     }
-    let answer = of(&file("static", "0-1", &[("p", "c", "1-3")]), &Known::default());
+    let answer = of(&file("static", "0-1", &[("p", "c", "1-3")]), &VerifyContext::default());
     assert_eq!(places(&answer), ["entries.p.c: 1-3: 1 is in defaultCpuSet 0-1 as well"]);
 }
 
@@ -68,7 +68,11 @@ fn the_machine_must_have_the_cpus() {
         ("0-1", true, "REFUSED, ERROR other-cpus"),
     ] {
         let cpus = cpus.parse().expect("CPUs");
-        let known = Known { cpus: Some(cpus), strict_cpu_reservation: strict, ..Known::default() };
+        let known = VerifyContext {
+            cpus: Some(cpus),
+            strict_cpu_reservation: strict,
+            ..VerifyContext::default()
+        };
         assert_eq!(told(&of(&bytes, &known)), expected);
         let none = file("none", "", &[]);
         assert_eq!(told(&of(&none, &known)), "OK", "nobody looks with another policy");
@@ -98,7 +102,7 @@ fn the_policy_is_the_configured_one_or_one_that_a_kubelet_has() {
         (unchecked, None, "OK, WARNING no-checksum", Some(assumed.to_owned())),
     ];
     for (bytes, cpu_policy, expected, assumption) in rows {
-        let answer = of(bytes, &Known { cpu_policy, ..Known::default() });
+        let answer = of(bytes, &VerifyContext { cpu_policy, ..VerifyContext::default() });
         let name = String::from_utf8_lossy(bytes);
         assert_eq!(told(&answer), expected, "{name}");
         assert_eq!(answer.assumptions, assumption.into_iter().collect::<Vec<_>>(), "{name}");
@@ -109,7 +113,7 @@ fn the_policy_is_the_configured_one_or_one_that_a_kubelet_has() {
 fn nothing_in_a_damaged_file_is_certain() {
     let text = String::from_utf8(file("static", "0-1", &[("p", "c", "2"), ("q", "c", "3")]));
     let damaged = text.expect("text").replace("\"3\"", "\"2\"");
-    let answer = of(damaged.as_bytes(), &Known::default());
+    let answer = of(damaged.as_bytes(), &VerifyContext::default());
     assert_eq!(told(&answer), "REFUSED, NOTE double-cpus");
     assert_eq!(answer.findings[0].why, "may follow from the damage");
     assert!(answer.findings[0].advice.starts_with("nothing"), "{:?}", answer.findings);

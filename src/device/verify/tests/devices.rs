@@ -2,7 +2,7 @@
 
 use super::{judge, told};
 use crate::device::pods::NodePods;
-use crate::device::verify::{Known, Verification};
+use crate::device::verify::{Verification, VerifyContext};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use crate::facts::lookup::Lookup;
@@ -29,7 +29,7 @@ fn file(entries: Vec<PodDevicesEntry>) -> Vec<u8> {
     DeviceCheckpoint { entries: Some(entries), registered: Some(registered) }.to_bytes()
 }
 
-fn of(bytes: &[u8], known: &Known<'_>) -> Verification {
+fn of(bytes: &[u8], known: &VerifyContext<'_>) -> Verification {
     judge(StateFile::Devices, bytes, known)
 }
 
@@ -76,12 +76,12 @@ fn entries_that_no_kubelet_writes_are_told() {
     ];
     for (entries, expected) in rows {
         let name = format!("{entries:?}");
-        assert_eq!(told(&of(&file(entries), &Known::default())), expected, "{name}");
+        assert_eq!(told(&of(&file(entries), &VerifyContext::default())), expected, "{name}");
     }
     let mut nameless = vec![entry("p", "c", &["a"]), entry("", "c", &["b"])];
     nameless[1].resource_name.clear();
     nameless[1].device_ids = Some(BTreeMap::from([(-2, Some(vec!["b".to_owned()]))]));
-    let answer = of(&file(nameless), &Known::default());
+    let answer = of(&file(nameless), &VerifyContext::default());
     let places: Vec<(&str, &str)> =
         answer.findings.iter().map(|finding| (finding.id, finding.place.as_str())).collect();
     let place = "PodDeviceEntries[1] \"\"/c \"\"";
@@ -96,7 +96,7 @@ fn entries_that_no_kubelet_writes_are_told() {
     moved.device_ids = Some(BTreeMap::from([(1, Some(vec!["a".to_owned()]))]));
     let node = node("");
     let pods = NodePods::of(&node);
-    let known = Known { pods: Some(&pods), ..Known::default() };
+    let known = VerifyContext { pods: Some(&pods), ..VerifyContext::default() };
     let bytes = file(vec![entry("p", "c", &["a"]), moved]);
     assert_eq!(told(&of(&bytes, &known)), "OK, WARNING numa-nodes, NOTE stale");
 }
@@ -134,7 +134,7 @@ fn who_may_share_a_device_depends_on_the_pods() {
     ];
     for (owners, node, expected, advice) in rows {
         let pods = NodePods::of(node);
-        let known = Known { pods: Some(&pods), ..Known::default() };
+        let known = VerifyContext { pods: Some(&pods), ..VerifyContext::default() };
         let entries = owners.iter().map(|(pod, name)| entry(pod, name, &["a"])).collect();
         let answer = of(&file(entries), &known);
         assert_eq!(told(&answer), expected, "{owners:?}");
@@ -147,14 +147,14 @@ fn who_may_share_a_device_depends_on_the_pods() {
 fn in_a_file_with_a_wrong_checksum_a_double_is_no_reason_to_delete() {
     let both = [entry("p0", "c", &["a"]), entry("p1", "c", &["b"])];
     let text = String::from_utf8(file(both.to_vec())).expect("text");
-    let answer = of(text.replace("[\"b\"]", "[\"a\"]").as_bytes(), &Known::default());
+    let answer = of(text.replace("[\"b\"]", "[\"a\"]").as_bytes(), &VerifyContext::default());
     assert_eq!(told(&answer), "DISCARDED, NOTE double");
     assert_eq!(answer.findings[0].why, "may follow from the damage");
     let advice = super::super::view::advice(&answer);
     assert!(advice.iter().all(|it| !it.contains("delete")), "{advice:?}");
     // The kubelet's words stay, and what they leave out is added.
     let text = text.replacen("\"AllocResp\":\"\"", "\"AllocResp\":\"!\"", 1);
-    let verdict = &of(text.as_bytes(), &Known::default()).files[0];
+    let verdict = &of(text.as_bytes(), &VerifyContext::default()).files[0];
     assert_eq!(verdict.kubelet_error.as_deref(), Some("illegal base64 data at input byte 0"));
     let told = verdict.damage_text.as_deref().unwrap_or_default();
     let place = "AllocResp of p0/c/example.com/gpu: illegal base64 data at input byte 0";

@@ -1,7 +1,7 @@
 //! `memory_manager_state`
 
 use super::{judge, places, told};
-use crate::device::verify::{Known, Verdict};
+use crate::device::verify::{Verdict, VerifyContext};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::memory_manager::{
     Block, MemoryState, MemoryTable, NumaNodeState, encode,
@@ -121,7 +121,7 @@ fn amounts_must_add_up() {
         let mut state = sound();
         change(&mut state);
         let mut bytes = encode(&state).text;
-        let answer = judge(StateFile::Memory, bytes.as_bytes(), &Known::default());
+        let answer = judge(StateFile::Memory, bytes.as_bytes(), &VerifyContext::default());
         assert_eq!(places(&answer), expected, "{name}");
         let verdict = if expected.is_empty() { Verdict::Ok } else { Verdict::Refused };
         assert_eq!(answer.files[0].verdict, verdict, "{name}");
@@ -129,7 +129,7 @@ fn amounts_must_add_up() {
         assert!(severe, "{name}: {:?}", answer.findings);
         // With another checksum nothing of it is certain.
         bytes = bytes.replace("\"checksum\":", "\"checksum\":1");
-        let answer = judge(StateFile::Memory, bytes.as_bytes(), &Known::default());
+        let answer = judge(StateFile::Memory, bytes.as_bytes(), &VerifyContext::default());
         assert_eq!(places(&answer), expected, "{name}");
         let light = answer.findings.iter().all(|it| it.severity.to_string() == "NOTE");
         assert!(light, "{name}: {:?}", answer.findings);
@@ -149,7 +149,7 @@ fn what_the_kubelet_takes() {
         ("null", None, "REFUSED"),
         (null, None, "REFUSED"),
     ] {
-        let known = Known { memory_policy, ..Known::default() };
+        let known = VerifyContext { memory_policy, ..VerifyContext::default() };
         let answer = judge(StateFile::Memory, text.as_bytes(), &known);
         assert_eq!(told(&answer), expected, "{text}");
         let damage = answer.files[0].damage_text.clone().unwrap_or_default();

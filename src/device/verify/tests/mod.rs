@@ -5,12 +5,12 @@ mod damage;
 mod devices;
 mod memory;
 
-use super::{Content, Known, StateFileContent, Verification};
+use super::{Content, StateFileContent, Verification, VerifyContext};
 use crate::facts::checkpoint::StateFile;
 use std::borrow::Cow;
 
 /// Judges the content of one file.
-fn judge(file: StateFile, bytes: &[u8], known: &Known<'_>) -> Verification {
+fn judge(file: StateFile, bytes: &[u8], known: &VerifyContext<'_>) -> Verification {
     let file = StateFileContent {
         file: Some(file),
         path: "state".to_owned(),
