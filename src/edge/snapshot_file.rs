@@ -55,7 +55,7 @@ pub enum SnapshotFileError {
         window: u64,
     },
     /// It holds something else.
-    #[error("{path} is no snapshot: {error}")]
+    #[error("{path} is not a kq snapshot: {error}")]
     Content {
         /// The file.
         path: String,
@@ -79,7 +79,7 @@ pub enum SnapshotFileError {
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read, is too large or is no snapshot.
+/// Fails for what cannot be read, is too large or is not a snapshot.
 pub fn read_snapshot(path: &str) -> Result<Snapshot, SnapshotFileError> {
     read_snapshot_within(path, MAX_SNAPSHOT_BYTES)
 }
@@ -88,7 +88,7 @@ pub fn read_snapshot(path: &str) -> Result<Snapshot, SnapshotFileError> {
 ///
 /// # Errors
 ///
-/// Fails for what cannot be read, is too large or is no snapshot.
+/// Fails for what cannot be read, is too large or is not a snapshot.
 pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, SnapshotFileError> {
     let refuse = |stopped| match stopped {
         Stopped::System(error) => SnapshotFileError::Read { path: path.to_owned(), error },

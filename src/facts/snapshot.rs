@@ -170,10 +170,18 @@ impl fmt::Display for PodSource {
     }
 }
 
-/// Why a text is no snapshot.
+/// Why a text is not a snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// It is no JSON, or a field has another type.
+    /// It is not JSON.
+    #[error("not JSON (line {line}, column {column})")]
+    Json {
+        /// The line of the mistake, from 1.
+        line: usize,
+        /// The column, from 0 at the start of a line.
+        column: usize,
+    },
+    /// A field has another type.
     #[error("{path}: {message}")]
     Field {
         /// The field; empty is the whole.
@@ -223,16 +231,19 @@ impl Snapshot {
 fn read<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T, SnapshotError> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        if !error.inner().is_data() {
+            let (line, column) = (error.inner().line(), error.inner().column());
+            return SnapshotError::Json { line, column };
+        }
         let path = match error.path().to_string() {
             path if path == "." => "the snapshot".to_owned(),
             path => path,
         };
         SnapshotError::Field { path, message: error.into_inner().to_string() }
     })?;
-    reader.end().map_err(|error| SnapshotError::Field {
-        path: "the snapshot".to_owned(),
-        message: error.to_string(),
-    })?;
+    reader
+        .end()
+        .map_err(|error| SnapshotError::Json { line: error.line(), column: error.column() })?;
     Ok(value)
 }
 
@@ -255,7 +266,7 @@ mod tests {
     #[test]
     fn other_values_are_refused_by_name() {
         for (name, text, expected) in [
-            ("no JSON", "kubelet", "the snapshot: expected value at line 1 column 1"),
+            ("no JSON", "kubelet", "not JSON (line 1, column 1)"),
             ("a pod", r#"{"kind":"Pod"}"#, "kind \"Pod\", expected NodeSnapshot"),
             (
                 "a later generation",

@@ -169,7 +169,7 @@ fn a_packed_snapshot_stays_in_proportion() {
     let whole = [repeated.repeat(8_000), end.to_vec()].concat();
     for (name, content, parts) in [
         ("a large window", frame(17, &end), &["window of 134217728 bytes", "zstd -d"][..]),
-        ("many windows", frame(13, &end).repeat(1_400), &["is no snapshot"]),
+        ("many windows", frame(13, &end).repeat(1_400), &["is not a kq snapshot"]),
         (
             "a gigabyte",
             frame(10, &whole),

@@ -135,7 +135,8 @@ fn what_is_cut_or_damaged_is_refused() {
     for (name, whole) in [("packed", packed.clone()), ("plain", json(&snapshot))] {
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).expect("written");
-            let error = read_snapshot(text(&path)).expect_err("a part is no snapshot").to_string();
+            let error =
+                read_snapshot(text(&path)).expect_err("a part is not a snapshot").to_string();
             assert!(error.contains(text(&path)), "{name}, {length} bytes: {error}");
         }
     }
@@ -155,13 +156,17 @@ fn other_content_is_refused_by_its_name() {
     let folder = folder();
     let path = folder.path().join("a");
     for (name, content, expected) in [
-        ("nothing", &b""[..], "is no snapshot: the snapshot: EOF while parsing a value"),
-        ("garbage", b"\xff\xfe\x00", "is no snapshot: the snapshot: expected value"),
-        ("no JSON", b"apiVersion: kq/v1\n", "is no snapshot: the snapshot: expected value"),
-        ("a pod", br#"{"kind":"Pod"}"#, "is no snapshot: kind \"Pod\", expected NodeSnapshot"),
+        ("nothing", &b""[..], "is not a kq snapshot: not JSON (line 1, column 0)"),
+        ("garbage", b"\xff\xfe\x00", "is not a kq snapshot: not JSON (line 1, column 1)"),
+        ("no JSON", b"apiVersion: kq/v1\n", "is not a kq snapshot: not JSON (line 1, column 1)"),
+        (
+            "a pod",
+            br#"{"kind":"Pod"}"#,
+            "is not a kq snapshot: kind \"Pod\", expected NodeSnapshot",
+        ),
         ("the magic only", b"\x28\xb5\x2f\xfd", "is cut off or damaged"),
         ("magic and garbage", b"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff", "is cut off or damaged"),
-        ("gzip", b"\x1f\x8b\x08\x00", "is no snapshot: the snapshot: expected value"),
+        ("gzip", b"\x1f\x8b\x08\x00", "is not a kq snapshot: not JSON (line 1, column 1)"),
     ] {
         fs::write(&path, content).expect("written");
         let error = read_snapshot(text(&path)).expect_err(name).to_string();
