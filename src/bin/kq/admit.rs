@@ -8,7 +8,7 @@ use kq::admission::view::{table, wide};
 use kq::preemption::restart_view;
 use kq::question::admission::{admit, readmit_all};
 
-/// Tell whether the kubelet takes a pod
+/// Check whether the kubelet would admit a pod
 ///
 /// Examples:
 ///
@@ -25,24 +25,26 @@ enum Command {
     Explain(Box<ExplainArgs>),
 }
 
-/// Show whether this node's kubelet takes a pod now, and what says no
+/// Show whether this node's kubelet would admit a pod now, and which check rejects it
 ///
-/// Every check in the kubelet's order with its reason and message, and what is compared: what
-/// the pod requests, what the other pods do, what the node has. What the kubelet's message
-/// calls capacity is what the Node object calls allocatable. -o wide shows the ledger: each
-/// pod, whether it counts, what it requests and how that comes about.
+/// The answer lists every admission check in the kubelet's order, with its reason and
+/// message, and the amounts compared: the pod's requests, the other pods' requests and the
+/// node's resources. The kubelet's message says "capacity" for the amount that the Node
+/// object calls allocatable. -o wide shows the ledger: each pod, whether it counts, its
+/// requests and their derivation.
 ///
-/// FILE is a manifest with one pod, or with a workload, of which one pod is asked about; POD is a
-/// pod of this node, which does not count against itself. With --pods and --node-file nothing is
-/// looked at but files.
+/// FILE is a manifest with one pod or one workload; for a workload, kq checks one of its
+/// pods. POD is a pod of this node, and does not count against itself. With --pods and
+/// --node-file, kq reads only files.
 ///
-/// With --kubelet-restart: which of the pods that run a kubelet that starts anew would take in
-/// again, in its order: by their age, each among those that were taken in before it. -o wide
-/// shows what was compared at each turn, and who has what is missing.
+/// --kubelet-restart shows which running pods a restarted kubelet would admit again. The
+/// kubelet checks pods by age, each against the pods admitted before it. -o wide shows the
+/// amounts compared at each step, and which pods hold the missing resources.
 ///
-/// Nobody is killed here to make room: kq preempt explain says whether that would happen.
+/// This command computes no preemption; see kq preempt explain for that.
 ///
-/// Exit code 0: it is taken, or all are. 1: it is refused, or one is. 3: a fact is missing.
+/// Exit code 0: the pod is admitted, or all pods are. 1: the pod is rejected, or one of the
+/// pods is. 3: required data is unavailable.
 ///
 /// Examples:
 ///
@@ -53,18 +55,18 @@ enum Command {
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct ExplainArgs {
-    /// The pod, or a file with it; - is standard input
+    /// The pod, or a manifest file; - reads standard input
     #[arg(value_name = "POD|FILE", required_unless_present = "kubelet_restart")]
     pod: Option<String>,
 
-    /// Show which pods of the node a kubelet that starts anew would take in again
+    /// Show which pods of the node a restarted kubelet would admit again
     #[arg(long, conflicts_with_all = ["pod", "is_static", "priority"])]
     kubelet_restart: bool,
 
     #[command(flatten)]
     admission: AdmissionArgs,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 }

@@ -4,13 +4,15 @@ use crate::exit::{Code, Failure};
 use crate::{admit, cgroup, devices, doctor, evict, gc, generate, preempt, probe, snapshot};
 use clap::{Parser, Subcommand};
 
-/// Answer what the kubelet on one node will do, why, and what if
+/// Predict and explain what the kubelet on a node will do
 ///
-/// Each answer says which facts it rests on and what was assumed. The answer goes to standard output;
-/// notes, assumptions and warnings go to standard error, and into the value with -o json or yaml.
+/// kq covers cgroup values, image garbage collection, eviction, devices, probes, admission and
+/// preemption. Each answer lists the facts used, their sources and the assumptions made. Answers go
+/// to standard output. Notes, assumptions and warnings go to standard error, and with -o json or
+/// yaml also into the answer.
 ///
-/// Exit codes: 0 answered, 1 answered "no", 2 a mistake in what was given, 3 a fact could not be had,
-/// 4 refused to change anything, 5 stopped part-way.
+/// Exit codes: 0 answered, 1 answered "no", 2 usage or input error, 3 data unavailable, 4 change
+/// refused, 5 partially applied.
 #[derive(Debug, Parser)]
 #[command(name = "kq", bin_name = "kq", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {

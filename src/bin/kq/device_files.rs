@@ -11,13 +11,13 @@ use kq::node::{Needs, of_named_file};
 
 /// The flags that name files with what the kubelet knows of devices.
 #[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "Where the facts come from")]
+#[command(next_help_heading = "Data sources")]
 pub struct DeviceFileArgs {
-    /// The device manager's checkpoint; else kubelet_internal_checkpoint of the node
+    /// The device manager's checkpoint (default: the node's kubelet_internal_checkpoint)
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<String>,
 
-    /// What the kubelet answers on its pod-resources socket, as JSON; else it is asked
+    /// The answer of the kubelet's pod-resources API as JSON. By default kq queries the kubelet
     #[arg(long, value_name = "FILE")]
     pod_resources: Option<String>,
 }

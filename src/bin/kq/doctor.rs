@@ -14,14 +14,17 @@ use kq::facts::pod_selector::Selection;
 use kq::node::{DeviceNeeds, Needs, TreeDetail};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Check this node: what is known of it from where, and what is wrong with its cgroups
+/// Check this node: available data sources, kubelet, runtime and cgroups
 ///
-/// One line for each check. OK: as it should be. WARN: works, and is worth knowing. FAIL: wrong.
-/// UNKNOWN: a fact is missing, and why. What to do about each of them is said below, or in a column
-/// with -o wide.
+/// Each check is one line. OK: no problem. WARN: not an error, but worth a look. FAIL: an
+/// error. UNKNOWN: required data is unavailable, with the reason. The advice for each check
+/// is printed below the table, or in a column with -o wide.
 ///
-/// Exit code 0: every check has a result, and none failed. 1: a check failed. 3: none failed, and the
-/// result of a check is UNKNOWN.
+/// An absent kubelet is a FAIL if the machine has traces of one: a kubepods cgroup, pod
+/// sandboxes or a kubelet configuration. Otherwise it is UNKNOWN.
+///
+/// Exit code 0: every check has a result, and none failed. 1: a check failed. 3: none failed,
+/// and the result of a check is UNKNOWN.
 ///
 /// Examples:
 ///
@@ -32,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Format,
 
@@ -46,13 +49,13 @@ pub struct Args {
 /// The forms of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A line for each check
+    /// One line for each check
     Table,
-    /// With what to do
+    /// With a column of advice
     Wide,
-    /// The whole answer as JSON
+    /// The complete answer as JSON
     Json,
-    /// The whole answer as YAML
+    /// The complete answer as YAML
     Yaml,
 }
 

@@ -12,7 +12,7 @@ use kq::facts::snapshot::Snapshot;
 use kq::node::{Needs, of_stats_file};
 use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
 
-/// Tell whom the kubelet evicts when the node runs short
+/// Show the order in which the kubelet would evict pods
 ///
 /// Examples:
 ///
@@ -29,22 +29,23 @@ enum Command {
     Rank(Box<RankArgs>),
 }
 
-/// Show in which order this node's kubelet would evict pods, and what decides it
+/// Show the order in which this node's kubelet would evict pods, and the deciding criteria
 ///
-/// One pod goes in each cycle of ten seconds, the first one that is not critical; then the
-/// kubelet measures again. Above the pods: the thresholds of the signal, what is left now, and
-/// what is cleared away before a pod has to go. What puts a pod in its place stands beside it.
-/// Equal pods share a rank: the kubelet's order among them is random. A pod that was not
-/// measured goes first, which is not to use nothing.
+/// The kubelet evicts one pod in each cycle of ten seconds, the first in the order that is
+/// not critical, and then measures again. Above the pods, the answer shows the thresholds of
+/// the signal, the available amount, and the resources reclaimed before a pod is evicted.
+/// Each pod's line shows the criteria that decide its rank. Pods that compare as equal share
+/// a rank: the kubelet orders them at random. A pod without stats ranks first; that is
+/// different from a usage of zero.
 ///
-/// What pods use is taken from the kubelet's stats summary, by which it ranks itself; where
-/// that cannot be had, memory and processes are counted in cgroups.
+/// Usage comes from the kubelet's stats summary, which the kubelet itself uses to rank pods.
+/// If the summary is unavailable, kq reads memory and process counts from cgroups.
 ///
-/// Signals: memory, disk (nodefs.available), inodes (nodefs.inodesFree), imagefs, containerfs,
-/// pid, or as in evictionHard.
+/// Signals: memory, disk (nodefs.available), inodes (nodefs.inodesFree), imagefs,
+/// containerfs, pid, or a name as in evictionHard.
 ///
-/// Nothing is changed. Exit code 0: answered. 3: a fact is missing, also where the pods are not
-/// those that were measured; what is known is shown.
+/// Nothing is changed. Exit code 0: answered. 3: required data is unavailable, or the pods do
+/// not match the measured ones; the known part is shown.
 ///
 /// Examples:
 ///
@@ -55,22 +56,22 @@ enum Command {
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RankArgs {
-    /// What runs short
+    /// The eviction signal
     #[arg(long, value_name = "SIGNAL", value_parser = signals())]
     signal: Signal,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 
-    /// What the kubelet measured (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary); else it is
-    /// asked
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The kubelet's stats summary (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary). By
+    /// default kq queries the kubelet
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     stats: Option<String>,
 
-    /// The Node object (kubectl get node NAME -o json): whose pods count, the kubelet's version, what the node
-    /// reports
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The Node object (kubectl get node NAME -o json). It selects the node's pods and supplies the
+    /// kubelet's version and the node's resources
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     node_file: Option<String>,
 
     #[command(flatten)]

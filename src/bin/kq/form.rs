@@ -9,13 +9,13 @@ use std::fmt::Display;
 /// The forms of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Form {
-    /// A picture at a glance
+    /// Human-readable summary
     Table,
-    /// Everything that is known
+    /// All details
     Wide,
-    /// The whole answer as JSON
+    /// The complete answer as JSON
     Json,
-    /// The whole answer as YAML
+    /// The complete answer as YAML
     Yaml,
 }
 

@@ -8,7 +8,7 @@ use kq::edge::replace::replace_public;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Print the completions for a shell
+/// Print the completion script of a shell
 ///
 /// Examples:
 ///
@@ -38,10 +38,10 @@ impl CompletionArgs {
     }
 }
 
-/// Write the man pages into a folder
+/// Write the man pages into a directory
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// The folder, which must exist
+    /// The directory; it must exist
     folder: PathBuf,
 }
 

@@ -22,8 +22,8 @@ pub struct KubeletNodeArgs {
     #[command(flatten)]
     rules: RulesArgs,
 
-    /// When the kubelet started: a time such as 2026-11-20T12:04:25Z, or how long ago, such as 36h;
-    /// else that of its process
+    /// The kubelet's start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the
+    /// start of its process)
     #[arg(long, value_name = "TIME", value_parser = parse_start, help_heading = "The node")]
     kubelet_start: Option<KubeletStartOption>,
 }

@@ -22,11 +22,11 @@ use std::sync::OnceLock;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
 pub struct ConfigArgs {
-    /// The KubeletConfiguration, or the answer of /configz
+    /// The KubeletConfiguration, or the response of /configz
     #[arg(long, value_name = "FILE")]
     kubelet_config: Option<String>,
 
-    /// A folder with drop-ins, merged as the kubelet merges them
+    /// A directory of drop-in files, merged as the kubelet merges them
     #[arg(long, value_name = "DIR")]
     kubelet_config_dir: Option<String>,
 
@@ -39,7 +39,7 @@ pub struct ConfigArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The node")]
 pub struct RulesArgs {
-    /// Whose rules to follow, such as 1.36
+    /// The kubelet version whose rules apply, such as 1.36
     #[arg(long, value_name = "VERSION")]
     pub kubelet_version: Option<KubeletVersion>,
 
@@ -78,7 +78,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "FILE")]
     pub node_file: Option<String>,
 
-    /// What the machine has, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768
+    /// The capacity of the machine, such as cpu=3,memory=8Gi,hugepages-2Mi=64Mi,pid=32768
     #[arg(long, value_name = "RESOURCES", value_parser = parse_capacity)]
     capacity: Option<ResourceList>,
 
@@ -89,32 +89,32 @@ pub struct NodeArgs {
     #[arg(long, value_name = "VERSION", value_parser = one_of::<CgroupVersion>(["1", "2"]))]
     cgroup_version: Option<CgroupVersion>,
 
-    /// Who creates cgroups: cgroupfs or systemd
+    /// The cgroup driver: cgroupfs or systemd
     #[arg(long, value_name = "DRIVER", value_parser = one_of::<CgroupDriver>(["cgroupfs", "systemd"]))]
     cgroup_driver: Option<CgroupDriver>,
 
-    /// What is held back for higher QoS classes, such as memory=50% (needs the gate QOSReserved)
+    /// Resources reserved for higher QoS classes, such as memory=50% (needs the gate QOSReserved)
     #[arg(long, value_name = "RESOURCES")]
     qos_reserved: Option<String>,
 
-    /// What Kubernetes itself needs, such as cpu=100m,memory=256Mi
+    /// Resources reserved for Kubernetes components, such as cpu=100m,memory=256Mi
     #[arg(long, value_name = "RESOURCES")]
     kube_reserved: Option<String>,
 
-    /// What the system needs, such as cpu=100m,memory=256Mi
+    /// Resources reserved for the system, such as cpu=100m,memory=256Mi
     #[arg(long, value_name = "RESOURCES")]
     system_reserved: Option<String>,
 
-    /// How the runtime turns CPU shares into a cgroup v2 weight: linear or quadratic
+    /// The runtime's formula for CPU shares to cgroup v2 weight: linear or quadratic
     #[arg(long, value_name = "FORMULA", conflicts_with = "runtime",
           value_parser = one_of::<WeightFormula>(["linear", "quadratic"]))]
     runtime_weight_formula: Option<WeightFormula>,
 
-    /// The low-level runtime, such as runc=1.3.1 or crun=1.23, from which the formula follows
+    /// The low-level runtime, such as runc=1.3.1 or crun=1.23; it determines the formula
     #[arg(long, value_name = "NAME=VERSION")]
     runtime: Option<String>,
 
-    /// The machine's swap
+    /// The amount of swap of the machine
     #[arg(long, value_name = "AMOUNT", value_parser = parse_bytes)]
     swap_capacity: Option<i64>,
 
@@ -122,7 +122,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "BOOL")]
     swap_controller: Option<bool>,
 
-    /// The size of a page of memory
+    /// The size of a memory page
     #[arg(long, value_name = "AMOUNT", value_parser = parse_page_size)]
     page_size: Option<i64>,
 }

@@ -14,13 +14,18 @@ use kq::node::GivenConfig;
 use kq::node::{Needs, forget_secrets};
 use kq::output::value::json_line;
 
-/// Store everything that kq can find out about this node
+/// Store all data that kq can read about this node
 ///
-/// Every command answers from the file, with --snapshot FILE, as it would have on the node. It holds
-/// no environment variables, no secrets, and none of the pods' annotations but three of the kubelet's.
+/// With --snapshot FILE, commands answer from the file as they would have on the node.
+/// Exceptions need the live node: cgroup rollback, gc record, probe run, and devices plugins,
+/// serve, allocate and repair. cgroup apply, gc apply and preempt apply only accept a
+/// snapshot with --dry-run. A snapshot holds no events, so preempt why has less evidence.
 ///
-/// Exit code 0: stored; sources that did not answer are named. 3: stored, and no source knows of a node:
-/// no kubelet, no configuration, no pods, no runtime.
+/// A snapshot holds no environment variables and no secrets, and only three of the pods'
+/// annotations, all of them the kubelet's.
+///
+/// Exit code 0: stored; unavailable sources are named. 3: the file cannot be written, or it
+/// was stored and no source found a node: no kubelet, no configuration, no pods, no runtime.
 ///
 /// Examples:
 ///
@@ -30,7 +35,7 @@ use kq::output::value::json_line;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Where to store it, compressed when the name ends in .zst; else it is printed
+    /// Where to store the snapshot, compressed if the name ends in .zst (default: standard output)
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
 

@@ -28,34 +28,35 @@ const OF_THE_NODE: [&str; 9] = [
 
 /// The flags that say where facts are. Without any, kq looks around on the node on which it runs.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Where the facts come from")]
+#[command(next_help_heading = "Data sources")]
 pub struct SourceArgs {
-    /// A file of kq snapshot; nothing else is read then but files that are named
+    /// Read the node from a snapshot file instead of querying it. Files named by other flags are still
+    /// read
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_THE_NODE)]
     pub snapshot: Option<String>,
 
-    /// Ask this machine for everything that no flag says, also where files are given
+    /// Query this machine for anything not set by flags, even when files are given
     #[arg(long)]
     pub live: bool,
 
-    /// The folder where the node's root is; else /host in a debugging container, else /. A copy of a
-    /// node's files is read, and no server is asked for it
+    /// The root of the node's file system (default: /host in a debugging container, else /). For a copy
+    /// of a node's files, kq queries no server
     #[arg(long, value_name = "DIR")]
     pub host_root: Option<PathBuf>,
 
-    /// The pods of the node: manifests or lists; - is standard input (can be repeated)
+    /// The pods of the node: manifests or lists; - reads standard input (can be repeated)
     #[arg(long, value_name = "FILE")]
     pub pods: Vec<String>,
 
-    /// Ask only this source for pods: api-server, kubelet, static or runtime
+    /// Read pods only from this source: api-server, kubelet, static or runtime
     #[arg(long, value_name = "SOURCE", value_parser = pod_source())]
     pub pods_from: Option<PodSource>,
 
-    /// The node's name to the API server; else the kubelet's, else the host's
+    /// The node's name in the API server (default: the kubelet's node name, else the host name)
     #[arg(long, value_name = "NAME")]
     pub node_name: Option<String>,
 
-    /// How to reach the API server; else $KUBECONFIG, else the kubelet's own
+    /// The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet's kubeconfig)
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
@@ -63,7 +64,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
 
-    /// The kubelet's API, such as https://127.0.0.1:10250; else what its configuration says
+    /// The kubelet's API, such as https://127.0.0.1:10250 (default: the address in its configuration)
     #[arg(long, value_name = "URL")]
     pub kubelet_url: Option<String>,
 
@@ -75,29 +76,29 @@ pub struct SourceArgs {
     #[arg(long, value_name = "FILE")]
     pub kubelet_client_certificate: Option<PathBuf>,
 
-    /// The key of the client certificate; else it is in the same file
+    /// The key of the client certificate (default: in the certificate's file)
     #[arg(long, value_name = "FILE", requires = "kubelet_client_certificate")]
     pub kubelet_client_key: Option<PathBuf>,
 
-    /// The authority of the kubelet's certificate, in PEM; else the server must show the certificate in
-    /// the kubelet's folder, or listen on a socket of the kubelet's process
+    /// The CA of the kubelet's certificate, in PEM. Without it, the server must present the certificate
+    /// in the kubelet's directory, or listen on a socket of the kubelet's process
     #[arg(long, value_name = "FILE")]
     pub kubelet_certificate_authority: Option<PathBuf>,
 
-    /// Believe the server at the kubelet's address whatever certificate it shows, and send it the token
+    /// Accept any certificate from the server at the kubelet's address, and send it the token
     #[arg(long)]
     pub kubelet_insecure_skip_tls_verify: bool,
 
-    /// The container runtime, such as unix:///run/containerd/containerd.sock; else
-    /// $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet's, the usual sockets
+    /// The container runtime, such as unix:///run/containerd/containerd.sock (default:
+    /// $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet's endpoint, the usual sockets)
     #[arg(long, value_name = "ENDPOINT")]
     pub runtime_endpoint: Option<String>,
 
-    /// How long each source may take
+    /// Time limit for each source
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = parse_timeout)]
     pub timeout: Duration,
 
-    /// Say what was asked, and what came of it
+    /// List the sources queried and their results
     #[arg(short, long)]
     pub verbose: bool,
 }

@@ -12,15 +12,15 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 /// The forms of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// A picture at a glance
+    /// Human-readable summary
     Table,
     /// Every value with its derivation
     Wide,
-    /// The whole answer as JSON
+    /// The complete answer as JSON
     Json,
-    /// The whole answer as YAML
+    /// The complete answer as YAML
     Yaml,
-    /// Names only: paths of cgroups, ids of images
+    /// Names only: paths of cgroups, IDs of images
     Name,
 }
 

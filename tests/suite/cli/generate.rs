@@ -63,7 +63,8 @@ fn every_example_is_a_command_line() {
     for command in visible_commands() {
         let help = help_of(&command);
         let (about, _) = help.split_once("\nUsage: ").expect("a help has a usage");
-        let lines = about.lines().map(str::trim_start);
+        let indented = about.lines().filter(|line| line.starts_with("  "));
+        let lines = indented.map(str::trim_start);
         let examples = lines.filter_map(|line| {
             let at = line.find("kq ").filter(|at| is_command(&line[..*at]))?;
             let line = line[at + 3..].split(['>', '|']).next()?;
@@ -110,7 +111,8 @@ fn the_example_in_the_help_is_a_real_answer() {
 fn every_flag_has_help() {
     for command in visible_commands() {
         let help = help_of(&command);
-        let mut lines = help.lines().peekable();
+        let (_, usage) = help.split_once("\nUsage: ").expect("a help has a usage");
+        let mut lines = usage.lines().peekable();
         let mut flags = 0;
         while let Some(line) = lines.next() {
             let flag = line.trim_start();
@@ -224,27 +226,29 @@ kq: No such file or directory (os error 2)
 #[test]
 fn help_and_version() {
     kq("--help").shows(str![[r#"
-Answer what the kubelet on one node will do, why, and what if
+Predict and explain what the kubelet on a node will do
 
-Each answer says which facts it rests on and what was assumed. The answer goes to standard output;
-notes, assumptions and warnings go to standard error, and into the value with -o json or yaml.
+kq covers cgroup values, image garbage collection, eviction, devices, probes, admission and
+preemption. Each answer lists the facts used, their sources and the assumptions made. Answers go to
+standard output. Notes, assumptions and warnings go to standard error, and with -o json or yaml also
+into the answer.
 
-Exit codes: 0 answered, 1 answered "no", 2 a mistake in what was given, 3 a fact could not be had, 4
-refused to change anything, 5 stopped part-way.
+Exit codes: 0 answered, 1 answered "no", 2 usage or input error, 3 data unavailable, 4 change
+refused, 5 partially applied.
 
 Usage: kq <COMMAND>
 
 Commands:
   cgroup      Plan, explain and check cgroup values
-  gc          Foresee, explain and do the garbage collection of images
-  evict       Tell whom the kubelet evicts when the node runs short
-  devices     Tell who has which device, and what the kubelet's device manager would do next
-  probe       Run the probes of containers as the kubelet does, and say what follows
-  admit       Tell whether the kubelet takes a pod
-  preempt     Tell which pods the kubelet would kill to take in a critical one, and evict them
-  doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
-  snapshot    Store everything that kq can find out about this node
-  completion  Print the completions for a shell
+  gc          Predict, explain and run image garbage collection
+  evict       Show the order in which the kubelet would evict pods
+  devices     Inspect device allocations and predict what the device manager will do
+  probe       Run container probes as the kubelet does, and explain the consequences
+  admit       Check whether the kubelet would admit a pod
+  preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
+  doctor      Check this node: available data sources, kubelet, runtime and cgroups
+  snapshot    Store all data that kq can read about this node
+  completion  Print the completion script of a shell
   help        Print this message or the help of the given subcommand(s)
 
 Options:
@@ -267,21 +271,21 @@ kq 0.1.0
 fn a_command_line_that_is_none() {
     kq("").shows(str![[r#"
 --- stderr
-Answer what the kubelet on one node will do, why, and what if
+Predict and explain what the kubelet on a node will do
 
 Usage: kq <COMMAND>
 
 Commands:
   cgroup      Plan, explain and check cgroup values
-  gc          Foresee, explain and do the garbage collection of images
-  evict       Tell whom the kubelet evicts when the node runs short
-  devices     Tell who has which device, and what the kubelet's device manager would do next
-  probe       Run the probes of containers as the kubelet does, and say what follows
-  admit       Tell whether the kubelet takes a pod
-  preempt     Tell which pods the kubelet would kill to take in a critical one, and evict them
-  doctor      Check this node: what is known of it from where, and what is wrong with its cgroups
-  snapshot    Store everything that kq can find out about this node
-  completion  Print the completions for a shell
+  gc          Predict, explain and run image garbage collection
+  evict       Show the order in which the kubelet would evict pods
+  devices     Inspect device allocations and predict what the device manager will do
+  probe       Run container probes as the kubelet does, and explain the consequences
+  admit       Check whether the kubelet would admit a pod
+  preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
+  doctor      Check this node: available data sources, kubelet, runtime and cgroups
+  snapshot    Store all data that kq can read about this node
+  completion  Print the completion script of a shell
   help        Print this message or the help of the given subcommand(s)
 
 Options:
@@ -298,13 +302,13 @@ Usage: kq cgroup <COMMAND>
 
 Commands:
   plan      Show every cgroup value that pods get on a node, with its arithmetic
-  shares    Show who gets how much CPU when every container is busy
-  explain   Say what a value in a cgroup file means and where it can come from
+  shares    Show the CPU time of each container when every container is busy
+  explain   Explain the meaning and the possible origin of a value in a cgroup file
   show      Show the cgroups of this node with the names of pods and containers
-  diff      Hold the plan against what the kernel has, value by value
-  apply     Bring the kernel to the plan: write the values that drift
-  rollback  Take back what kq cgroup apply did
-  which     Say which pod and container a process, a cgroup or a container id belongs to
+  diff      Compare the plan with the kernel's cgroup values
+  apply     Write the planned values where the kernel differs
+  rollback  Restore the values that kq cgroup apply changed
+  which     Find the pod and container of a process, a cgroup or a container ID
   help      Print this message or the help of the given subcommand(s)
 
 Options:

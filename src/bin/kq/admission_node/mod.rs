@@ -25,20 +25,21 @@ use kq::node::Needs;
 /// The flags that say what a pod is to the cluster, and to which node it is to come.
 #[derive(Debug, clap::Args)]
 pub struct AdmissionArgs {
-    /// Take the pod of the file for a static one, as from the kubelet's folder
+    /// Treat the pod of the file as a static pod, as if it were in the kubelet's static pod directory
     #[arg(long = "static", help_heading = "The pod")]
     is_static: bool,
 
-    /// The pod's priority, or system-cluster-critical or system-node-critical; else that of its spec
+    /// The pod's priority: a number, system-cluster-critical or system-node-critical (default: the
+    /// priority in its spec)
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "The pod", value_parser = parse_priority)]
     pub priority: Option<i32>,
 
-    /// Answer as if this pod were not on the node: NAMESPACE/NAME (can be repeated)
+    /// Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)
     #[arg(long, value_name = "POD", help_heading = "What if")]
     pub without: Vec<String>,
 
-    /// The Node object (kubectl get node NAME -o json); else the API server is asked
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The Node object (kubectl get node NAME -o json). By default it is read from the API server
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     pub node_file: Option<String>,
 
     #[command(flatten)]

@@ -17,17 +17,18 @@ use kq::edge::replace::create;
 use kq::output::value::write_json;
 use std::path::{Path, PathBuf};
 
-/// Bring the kernel to the plan: write the values that drift
+/// Write the planned values where the kernel differs
 ///
-/// Shows the steps, asks, stores the way back, and does one step after the other: what is raised from
-/// the top down, what is lowered from the bottom up. Each file is read again right before and after it
-/// is written. It stops at the first failure.
+/// kq shows the steps, asks for confirmation, stores a rollback file, and performs the steps
+/// one after the other: values to raise from the top of the tree down, values to lower from
+/// the bottom up. kq reads each file again right before and right after the write, and stops
+/// at the first failure.
 ///
-/// It does not make or remove cgroups, does not touch processes, and never leaves the kubelet's root.
-/// The kubelet writes QoS classes and kubepods anew once a minute, and pods when they change; systemd,
-/// where it is the driver, at every daemon-reload.
+/// kq creates and removes no cgroups, moves no processes, and never writes outside the
+/// kubelet's cgroup root. The kubelet rewrites QoS classes and kubepods once a minute, and
+/// pods when they change. The systemd cgroup driver rewrites values at every daemon-reload.
 ///
-/// Exit code 4: refused, nothing was written. 5: stopped part-way.
+/// Exit code 4: refused, nothing was written. 5: partially applied.
 ///
 /// Examples:
 ///
@@ -40,11 +41,11 @@ pub struct Args {
     #[command(flatten)]
     change: ChangeArgs,
 
-    /// Where to store the way back; else kq-rollback-TIME.json in this folder
+    /// Where to store the rollback file (default: kq-rollback-TIME.json in the current directory)
     #[arg(long, value_name = "FILE")]
     rollback_file: Option<PathBuf>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
 

@@ -24,15 +24,15 @@ impl CgroupFiles for Files {
 /// How a change may be made.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ChangeArgs {
-    /// Show the plan and do nothing
+    /// Show the plan without applying it
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Do it without asking
+    /// Do not ask for confirmation
     #[arg(short, long, conflicts_with = "dry_run")]
     pub yes: bool,
 
-    /// Set limits even below what is in use now: processes may be killed
+    /// Set limits even below the current usage; the kernel may then kill processes
     #[arg(long)]
     pub allow_oom: bool,
 }

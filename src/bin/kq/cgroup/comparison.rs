@@ -15,8 +15,8 @@ pub use kq::question::cgroup::Compared;
 /// The arguments of both.
 #[derive(Debug, clap::Args)]
 pub struct ComparisonArgs {
-    /// Only these pods (NAME, NAMESPACE/NAME or UID), or those of files, which are compared as they
-    /// are in the file
+    /// Only these pods (NAME, NAMESPACE/NAME or UID), or the pods of these files. Pods of a file are
+    /// compared as the file defines them
     #[arg(value_name = "POD|FILE")]
     subjects: Vec<String>,
 

@@ -7,17 +7,21 @@ use crate::write::{self, Output};
 use kq::cgroup::live::diff_report::CgroupDiff;
 use kq::cgroup::live::diff_view;
 
-/// Hold the plan against what the kernel has, value by value
+/// Compare the plan with the kernel's cgroup values
 ///
-/// MATCH and ROUNDED (by the kernel or by systemd) are as planned. DRIFT: the kernel has another
-/// value. MISSING: it has none. EXTRA: it has one, or a cgroup, that nobody planned. RESIZE-PENDING: a
-/// resize is not finished. CHANGING: a pod or container is being created or removed. UNKNOWN: one side is
-/// not known, and why.
+///   MATCH           the kernel has the planned value
+///   ROUNDED         the planned value, rounded by the kernel or by systemd
+///   DRIFT           it has another value
+///   MISSING         it lacks the planned file or cgroup
+///   EXTRA           it has a value or a cgroup that is not planned
+///   RESIZE-PENDING  a resize is not finished
+///   CHANGING        a pod or container is being created or removed
+///   UNKNOWN         the planned or the actual value is unknown, with the reason
 ///
-/// What differs is looked at again, with all sources, before it is said to drift.
+/// Before kq reports DRIFT, it reads the differing values again, from all sources.
 ///
-/// Exit code 0: every value was compared, and nothing drifts. 1: DRIFT, MISSING or EXTRA. 3: nothing
-/// drifts among the values that are known, and others are UNKNOWN.
+/// Exit code 0: every value was compared, and nothing drifts. 1: DRIFT, MISSING or EXTRA. 3:
+/// no known value drifts, and other values are UNKNOWN.
 ///
 /// Examples:
 ///
@@ -28,7 +32,7 @@ use kq::cgroup::live::diff_view;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
 

@@ -5,7 +5,7 @@ use crate::write::{self, Output};
 use clap::ValueEnum;
 use kq::cgroup::explain::explain;
 
-/// Say what a value in a cgroup file means and where it can come from
+/// Explain the meaning and the possible origin of a value in a cgroup file
 ///
 /// Examples:
 ///
@@ -20,19 +20,18 @@ use kq::cgroup::explain::explain;
 ///   nothing was written (kernel)
 ///   note: the kubelet gives a QoS class no quota
 ///
-/// A path that ends in a cgroup of Kubernetes tells more than the name alone: who can have written
-/// there.
+/// For a path that ends in a Kubernetes cgroup, the answer also names the possible writers.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The name of the file, or a path to it
+    /// The name of a cgroup file, or a path to it
     file: String,
 
-    /// Its text
+    /// The content of the file
     #[arg(allow_hyphen_values = true)]
     value: String,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Format,
 }
@@ -40,11 +39,11 @@ pub struct Args {
 /// The forms of an explanation: it has no names, and nothing to widen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Lines to read
+    /// Human-readable lines
     Table,
-    /// The whole answer as JSON
+    /// The complete answer as JSON
     Json,
-    /// The whole answer as YAML
+    /// The complete answer as YAML
     Yaml,
 }
 

@@ -8,24 +8,26 @@ use kq::cgroup::view;
 
 /// Show every cgroup value that pods get on a node, with its arithmetic
 ///
-/// Nothing is changed, and without --live nothing is connected to: the pods come from files, the node
-/// from flags and from the kubelet's configuration. What is not given takes the kubelet's default for
-/// its version and is listed as assumed. With --live, this node is asked for it first.
+/// kq changes nothing, and opens no connection without --live. Pods come from files; the node
+/// comes from flags and from the kubelet's configuration. An omitted field takes the
+/// kubelet's default for its version, and the answer lists it as assumed. With --live, kq
+/// first queries this node for omitted fields.
 ///
 /// Examples:
 ///
 ///   kq cgroup plan pod.yaml
-///   kq cgroup plan pod.yaml -o wide --capacity cpu=3,memory=8Gi --cgroup-driver systemd
-///   kubectl get pods -A -o json | kq cgroup plan - --on-node n1 --node-file n1.json
+///   kq cgroup plan pod.yaml -o wide --capacity cpu=3,memory=8Gi
+///   kq cgroup plan pod.yaml --cgroup-driver systemd
+///   kubectl get pods -A -o json | kq cgroup plan - --node-file n1.json
 ///   kq cgroup plan ./pod.yaml --live
 ///
 ///   $ kq cgroup plan examples/web.yaml --capacity cpu=3,memory=8Gi,pid=32768
-///   CGROUP              QOS          CPU.WEIGHT   CPU.MAX        MEMORY.MAX   PIDS.MAX   ...
-///   kubepods                         118          -              8Gi          32768
-///   ├─ burstable        Burstable    10           -              -            -
-///   │  └─ default/web   Burstable    10           50000 100000   128Mi        -
-///   │     └─ web                     35           50000 100000   128Mi        -
-///   └─ besteffort       BestEffort   1            -              -            -
+///   CGROUP              QOS          CPU.WEIGHT   CPU.MAX        MEMORY.MAX   ...
+///   kubepods                         118          -              8Gi
+///   ├─ burstable        Burstable    10           -              -
+///   │  └─ default/web   Burstable    10           50000 100000   128Mi
+///   │     └─ web                     35           50000 100000   128Mi
+///   └─ besteffort       BestEffort   1            -              -
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {

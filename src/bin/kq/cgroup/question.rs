@@ -27,21 +27,22 @@ use std::path::Path;
 /// The arguments that every cgroup question about pods takes.
 #[derive(Debug, clap::Args)]
 pub struct Question {
-    /// Manifests in YAML or JSON, lists, workloads with a pod template; - is standard input. Without
-    /// any, the node is planned without pods. With --live or --snapshot also pods of the node: NAME,
-    /// NAMESPACE/NAME or UID; without any, all of them
+    /// Manifests in YAML or JSON: pods, lists, and workloads with a pod template; - reads standard
+    /// input. Without FILE, kq plans the node without pods. With --live or --snapshot, also pods of the
+    /// node: NAME, NAMESPACE/NAME or UID (default: all of them)
     #[arg(value_name = "FILE|POD")]
     files: Vec<String>,
 
-    /// The pods are read from the kubelet's folder of static pods, not from the API server
+    /// Treat the pods of the files as static pods, from the kubelet's static pod directory instead of
+    /// the API server
     #[arg(long = "static")]
     are_static: bool,
 
-    /// Only the pods that are bound to this node, or to none yet; else the name in --node-file
+    /// Only the pods bound to this node, or to no node yet (default: the name in --node-file)
     #[arg(long, value_name = "NAME")]
     on_node: Option<String>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     pub output: Output,
 

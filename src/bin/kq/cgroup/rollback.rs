@@ -17,10 +17,11 @@ use kq::edge::input::read_input;
 use kq::node::{Needs, TreeDetail};
 use std::path::Path;
 
-/// Take back what kq cgroup apply did
+/// Restore the values that kq cgroup apply changed
 ///
-/// Works whether apply came to its end, stopped or was killed at any step: what was not written, or is
-/// as before already, is passed over. What somebody else changed since is not touched: it stops there.
+/// rollback works after an apply that completed, stopped or was killed at any step. It skips
+/// values that were not written or already have the old value. It stops at a value that
+/// another program changed since, and does not touch it.
 ///
 /// Examples:
 ///
@@ -29,7 +30,7 @@ use std::path::Path;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The file that apply stored
+    /// The rollback file written by apply
     file: String,
 
     #[command(flatten)]

@@ -8,10 +8,14 @@ use kq::cgroup::shares::{Sibling, shares, table};
 use kq::k8s::pod::ResourceName;
 use kq::k8s::quantity::Quantity;
 
-/// Show who gets how much CPU when every container is busy
+/// Show the CPU time of each container when every container is busy
 ///
-/// CPU time is divided from the top: each level by weight, up to the quotas; what a quota cuts off goes
-/// to the others. A bar shows what a container gets, a | what it requests.
+/// At each level of the cgroup tree, siblings divide the CPU time by weight, up to their
+/// quotas. Time above a quota goes to the other siblings. In the chart, the bar is the
+/// container's CPU time and | marks its request.
+///
+/// Weights and quotas are the planned values, not the kernel's current ones. kq cgroup diff
+/// compares the two.
 ///
 /// Examples:
 ///
@@ -24,12 +28,12 @@ pub struct Args {
     #[command(flatten)]
     question: Question,
 
-    /// How many CPUs are divided; else those of --capacity or --node-file
+    /// The number of CPUs to divide (default: the CPUs in --capacity or --node-file)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     cpus: Option<u64>,
 
-    /// A busy cgroup beside kubepods and its weight (shares on cgroup v1), such as system.slice=100
-    /// (can be repeated)
+    /// A busy sibling of kubepods and its weight (shares on cgroup v1), such as system.slice=100 (can
+    /// be repeated)
     #[arg(long, value_name = "NAME=WEIGHT", value_parser = parse_sibling)]
     sibling: Vec<Sibling>,
 }

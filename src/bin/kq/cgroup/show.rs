@@ -14,8 +14,9 @@ use std::time::Duration;
 
 /// Show the cgroups of this node with the names of pods and containers
 ///
-/// What is set, what is used, how often a quota ran out, what was killed for want of memory, and how
-/// much was waited for (PRESSURE: percent of the last ten seconds for CPU/memory/IO).
+/// Columns are the limits set, the current usage, the number of periods throttled by a quota,
+/// the processes killed for lack of memory, and PRESSURE: the percentage of the last ten
+/// seconds that tasks waited for CPU/memory/IO.
 ///
 /// Examples:
 ///
@@ -30,15 +31,15 @@ pub struct Args {
     #[arg(value_name = "POD")]
     names: Vec<String>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
 
-    /// Look again and again
+    /// Refresh until interrupted
     #[arg(short, long, conflicts_with = "snapshot")]
     watch: bool,
 
-    /// How long to wait before looking again
+    /// Time between two refreshes
     #[arg(long, value_name = "DURATION", default_value = "2s", requires = "watch",
           value_parser = parse_interval)]
     interval: Duration,

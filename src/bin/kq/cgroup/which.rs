@@ -9,12 +9,12 @@ use kq::cgroup::live::which::{Asked, WhichError, lines, which};
 use kq::facts::cgroup_tree::CgroupPath;
 use kq::node::{Needs, TreeDetail};
 
-/// Say which pod and container a process, a cgroup or a container id belongs to
+/// Find the pod and container of a process, a cgroup or a container ID
 ///
 /// Examples:
 ///
 ///   kq cgroup which --pid 4711
-///   kq cgroup which --path /sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice
+///   kq cgroup which --path kubepods.slice/kubepods-besteffort.slice
 ///   kq cgroup which --container 3f2a9c
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -22,7 +22,7 @@ pub struct Args {
     #[command(flatten)]
     asked: AskedArgs,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
 
@@ -37,15 +37,16 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct AskedArgs {
-    /// A process
+    /// A process ID
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     pid: Option<i32>,
 
-    /// A cgroup: its path below the hierarchy's root, or the path of its folder or of a file in it
+    /// A cgroup: its path below the root of the hierarchy, or the path of its directory or of a file in
+    /// that directory
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
 
-    /// A container, by its id or the beginning of it
+    /// A container ID, or the start of one
     #[arg(long, value_name = "ID")]
     container: Option<String>,
 }

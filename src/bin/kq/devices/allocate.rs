@@ -6,28 +6,28 @@ use crate::form::Form;
 use kq::device::manager::topology::{TopologyPolicy, TopologyScope};
 use std::path::PathBuf;
 
-/// Have a kubelet's stand-in allocate devices to a pod
+/// Allocate devices to a pod through the fake kubelet
 ///
-/// The stand-in is kq devices serve in the same DIR. It goes through the pod's containers in the
-/// kubelet's order: per resource it asks the plugin for its preference where it offers one, then
-/// Allocate; and once all containers have their devices, it calls PreStartContainer of each
-/// container before it would start. Shown are the devices, and what each container gets with them;
-/// with -o wide also each call. No container is started. The pods of a file are admitted one after
-/// the other.
+/// The fake kubelet is kq devices serve with the same DIR. It processes the pod's containers
+/// in the kubelet's order. For each resource it calls the plugin's GetPreferredAllocation, if
+/// the plugin offers it, and then Allocate. When all containers have their devices, it calls
+/// PreStartContainer for each container. The answer lists the devices and the settings that
+/// each container gets; -o wide also shows each call. No container is started. Pods of a file
+/// are admitted one after the other.
 ///
-/// A pod keeps its devices until it is ended with --remove, or refused. To allocate to a pod again is
-/// what a kubelet does when it was restarted.
+/// A pod keeps its devices until --remove ends it or it is rejected. Allocating to the same
+/// pod again does what a restarted kubelet does.
 ///
-/// The stand-in goes on while a plugin is asked: health changes and plugins register, as with a
-/// kubelet; the next pod waits. With --topology-manager-policy containers are held to NUMA nodes, as
-/// in kq devices plan.
+/// During a call to a plugin, the fake kubelet continues to process health changes and
+/// registrations, as a kubelet does; the next pod waits. --topology-manager-policy aligns
+/// containers with NUMA nodes, as in kq devices plan.
 ///
-/// A resource that no plugin has registered is told, with the name that was probably meant: a
-/// kubelet starts the container without it.
+/// If no plugin has registered a requested resource, the answer names it and the most similar
+/// registered name. A kubelet starts such a container without the resource.
 ///
-/// Exit code 0: each container may start. 1: a pod is refused, a container does not start, or no
-/// plugin has registered what one asks for. 3: nobody stands in, or there are too many NUMA nodes. 5:
-/// the stand-in ended before it came to all pods.
+/// Exit code 0: every container may start. 1: a pod is rejected, a container does not start,
+/// or no plugin has registered a requested resource. 3: no fake kubelet runs in DIR, or there
+/// are too many NUMA nodes. 5: the fake kubelet ended before it processed all pods.
 ///
 /// Examples:
 ///
@@ -37,11 +37,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// A manifest of pods; - is standard input
+    /// A manifest of pods; - reads standard input
     #[arg(value_name = "FILE", required_unless_present = "remove", conflicts_with = "remove")]
     file: Option<String>,
 
-    /// The folder in which kq devices serve runs
+    /// The directory of the running kq devices serve
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 
@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, value_name = "SCOPE", default_value = "container", conflicts_with = "remove")]
     topology_manager_scope: TopologyScope,
 
-    /// The NUMA nodes of the machine, such as 0,1; else those of the devices
+    /// The NUMA nodes of the machine, such as 0,1 (default: the NUMA nodes of the devices)
     #[arg(
         long,
         value_name = "NODES",
@@ -68,11 +68,11 @@ pub struct Args {
     )]
     numa_nodes: Vec<i64>,
 
-    /// Stop before the containers would start: PreStartContainer is not called
+    /// Stop before the containers would start: do not call PreStartContainer
     #[arg(long, conflicts_with = "remove")]
     no_start: bool,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 }

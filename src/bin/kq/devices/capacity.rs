@@ -11,21 +11,22 @@ use kq::edge::cri::RuntimeNeeds;
 use kq::facts::basis::Basis;
 use kq::node::{Needs, PodNeeds};
 
-/// Show which devices the node offers, as the kubelet counts them
+/// Show the node's device capacity as the kubelet counts it
 ///
-/// Capacity and allocatable of each resource of plugins, as the kubelet counts them, with the reason:
-/// healthy devices, a plugin that is waited for, a resource that was removed. The healthy devices are those
-/// that the kubelet lists on its pod-resources socket; unhealthy ones it does not list, so that the
-/// capacity may be larger, unless the Node object says how large: >=4 is four or more. What the Node
-/// object says is held against it; -o wide shows it.
+/// The answer lists capacity and allocatable of each plugin resource with the reason: healthy
+/// devices, a plugin that has not registered yet, or a removed resource. Healthy devices are
+/// those listed by the kubelet's pod-resources API. That API omits unhealthy devices, so the
+/// capacity may be larger unless the Node object states it: >=4 means four or more. kq
+/// compares the counts with the Node object; -o wide shows both.
 ///
-/// A kubelet that starts says 0 of 0 until the plugin registers, and forgets the resource after five
-/// minutes; the node then keeps it at 0. When a plugin stopped is not known from outside.
+/// A starting kubelet reports 0 of 0 until the plugin registers, and forgets the resource
+/// after five minutes; the Node object then keeps it at 0. The time at which a plugin stopped
+/// is not visible outside the kubelet.
 ///
-/// With --devices alone no node is looked at.
+/// With --devices alone, kq reads no node.
 ///
-/// Exit code 1: the Node object says something else. 3: nobody tells of devices, or of those in use;
-/// what is not known is unknown, in JSON null.
+/// Exit code 1: the Node object reports other counts. 3: no source reports the devices, or
+/// the devices in use; unknown counts are null in JSON.
 ///
 /// Examples:
 ///
@@ -36,12 +37,12 @@ use kq::node::{Needs, PodNeeds};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML; they are all of their
-    /// resources
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete
+    /// for each resource that it names
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     devices: Option<String>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 

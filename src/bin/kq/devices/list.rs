@@ -15,27 +15,28 @@ use kq::device::pods::NodePods;
 use kq::facts::pod_selector::{PodSelector, Selection};
 use kq::node::Needs;
 
-/// Show which container has which device, and in what state
+/// Show the devices of each container, and their state
 ///
-/// What the kubelet remembers in its checkpoint and what it tells on its pod-resources socket are held
-/// against each other, the active pods and the node's status. The state is the worst that applies:
+/// kq compares the kubelet's checkpoint with its pod-resources API, the active pods and the
+/// Node status. If several states apply to a device, the worst one is shown:
 ///
-///   DOUBLE     in two containers that may not share
-///   ORPHAN     the pod is there, but nothing in it asks for the device
-///   MISSING    one source has it, and the other should
+///   DOUBLE     held by two containers that may not share it
+///   ORPHAN     the pod exists, but nothing in it requests the device
+///   MISSING    only one of the two sources has it, and both should
 ///   UNHEALTHY  the kubelet does not offer it any more
-///   STALE      the pod is gone; normal until a pod asks for devices again
-///   INIT-HELD  an init container took it and ended; kept until the pod ends
-///   UNKNOWN    a source that decides could not be had
-///   OK         as it should be
+///   STALE      the pod is gone; normal until a pod requests devices again
+///   INIT-HELD  an ended init container took it; kept until the pod ends
+///   UNKNOWN    a source that decides the state is unavailable
+///   OK         consistent
 ///
-/// Below it, what there is of each resource and what is left; --free names the devices that are left.
-/// -o wide also shows what plugins gave to each container: variables, mounts, device nodes,
-/// annotations, CDI names. They may hold secrets; a snapshot does not.
+/// Below the devices, a table shows the totals of each resource; --free lists the unused
+/// devices. -o wide also shows the settings that plugins gave to each container: variables,
+/// mounts, device nodes, annotations and CDI names. They may hold secrets, so snapshots omit
+/// them.
 ///
-/// Exit code 0: answered, whatever the other states; kq devices verify judges. 3: the state of a device
-/// is UNKNOWN, a source could not be had or is damaged, and what the others say is shown, or nobody knows
-/// the pod.
+/// Exit code 0: answered, whatever the states other than UNKNOWN; use kq devices verify as a
+/// check. 3: the state of a device is UNKNOWN, a source is unavailable or damaged (the answer
+/// then uses the others), or the named pod is unknown.
 ///
 /// Examples:
 ///
@@ -43,12 +44,12 @@ use kq::node::Needs;
 ///   kq devices list shop/train-0 -o wide
 ///   kq devices list -n shop
 ///   kq devices list --free
-///   kq devices list --checkpoint kubelet_internal_checkpoint --source checkpoint
-///   kq devices list -o json | jq '.items[] | select(.state != "OK") | {pod, device, state}'
+///   kq devices list --source checkpoint --checkpoint kubelet_internal_checkpoint
+///   kq devices list -o json | jq '.items[] | select(.state != "OK") | .device'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// One pod: NAME, NAMESPACE/NAME or a UID; else all
+    /// One pod: NAME, NAMESPACE/NAME or UID (default: all pods)
     #[arg(value_name = "POD")]
     pod: Option<String>,
 
@@ -56,19 +57,19 @@ pub struct Args {
     #[arg(short, long)]
     namespace: Option<String>,
 
-    /// Pods of all namespaces, as without it
+    /// Pods of all namespaces (the default)
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     all_namespaces: bool,
 
-    /// Ask only one source
+    /// Use only one source
     #[arg(long, value_enum, default_value = "both")]
     source: Source,
 
-    /// Show the healthy devices that no active pod has, instead
+    /// Show only the healthy devices that no active pod holds
     #[arg(long, conflicts_with_all = ["pod", "namespace"])]
     free: bool,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 
@@ -84,7 +85,7 @@ enum Source {
     /// The kubelet's pod-resources API
     #[value(name = "podresources")]
     PodResources,
-    /// Both, held against each other
+    /// Both sources, compared
     Both,
 }
 

@@ -19,11 +19,12 @@ mod verify;
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
 
-/// Tell who has which device, and what the kubelet's device manager would do next
+/// Inspect device allocations and predict what the device manager will do
 ///
-/// Allocations from the kubelet's checkpoint and its pod-resources API, what a pod would get, plugins
-/// and their health, a stand-in for the kubelet for those who write a plugin, and repair on request.
-/// What an operator must know before relying on it is in docs/devices.md.
+/// The commands show allocations from the kubelet's checkpoint and its pod-resources API, the
+/// devices a pod would get, and plugins and their health. They also run a fake kubelet for
+/// plugin developers and repair a damaged checkpoint. Read docs/devices.md before you rely on
+/// them.
 ///
 /// Examples:
 ///

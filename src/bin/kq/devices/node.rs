@@ -12,8 +12,8 @@ pub struct DeviceNodeArgs {
     #[command(flatten)]
     files: DeviceFileArgs,
 
-    /// The Node object (kubectl get node NAME -o json); else the API server is asked
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The Node object (kubectl get node NAME -o json). By default it is read from the API server
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     node_file: Option<String>,
 
     #[command(flatten)]

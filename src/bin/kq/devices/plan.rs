@@ -34,27 +34,29 @@ use kq::question::device_admission::{
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Show which devices a pod would get now, or the kubelet's error
+/// Show the devices that a pod would get now, or the kubelet's error
 ///
-/// Goes through the containers as the kubelet's device manager does: devices that are recorded,
-/// that init containers leave to the next, NUMA nodes by the topology policy, what is healthy and
-/// free. Where the kubelet goes by the random order of a map, the set is shown from which it
-/// chooses. -o wide shows what there was before, the NUMA hints and what was decided.
+/// kq processes the containers as the kubelet's device manager does: it considers recorded
+/// devices, devices left over by init containers, NUMA nodes according to the topology
+/// policy, and healthy free devices. Where the kubelet depends on the random order of a map,
+/// the answer shows the set from which it chooses. -o wide shows the state before, the NUMA
+/// hints and the decisions.
 ///
-/// FILE is a manifest; its pods are admitted one after the other, each finds what is left. POD is a
-/// pod of this node, or of --snapshot. With --devices and FILE no node is looked at, unless one is
-/// named. Plugins are not called, but for --ask-plugin, which asks what they offer and which devices
-/// they prefer, and nothing else.
+/// FILE is a manifest; its pods are admitted one after the other, each with the devices that
+/// the earlier ones left. POD is a pod of this node, or of --snapshot. With --devices and
+/// FILE, kq reads no node unless a flag names one. kq calls plugins only with --ask-plugin,
+/// and then only for their options and preferred devices.
 ///
-/// With --kubelet-restart no device is healthy until its plugin registers again: without POD or
-/// FILE, all pods of the node with devices are told, which keep running, which are refused, and
-/// whose devices the kubelet forgets. A pod that is on the node keeps its devices while it runs;
-/// what --unhealthy says of it is about its being admitted anew, as when a container of it does not run
-/// when the kubelet starts (after a reboot).
+/// With --kubelet-restart, no device is healthy until its plugin registers again. Without POD
+/// or FILE, the answer then covers all pods of the node with devices: those that keep
+/// running, those that are rejected, and those whose devices the kubelet forgets. A pod on
+/// the node keeps its devices while it runs. For such a pod, --unhealthy shows whether it
+/// would be admitted again, as after a reboot, when a container of it does not run at the
+/// kubelet's start.
 ///
-/// Exit code 0: all get their devices. 1: one does not, also for a resource that nobody offers, or
-/// loses them when it is admitted anew, or the kubelet crashes. 3: a fact is missing, and missing:
-/// names it.
+/// Exit code 0: all pods get their devices. 1: a pod does not get them, also because no
+/// plugin offers the resource; a pod loses them when it is admitted again; or the kubelet
+/// crashes. 3: required data is unavailable; "missing:" names it.
 ///
 /// Examples:
 ///
@@ -63,44 +65,45 @@ use std::path::PathBuf;
 ///   kq devices plan --unhealthy gpu-3
 ///   kq devices plan --kubelet-restart
 ///   kq devices plan train.yaml --ask-plugin
-///   kq devices plan train.yaml --devices devices.yaml --topology-manager-policy restricted
+///   kq devices plan train.yaml --devices devices.yaml
+///   kq devices plan train.yaml --topology-manager-policy restricted
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The pod, or a file with it; - is standard input
+    /// The pod, or a manifest file; - reads standard input
     #[arg(value_name = "POD|FILE",
           required_unless_present_any = ["kubelet_restart", "unhealthy", "ask_plugin"])]
     pod: Option<String>,
 
-    /// Take a device for unhealthy: its id, or RESOURCE=ID (can be repeated); without POD or FILE: who
-    /// has it, and what the node offers then
+    /// Treat this device (ID or RESOURCE=ID) as unhealthy. Without POD or FILE, show which pods hold it
+    /// and the resulting capacity (can be repeated)
     #[arg(long, value_name = "ID")]
     unhealthy: Vec<String>,
 
-    /// The kubelet starts anew, and no plugin has registered yet
+    /// Assume that the kubelet restarts and that no plugin has registered yet
     #[arg(long, conflicts_with = "unhealthy")]
     kubelet_restart: bool,
 
-    /// Ask plugins which devices they prefer (GetPreferredAllocation): those of the resources that the
-    /// pod needs, found in the folder of device plugins; or the one on the socket that is named, which
-    /// must be that of the resource (can be repeated)
+    /// Ask plugins for their preferred devices (GetPreferredAllocation). Without SOCKET, kq asks the
+    /// plugins of the requested resources in the device plugin directory. A named SOCKET must be that
+    /// of the resource (can be repeated)
     #[arg(long, value_name = "RESOURCE=SOCKET", num_args = 0..=1, default_missing_value = "")]
     ask_plugin: Vec<AskPlugin>,
 
-    /// The folder of device plugins, for --ask-plugin; else that of the kubelet that runs, else
-    /// /var/lib/kubelet/device-plugins
+    /// The device plugin directory for --ask-plugin (default: the directory of the running kubelet,
+    /// else /var/lib/kubelet/device-plugins)
     #[arg(long, value_name = "DIR", requires = "ask_plugin")]
     dir: Option<PathBuf>,
 
-    /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML; they are all of their
-    /// resources
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete
+    /// for each resource that it names
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     devices: Option<String>,
 
     #[command(flatten)]
     topology: TopologyArgs,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 

@@ -19,43 +19,47 @@ use kq::facts::snapshot::Snapshot;
 use kq::node::{DeviceNeeds, Needs};
 use std::path::{Path, PathBuf};
 
-/// Mend the device checkpoint of a kubelet that is stopped
+/// Repair the device checkpoint of a stopped kubelet
 ///
-/// Removes entries of pods that are gone, or makes a sound file of a damaged one. Where one flipped bit
-/// is all that is wrong, it is put back, and the file is what the kubelet wrote. Of a file that is cut
-/// or broken the entries are kept that are whole. Where the checksum is wrong and nothing tells why,
-/// nothing tells which entries are sound, and only --force keeps them. Nothing is made up. Shows what
-/// goes and why, asks, keeps the old file, and replaces it at once: killed at any instant, there is the
-/// old file or the new one. The new file is read back.
+/// repair removes entries of pods that are gone, or writes a valid file from a damaged one.
+/// It restores a single flipped bit, which gives back the file that the kubelet wrote. From a
+/// truncated or broken file it keeps the complete entries. If the checksum is wrong for an
+/// unknown reason, no entry can be trusted, and only --force keeps them. kq invents no
+/// entries. It shows the removed entries with the reasons, asks for confirmation, keeps the
+/// old file, and replaces the file atomically: a kq killed at any point leaves the old file
+/// or the new one. kq reads the new file back.
 ///
-/// A kubelet that runs has all this in memory and would write over it, so it must be stopped, which
-/// can be told only on the node, with its processes in sight. Stop its unit (systemctl stop
-/// kubelet): one that crashes is started again at any moment. A kubelet that starts removes all
-/// else from its folder of device plugins, so the old file is kept one folder above. A kubelet that
-/// serves plugins in another folder, as in a container, is another node's and may run. A copy
-/// elsewhere (--checkpoint) can be mended while a kubelet runs, as a rehearsal; with --pods FILE this
-/// machine is not asked for anything.
+/// A running kubelet holds the checkpoint in memory and would overwrite the file, so it must
+/// be stopped. kq can check that only on the node, with the node's processes visible. Stop
+/// the unit (systemctl stop kubelet): a crashed kubelet can be started again at any moment. A
+/// starting kubelet removes all other files from its device plugin directory, so the old file
+/// is kept one directory above. A kubelet that serves plugins in another directory, as in a
+/// container, belongs to another node and may run. A copy elsewhere (--checkpoint) can be
+/// repaired while a kubelet runs, as a rehearsal; with --pods FILE, kq does not query this
+/// machine.
 ///
-/// A container whose entry is gone and that still runs keeps its device, and the kubelet gives the
-/// same device to the next one who asks. So what is in use, or may be since the runtime could not
-/// be asked, is not stale, and what is named or lost by --rebuild is only left out with --force.
+/// If a container keeps running after its entry was removed, it keeps its device, and the
+/// kubelet gives the same device to the next pod. Entries in use, or possibly in use because
+/// the runtime is unavailable, are therefore not stale. Entries in use that are named, or
+/// lost by --rebuild, are removed only with --force.
 ///
-/// Exit code 0: done, or nothing to do. 4: refused, and nothing was written. A dry run ends as the run
-/// would. 5: the new file was written, and is not what it should be, or is not sure on the disk, or a
-/// kubelet was started meanwhile.
+/// Exit code 0: repaired, or nothing to repair. 4: refused, nothing was written. 5: the new
+/// file was written but differs from the plan or may not be on the disk, or a kubelet was
+/// started meanwhile. A dry run ends as the run would.
 ///
 /// Examples:
 ///
 ///   kq devices repair --remove-stale --dry-run
-///   kq devices repair --remove default/web --remove 5f0c3a52-2c1b-4c0e-9d7e-3a3f2f0d8a11/train
+///   kq devices repair --remove default/web
+///   kq devices repair --remove 5f0c3a52-2c1b-4c0e-9d7e-3a3f2f0d8a11/train
 ///   kq devices repair --rebuild -o wide
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
 pub struct Args {
-    /// Remove the entries of a pod, of a container of it, or one resource of that:
-    /// UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]], or NAME alone of the only
-    /// pod that is called so (can be repeated)
+    /// Remove the entries of a pod, of one of its containers, or of one resource of a container:
+    /// UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]], or just NAME if only one
+    /// pod has that name (can be repeated)
     #[arg(long, value_name = "POD", group = "what")]
     remove: Vec<String>,
 
@@ -63,33 +67,34 @@ pub struct Args {
     #[arg(long, group = "what")]
     remove_stale: bool,
 
-    /// Make a sound file of a damaged one
+    /// Write a valid file from a damaged one
     #[arg(long, group = "what")]
     rebuild: bool,
 
-    /// Remove also what is named and in use, or may be; with --rebuild, write also where entries
-    /// are lost, or may be wrong
+    /// Also remove named entries that are in use or may be; with --rebuild, also write when entries are
+    /// lost or may be wrong
     #[arg(long)]
     force: bool,
 
-    /// Show the plan and do nothing
+    /// Show the plan without applying it
     #[arg(long)]
     dry_run: bool,
 
-    /// Do it without asking
+    /// Do not ask for confirmation
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 
-    /// Where to keep the old file; else beside the folder of device plugins, with the time in its name
+    /// Where to keep the old file (default: next to the device plugin directory, with the time in its
+    /// name)
     #[arg(long, value_name = "FILE")]
     backup: Option<PathBuf>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 
-    /// The file to mend; else kubelet_internal_checkpoint of the node
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The checkpoint to repair (default: the node's kubelet_internal_checkpoint)
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     checkpoint: Option<PathBuf>,
 
     #[command(flatten)]

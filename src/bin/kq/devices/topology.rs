@@ -12,21 +12,22 @@ use std::collections::BTreeSet;
 /// The flags that speak of the topology manager and its machine.
 #[derive(Debug, Default, clap::Args)]
 pub struct TopologyArgs {
-    /// The NUMA nodes of the machine, such as 0,1 or 0-1; else those that its kernel lists
+    /// The NUMA nodes of the machine, such as 0,1 or 0-1 (default: those listed by the kernel)
     #[arg(
         long,
         value_name = "NODES",
         value_parser = parse_nodes,
         allow_hyphen_values = true,
-        help_heading = "Where the facts come from"
+        help_heading = "Data sources"
     )]
     numa_nodes: Option<CpuSet>,
 
-    /// topologyManagerPolicy: none, best-effort, restricted or single-numa-node; else the kubelet's
+    /// topologyManagerPolicy: none, best-effort, restricted or single-numa-node (default: the
+    /// kubelet's)
     #[arg(long, value_name = "POLICY", help_heading = "The node")]
     topology_manager_policy: Option<String>,
 
-    /// topologyManagerScope: container or pod; else the kubelet's
+    /// topologyManagerScope: container or pod (default: the kubelet's)
     #[arg(long, value_name = "SCOPE", help_heading = "The node")]
     topology_manager_scope: Option<String>,
 }

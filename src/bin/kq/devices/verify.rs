@@ -19,57 +19,59 @@ use kq::node::Needs;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Check the files in which the kubelet remembers devices, CPUs, memory and pods
+/// Check the kubelet's state files for devices, CPUs, memory and pods
 ///
-/// For each: its layout, its checksum computed again, the kind of damage (cut short, a bit flipped,
-/// edited by hand, zeros after a loss of power, another file's content, an old layout), what
-/// contradicts itself, the machine or the pods, and what the kubelet does with the file at its next
-/// start, in its own words: with a device checkpoint that it does not take it starts as if there was
-/// none; with any of the others it does not start at all. A file that is not there is fine.
+/// For each file the answer shows its layout, its recomputed checksum, the kind of damage,
+/// contradictions within the file and with the machine or the pods, and the kubelet's
+/// reaction at its next start, with the kubelet's message. Kinds of damage are truncation, a
+/// flipped bit, a manual edit, zeros after a power failure, another file's content and an old
+/// layout. With an invalid device checkpoint the kubelet starts as if there were none; with
+/// any other invalid file it does not start. An absent file is valid.
 ///
-/// Without FILE the files of this node, or of a snapshot. A snapshot has the device checkpoint
-/// without what plugins answered, and need not have all files: those are told as unrecorded. FILE is
-/// judged without looking at the node: its kind is its name, else it is recognised by its content, or
-/// said with --kind; --pods says which pods the node has. The policies that CPU and memory files are
-/// held against are those of the kubelet's configuration; where that is not known, they are taken to be
-/// those of the files.
+/// Without FILE, kq checks the files of this node, or of a snapshot. A snapshot holds the
+/// device checkpoint without the plugins' answers; files that it lacks are reported as
+/// unrecorded. For a FILE, kq does not read the node. It takes the file's kind from --kind,
+/// from its name, or from its content; --pods supplies the pods of the node. The policies for
+/// CPU and memory files come from the kubelet's configuration; if that is unknown, kq assumes
+/// the policies named in the files.
 ///
-/// Offsets count bytes, the first of which is 0. Where the bytes of a file are damaged, what contradicts something in it may follow from the damage:
-/// it is a note, and no reason to delete a pod.
+/// Byte offsets start at 0. If bytes of a file are damaged, a contradiction may follow from
+/// the damage: kq then reports it as a note, which is not a reason to delete a pod.
 ///
-/// Files are as kubelets 1.33 to 1.36 read them; pod_status_manager_state as 1.32 does.
+/// Files are checked as kubelets 1.33 to 1.36 read them, pod_status_manager_state as 1.32
+/// does.
 ///
-/// Exit code 0: nothing is wrong; warnings and notes may be there. 1: the kubelet does not take a
-/// file, there is an error in one, or nobody recognises one of several. 2: none could be judged, as
-/// nobody recognises it. 3: a file could not be read, or what the kubelet makes of it
-/// is not known, or a snapshot has none of them.
+/// Exit code 0: no error; there may be warnings and notes. 1: the kubelet rejects a file, a
+/// file has an error, or a file of several is of an unknown kind. 2: no file could be
+/// checked, because their kind is unknown. 3: a file could not be read, the kubelet's
+/// reaction to it is unknown, or a snapshot has none of the files.
 ///
 /// Examples:
 ///
 ///   kq devices verify
 ///   kq devices verify -o wide
 ///   kq devices verify --snapshot node.json.zst
-///   kq devices verify /mnt/var/lib/kubelet/cpu_manager_state --kubelet-config config.yaml
+///   kq devices verify cpu_manager_state --kubelet-config config.yaml
 ///   kq devices verify saved.json --kind memory-manager
 ///   kq devices verify --checkpoint kubelet_internal_checkpoint --pods pods.json
 ///   ssh node cat /var/lib/kubelet/cpu_manager_state | kq devices verify -
-///   kq devices verify -o json | jq '.files[] | select(.verdict != "OK") | {file, damageText}'
+///   kq devices verify -o json | jq '.files[] | select(.verdict != "OK") | .file'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// A file of state (can be repeated); - is standard input; else those of the node
+    /// A state file (can be repeated); - reads standard input (default: the node's state files)
     #[arg(value_name = "FILE")]
     files: Vec<String>,
 
-    /// What the named files are, whatever their names are: in a word, or by the kubelet's name
+    /// The kind of the named files, whatever their names: a keyword or the kubelet's file name
     #[arg(long, requires = "files", value_parser = kinds())]
     kind: Option<StateFile>,
 
-    /// The device manager's checkpoint: a FILE, whatever its name is
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// A device manager checkpoint: a FILE, whatever its name
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     checkpoint: Option<String>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 

@@ -17,17 +17,19 @@ use regex::Regex;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
-/// Remove what dry-run shows
+/// Remove the images that dry-run lists
 ///
-/// Shows the plan, asks, and removes one image after the other, by its id, through the container
-/// runtime; under disk pressure dead containers go first. Right before each removal its users and whether it is pinned are read again; what is used by
-/// then, or cannot be read, is kept. It goes on after a removal that fails, and stops when enough is freed
-/// or the runtime does not answer any more. Nothing goes that the plan did not list.
+/// kq shows the plan, asks for confirmation, and removes the images one by one, by ID,
+/// through the container runtime. Under disk pressure it first removes dead containers. Right
+/// before each removal, kq reads the image's users and its pinned state again, and keeps the
+/// image if it is in use by then or if the state cannot be read. kq continues after a failed
+/// removal, and stops when enough space is freed or the runtime no longer answers. It removes
+/// nothing that the plan did not list.
 ///
-/// The kubelet's memory is not changed: it notices by itself that images are gone.
+/// kq does not change the kubelet's memory: the kubelet notices the removed images by itself.
 ///
-/// Exit code 0: done. 1: done, and not enough was freed. 4: refused, nothing was removed. 5: something
-/// could not be removed.
+/// Exit code 0: done. 1: done, and not enough was freed. 4: refused, nothing was removed. 5:
+/// something could not be removed.
 ///
 /// Examples:
 ///
@@ -37,18 +39,18 @@ use std::io::{IsTerminal, Write};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Show the plan and do nothing
+    /// Show the plan without applying it
     #[arg(long)]
     dry_run: bool,
 
-    /// Do it without asking
+    /// Do not ask for confirmation
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 
     #[command(flatten)]
     act: Act,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
 
@@ -59,16 +61,16 @@ pub struct Args {
 /// What is removed at most.
 #[derive(Debug, clap::Args)]
 pub struct Act {
-    /// Remove no more images than this
+    /// Remove at most this number of images
     #[arg(long, value_name = "N")]
     max: Option<usize>,
 
-    /// Keep images with a tag, digest or id that matches (can be repeated)
+    /// Keep images whose tag, digest or ID matches (can be repeated)
     #[arg(long, value_name = "REGEX")]
     keep: Vec<Regex>,
 
-    /// Remove also images that may be younger than imageMinimumGCAge, or unused for less than
-    /// imageMaximumGCAge: nobody but the kubelet knows
+    /// Also remove images that may be younger than imageMinimumGCAge, or unused for less than
+    /// imageMaximumGCAge. Only the kubelet knows these times
     #[arg(long)]
     allow_unsure: bool,
 }

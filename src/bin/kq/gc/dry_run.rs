@@ -7,30 +7,32 @@ use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
 use kq::question::image_gc::ImageGcAnswer;
 
-/// Say what would be removed now, in which order, and why (not)
+/// Show the images that would be removed now, in order, with reasons
 ///
-/// Every image is listed in the order in which the kubelet would come to it, with a verdict and its
-/// reason. When an image was first found and last used is in the kubelet's memory only: verdicts that
-/// depend on it are "possible", or "unknown" where nothing narrows it down. kq gc record keeps records
-/// that do.
+/// The answer lists every image in the kubelet's order, with a verdict and its reason. The
+/// kubelet keeps the times at which an image was first found and last used only in memory.
+/// Verdicts that depend on these times are "possible", or "unknown" if no data narrows them
+/// down. Records of kq gc record supply the times.
 ///
-/// With --trigger eviction the eviction thresholds are held against the node's file systems: whether any
-/// is crossed, what is reclaimed for it, whether that is enough, and which pod goes if not. When none is
-/// crossed, the plan is what would go if imagefs.available were.
+/// With --trigger eviction, kq compares the eviction thresholds with the node's file systems.
+/// The answer shows which thresholds are crossed, the resources reclaimed, whether they
+/// suffice, and otherwise the pod that would be evicted. If no threshold is crossed, kq plans
+/// as if imagefs.available were.
 ///
-/// Nothing is changed. Exit code 0: it would succeed, or not run. 1: it would not free enough.
+/// Nothing is changed. Exit code 0: the collection would succeed, or would not run. 1: it
+/// would not free enough.
 ///
 /// Examples:
 ///
 ///   kq gc dry-run
 ///   kq gc dry-run --at-usage 90% -o wide
 ///   kq gc dry-run --trigger eviction
-///   kq gc dry-run --set imageGCHighThresholdPercent=70 --set imageGCLowThresholdPercent=60
-///   kq gc dry-run -o json | jq '.items[] | select(.verdict == "removedForSpace") | .id'
+///   kq gc dry-run --set imageGCHighThresholdPercent=70
+///   kq gc dry-run -o json | jq '.items[] | {id, verdict}'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
 

@@ -19,19 +19,20 @@ use kq::node::Needs;
 use kq::question::image_gc::{collected_containers, container_policy, plan_collection};
 use std::collections::BTreeSet;
 
-/// Tell the story of one image, or of the disk that images are on
+/// Explain the state and fate of one image, or the disk that holds the images
 ///
-/// Of an image: what it is and shares, who uses it, what the kubelet may remember of it, what
-/// becomes of it now with each trigger, and when it could go at the earliest: for its age, for
-/// space, and under disk pressure. IMAGE is an id, the unique start of one with at least 4 digits, a
-/// tag (nginx means docker.io/library/nginx:latest), or a name with a digest.
+/// For an image: its properties and shared layers, its users, the times that the kubelet may
+/// have recorded, the outcome of each trigger now, and the earliest possible removal by age,
+/// for space and under disk pressure. IMAGE is an ID, the unique start of one with at least 4
+/// digits, a tag (nginx means docker.io/library/nginx:latest), or a name with a digest.
 ///
-/// Of the disk: which file system the kubelet judges, which of nodefs, imagefs and containerfs are
-/// one and what eviction makes of that, what fills it, and why statfs, the runtime and the kubelet
-/// differ. Counting what folders hold takes its time; --timeout bounds it.
+/// For the disk (--disk): the file system that the kubelet measures, which of nodefs, imagefs
+/// and containerfs are the same and the effect on eviction, the largest consumers, and the
+/// reasons why statfs, the runtime and the kubelet report different numbers. Measuring
+/// directories takes time; --timeout limits it.
 ///
-/// Nothing is changed. Exit code 2: there is no such image, or IMAGE means several. 3: a fact could
-/// not be had without which there is no answer, such as where images are.
+/// Nothing is changed. Exit code 2: there is no such image, or IMAGE is ambiguous. 3: data
+/// required for an answer is unavailable, such as the location of the images.
 ///
 /// Examples:
 ///
@@ -47,7 +48,7 @@ pub struct Args {
     #[command(flatten)]
     what: What,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 
@@ -62,11 +63,11 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// The image: its id, the start of that, a tag, or a name with a digest
+    /// The image: an ID, the start of one, a tag, or a name with a digest
     #[arg(value_name = "IMAGE")]
     image: Option<String>,
 
-    /// Explain the disk that images are on
+    /// Explain the disk that holds the images
     #[arg(long, conflicts_with_all = ["at_usage", "image_fs_capacity"])]
     disk: bool,
 }

@@ -8,20 +8,21 @@ use kq::image_gc::uses::Uses;
 use kq::node::Needs;
 use std::collections::BTreeSet;
 
-/// List the images: size, age, last use, pinned, used by
+/// List the images with size, age, last use, pinned state and users
 ///
-/// SEEN is since when kq gc record knows of an image, LAST-USED when a container last ran from it: now,
-/// or when the runtime or the records say. What nobody knows is a question mark.
+/// SEEN is the time since kq gc record first found the image. LAST-USED is the time since a
+/// container last ran from it, from the runtime or the records; "now" if one runs. A question
+/// mark means unknown.
 ///
 /// Examples:
 ///
 ///   kq gc images
 ///   kq gc images -o wide
-///   kq gc images -o json | jq '[.items[] | select(.usedBy == []) | .sizeBytes] | add'
+///   kq gc images -o json | jq '.items[] | select(.usedBy == []) | .id'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 

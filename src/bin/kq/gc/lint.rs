@@ -13,14 +13,16 @@ use kq::image_gc::uses::{Uses, listed};
 use kq::node::Needs;
 use std::collections::BTreeSet;
 
-/// Find what is refused, unwise or surprising in the settings
+/// Find invalid, unwise or surprising garbage collection settings
 ///
-/// Thresholds beside those of eviction, which looks at the same disk; thresholds and ages beside each
-/// other; images that go sooner than anybody expects. Why it matters and what to do is said below, or in
-/// columns with -o wide.
+/// lint compares the thresholds with those of eviction, which measures the same disk,
+/// compares thresholds and ages with each other, and finds images that would be removed
+/// unexpectedly early. The impact of each finding and its fix are printed below the table, or
+/// in columns with -o wide.
 ///
-/// Exit code 0: nothing to warn of. 1: something does not do what is expected of it. 3: nothing to warn
-/// of in the defaults, and the configuration of this node's kubelet is unknown.
+/// Exit code 0: no warnings. 1: a setting does not have its expected effect. 3: the
+/// configuration of this node's kubelet is unknown, and the default settings give no
+/// warnings.
 ///
 /// Examples:
 ///
@@ -30,7 +32,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 

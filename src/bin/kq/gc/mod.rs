@@ -15,10 +15,11 @@ mod watch;
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
 
-/// Foresee, explain and do the garbage collection of images
+/// Predict, explain and run image garbage collection
 ///
-/// The kubelet removes images when the disk is full or when they are unused for long, and dead containers
-/// first when the disk is very full. These commands say what it would do now, from the live runtime.
+/// The kubelet removes images when the disk is full or when they are unused for long. When the disk
+/// is very full, it first removes dead containers. These commands predict its next actions from the
+/// live runtime.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

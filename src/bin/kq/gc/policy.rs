@@ -7,10 +7,10 @@ use kq::image_gc::policy_report::{GcPolicy, PolicySources};
 use kq::image_gc::policy_view::{table, wide};
 use kq::node::Needs;
 
-/// Show the policy in force, who set it, and what the kubelet refuses
+/// Show the policy in force, the origin of each value, and the kubelet's errors
 ///
-/// Exit code 0: a kubelet starts with it. 1: it refuses, with the errors that it prints. 3: the
-/// configuration of this node's kubelet is unknown, and its defaults are shown.
+/// Exit code 0: a kubelet starts with this policy. 1: the kubelet rejects it; its errors are
+/// shown. 3: the configuration of this node's kubelet is unknown, and the defaults are shown.
 ///
 /// Examples:
 ///
@@ -20,7 +20,7 @@ use kq::node::Needs;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// Which collection is asked about.
 #[derive(Debug, clap::Args)]
 pub struct Question {
-    /// What sets it going
+    /// The trigger of the collection
     #[arg(long, value_enum, default_value = "periodic")]
     pub trigger: TriggerArg,
 
@@ -29,11 +29,11 @@ pub struct Question {
 /// How full the image file system is.
 #[derive(Debug, clap::Args)]
 pub struct UsageArgs {
-    /// Take the image file system for this full, such as 90%
+    /// Assume this usage of the image file system, such as 90%
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     at_usage: Option<u8>,
 
-    /// The size of the image file system; else that of the node's
+    /// The size of the image file system (default: that of the node)
     #[arg(long, value_name = "AMOUNT", value_parser = parse_size, requires = "at_usage")]
     image_fs_capacity: Option<u64>,
 }
@@ -41,11 +41,11 @@ pub struct UsageArgs {
 /// What sets a collection going.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TriggerArg {
-    /// The kubelet's loop: what is too old, then as much as the thresholds want
+    /// The kubelet's loop: images over the maximum age, then images down to the low threshold
     Periodic,
-    /// The part of the loop that removes what is too old
+    /// The part of the loop that removes images over the maximum age
     Age,
-    /// Disk pressure: what the kubelet would reclaim for it now, or else if there were any
+    /// Disk pressure: the resources the kubelet would reclaim under the actual or assumed pressure
     Eviction,
 }
 

@@ -23,15 +23,15 @@ use std::time::Duration;
 /// Another kq that records is waited for this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Keep records of images as the kubelet does in its memory
+/// Record image times as the kubelet does in its memory
 ///
-/// Looks at all images and containers, now and then every five minutes, and stores when each image was
-/// first found and last used. The
-/// other gc commands use the records: they make verdicts sure that are only possible without. A file
-/// that was interrupted is as it was before; two kq at a time lose nothing of each other's.
+/// record reads all images and containers now and then every five minutes, and stores the
+/// time at which each image was first found and last used. The other gc commands use the
+/// records, which turn "possible" verdicts into "sure" ones. An interrupted write leaves the
+/// old file in place. Two kq processes can record at the same time without losing data.
 ///
-/// Run it as a service on the node, or from a timer with --once; more than ten minutes without a look
-/// are a gap in what is known.
+/// Run it as a service on the node, or from a timer with --once. More than ten minutes
+/// between two readings are a gap in the records.
 ///
 /// Examples:
 ///
@@ -41,11 +41,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Look once
+    /// Read once, then exit
     #[arg(long, conflicts_with = "interval")]
     once: bool,
 
-    /// How long to wait before looking again
+    /// Time between two refreshes
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_interval)]
     interval: Duration,
 

@@ -15,8 +15,8 @@ pub struct GcNodeArgs {
     #[command(flatten)]
     pub kubelet: KubeletNodeArgs,
 
-    /// The file of kq gc record; else /var/lib/kq/image-records.json on the node
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The file of kq gc record (default: /var/lib/kq/image-records.json on the node)
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     pub records: Option<PathBuf>,
 }
 

@@ -15,11 +15,12 @@ use kq::image_gc::plan::ImageGcPlan;
 use kq::image_gc::watch::{Pass, pass_lines};
 use std::time::Duration;
 
-/// Turn the kubelet's loop and say what each pass would do
+/// Run the kubelet's garbage-collection loop and report each pass
 ///
-/// A pass now and then one every five minutes, counted from the end of the one before, each with fresh
-/// facts. With the kubelet's rules for failures: the first one in a row is a line in its log, the next
-/// ones are events on its node. With --yes the passes remove what they say, as kq gc apply does.
+/// watch runs a pass now and then one every five minutes, counted from the end of the
+/// previous pass. Each pass reads the node again. Failures follow the kubelet's rules: the
+/// first one in a row is a line in its log, the following ones are events on its node. With
+/// --yes, each pass removes the images that it reports, as kq gc apply does.
 ///
 /// Examples:
 ///
@@ -30,22 +31,22 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// How long to wait after each pass
+    /// Time between the end of a pass and the next pass
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_interval)]
     interval: Duration,
 
-    /// End after so many passes
+    /// Exit after this number of passes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     passes: Option<u64>,
 
     #[command(flatten)]
     act: Act,
 
-    /// Remove without asking what each pass says
+    /// Remove the images that each pass reports, without asking for confirmation
     #[arg(short, long)]
     yes: bool,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Output,
 

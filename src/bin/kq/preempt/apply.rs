@@ -26,25 +26,26 @@ use std::time::Duration;
 
 /// Evict the victims that explain shows, until the pod fits
 ///
-/// Shows the plan and what the API server says to it, asks, and evicts one victim after the
-/// other, each with its own grace period, and waits until it is gone. Before each the node is
-/// read again and planned anew: it ends as soon as the pod fits, and stops where a pod would
-/// have to go that was not shown.
+/// kq shows the plan and the API server's answer to a dry run, asks for confirmation, and
+/// evicts the victims one after the other, each with its own grace period. It waits until
+/// each victim is gone. Before each eviction it reads the node and plans again. It ends as
+/// soon as the pod fits, and stops if a pod would be evicted that was not in the confirmed
+/// plan.
 ///
-/// Disruption budgets are honoured, which the kubelet does not do. --like-kubelet deletes the
-/// victims instead: no budget is asked, and it goes on to the next when one does not stop in
-/// time. The kubelet is not spoken to, and takes the pod in once the scheduler or a file
-/// brings it.
+/// Evictions honour disruption budgets; the kubelet does not. --like-kubelet instead deletes
+/// the victims without checking budgets, and continues with the next victim if one does not
+/// stop in time. kq does not contact the kubelet: it admits the pod once the scheduler or a
+/// manifest file supplies it.
 ///
-/// With --kubeconfig and --node-name it works from any machine: of a node that is not this machine, the
-/// API server alone is asked.
+/// With --kubeconfig and --node-name, the command works from any machine. If the node is not
+/// this machine, kq queries only the API server.
 ///
-/// What is in files cannot be changed: with --snapshot, --pods and --node-file, with --checkpoint
-/// and --pod-resources, with --without, and with --priority for a pod of the node, there is
-/// only --dry-run.
+/// Pods in files cannot be evicted: only --dry-run is available with --snapshot, --pods and
+/// --node-file, --checkpoint and --pod-resources, --without, and --priority for a pod of the
+/// node.
 ///
-/// Exit code 0: the pod fits. 1: the kubelet would kill nobody for it. 3: a fact is missing.
-/// 4: refused, nothing was changed. 5: stopped part-way.
+/// Exit code 0: the pod fits. 1: the kubelet would preempt no pod for it. 3: required data is
+/// unavailable. 4: refused, nothing was changed. 5: partially applied.
 ///
 /// Examples:
 ///
@@ -54,40 +55,40 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct ApplyArgs {
-    /// The pod, or a file with it; - is standard input
+    /// The pod, or a manifest file; - reads standard input
     #[arg(value_name = "POD|FILE")]
     pod: String,
 
-    /// Show the plan, and what the API server says to it, and do nothing
+    /// Show the plan and the API server's answer to it, without applying it
     #[arg(long)]
     dry_run: bool,
 
-    /// Do it without asking
+    /// Do not ask for confirmation
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 
-    /// Delete the victims as the kubelet kills them: no disruption budget is asked
+    /// Delete the victims without checking disruption budgets, as the kubelet does
     #[arg(long, conflicts_with = "budget_timeout")]
     like_kubelet: bool,
 
-    /// How long to wait for the disruption budgets of each victim; 0s: not at all
+    /// Time to wait for the disruption budgets of each victim; 0s does not wait
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_wait)]
     budget_timeout: Duration,
 
-    /// How long to wait for each victim to go; else as long as the kubelet: half as long again as its grace
-    /// period, and 10s at least
+    /// Time to wait for each victim to end (default: as the kubelet, 1.5 times the grace period and at
+    /// least 10s)
     #[arg(long, value_name = "DURATION", value_parser = parse_wait)]
     victim_timeout: Option<Duration>,
 
-    /// The order of the pods as the kubelet has them: NAMESPACE/NAME, those that are not named come
-    /// after; else the order of their names
+    /// The kubelet's order of the pods: NAMESPACE/NAME; other pods come after them (default: the order
+    /// of their names)
     #[arg(long, value_name = "POD", value_delimiter = ',')]
     order: Vec<String>,
 
     #[command(flatten)]
     admission: AdmissionArgs,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 }

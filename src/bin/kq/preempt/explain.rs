@@ -12,26 +12,27 @@ use kq::preemption::view::{table, wide};
 use kq::preemption::{PodPreemption, PreemptionExplanation, PreemptionResult, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Show whom this node's kubelet would kill to take in a pod, and why them
+/// Show which pods this node's kubelet would preempt to admit a pod, and why
 ///
-/// Whether the pod is critical, what it lacks, and the victims in the order in which they are
-/// killed. A victim that is not needed in hindsight is marked, and so are pods that could go in
-/// its place: the kubelet's order among equals is random, --order says it where it is known. -o
-/// wide shows every round with the distance of each candidate, and who is spared.
+/// The answer shows whether the pod is critical, the resources it lacks, and the victims in
+/// the order in which they are killed. It marks victims that turn out to be unnecessary, and
+/// pods that the kubelet might choose instead: its order among equal pods is random, and
+/// --order supplies it if it is known. -o wide shows every round with the distance of each
+/// candidate, and the pods that are exempt.
 ///
-/// Nothing is changed. The kubelet asks no disruption budget, and does not look again whether
-/// the pod fits once they are gone.
+/// Nothing is changed. The kubelet checks no disruption budget, and does not check again
+/// whether the pod fits once the victims are gone.
 ///
-/// FILE is a manifest with one pod, or with a workload, of which one pod is asked about; POD is a
-/// pod of this node. With --pods and --node-file
-/// nothing is looked at but files.
+/// FILE is a manifest with one pod or one workload; for a workload, kq checks one of its
+/// pods. POD is a pod of this node. With --pods and --node-file, kq reads only files.
 ///
-/// With --all-nodes every node of the cluster is asked: what taking in the pod there would cost, the
-/// cheapest first, in kube-scheduler's order but for disruption budgets. The API server is asked for the
-/// nodes and the pods of each; from files, --node-file has the list of nodes and --pods the pods of all.
+/// --all-nodes computes the cost of admitting the pod on every node of the cluster, and lists
+/// the cheapest node first, in kube-scheduler's order except for disruption budgets. kq reads
+/// the nodes and the pods of each from the API server. For an answer from files, --node-file
+/// holds the list of nodes and --pods the pods of all nodes.
 ///
-/// Exit code 0: it is taken, with or without victims; with --all-nodes: by one node at least. 1: it is
-/// refused, by all nodes. 3: a fact is missing.
+/// Exit code 0: the pod is admitted, with or without victims; with --all-nodes: by at least
+/// one node. 1: it is rejected, by all nodes. 3: required data is unavailable.
 ///
 /// Examples:
 ///
@@ -42,23 +43,23 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct ExplainArgs {
-    /// The pod, or a file with it; - is standard input
+    /// The pod, or a manifest file; - reads standard input
     #[arg(value_name = "POD|FILE")]
     pod: String,
 
     #[command(flatten)]
     admission: AdmissionArgs,
 
-    /// Ask every node of the cluster, and show the cheapest first
+    /// Compute the cost on every node of the cluster, and show the cheapest first
     #[arg(long, conflicts_with = "order")]
     all_nodes: bool,
 
-    /// The order of the pods as the kubelet has them: NAMESPACE/NAME, those that are not named come
-    /// after; else the order of their names
+    /// The kubelet's order of the pods: NAMESPACE/NAME; other pods come after them (default: the order
+    /// of their names)
     #[arg(long, value_name = "POD", value_delimiter = ',')]
     order: Vec<String>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 }

@@ -13,7 +13,7 @@ use self::why::WhyArgs;
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
 
-/// Tell which pods the kubelet would kill to take in a critical one, and evict them
+/// Show which pods the kubelet would preempt for a critical pod, or evict them
 ///
 /// Examples:
 ///

@@ -23,33 +23,36 @@ use kq::preemption::why::view::{table, wide};
 use kq::preemption::why::{Certainty, NoTraces, Traces, named_uid, why_killed};
 use std::collections::BTreeSet;
 
-/// Tell who killed a pod, and for which other pod
+/// Show which component killed a pod, and for which other pod
 ///
-/// The scheduler, the kubelet, or somebody else. The evidence is what is left: the pod's status and
-/// conditions, events about it, the kubelet's log. Each piece is a line with what it says and what it
-/// means; then comes the answer, and how sure it is. It is certain where the evidence forces it, likely
-/// where the evidence leaves another explanation, and possible where an end was announced and has not
-/// come. The evidence that would make it surer is named. The scheduler's event names the pod that it made
-/// room for. Of the kubelet only the log names it: without it, the critical pods that it may have been
-/// are shown.
+/// The component is the scheduler, the kubelet, or another one. kq reads the remaining
+/// evidence: the pod's status and conditions, its events, and the kubelet's log. Each piece
+/// of evidence is a line with its text and its meaning, followed by the answer and its
+/// certainty. An answer is certain if the evidence forces it, likely if the evidence leaves
+/// another explanation, and possible if an announced end has not happened. The answer names
+/// the evidence that would make it more certain. The scheduler's event names the preempting
+/// pod. The kubelet names it only in its log; without the log, kq lists the critical pods
+/// that may have caused the preemption.
 ///
-/// A running pod is distinguished from one of which a container was restarted: by a probe, for want of
-/// memory, or because it ended by itself.
+/// kq distinguishes a running pod from one whose container was restarted: by a probe, for
+/// lack of memory, or because it exited.
 ///
-/// With a kubeconfig that is named (--kubeconfig, $KUBECONFIG) the API server is asked for the pod, its
-/// events, and the pods of its node, from anywhere. On the node without one, the kubelet is asked for its
-/// pods; a kubelet's own credentials may not list events. With --pods or --events nothing is looked at but
-/// files, and what they lack is said. Events are kept for an hour by default.
+/// With a kubeconfig (--kubeconfig, $KUBECONFIG), kq reads the pod, its events and the pods
+/// of its node from the API server, on any machine. On the node without a kubeconfig, kq
+/// reads the pods from the kubelet; the kubelet's own credentials may not list events. With
+/// --pods or --events, kq reads only files and reports the data they lack. Events are kept
+/// for an hour by default, and snapshots hold none.
 ///
 /// POD is NAME, NAMESPACE/NAME or a UID. Nothing is changed.
 ///
-/// Exit code 0: it was preempted, and by which component is known or announced. 1: it was not preempted.
-/// 3: the evidence does not tell.
+/// Exit code 0: the pod was preempted, and the component is known or announced. 1: it was not
+/// preempted. 3: the evidence does not decide.
 ///
 /// Examples:
 ///
 ///   kq preempt why shop/web-7d4b9 --kubeconfig ~/.kube/config
-///   journalctl -u kubelet -o cat > kubelet.log; kq preempt why shop/web-7d4b9 --kubelet-log kubelet.log
+///   journalctl -u kubelet -o cat > kubelet.log
+///   kq preempt why shop/web-7d4b9 --kubelet-log kubelet.log
 ///   kq preempt why web-0 --pods pods.json --events events.json -o wide
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -58,18 +61,19 @@ pub struct WhyArgs {
     #[arg(value_name = "POD", value_parser = PodSelector::parse)]
     pod: PodSelector,
 
-    /// Events: kubectl get events -A -o json; - is standard input (can be repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// Events: kubectl get events -A -o json; - reads standard input (can be repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     events: Vec<String>,
 
-    /// The kubelet's log: journalctl -u kubelet -o cat, or any other form of it (can be repeated)
-    #[arg(long, value_name = "FILE", help_heading = "Where the facts come from")]
+    /// The kubelet's log: journalctl -u kubelet -o cat, or in another journalctl format (can be
+    /// repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     kubelet_log: Vec<String>,
 
     #[command(flatten)]
     sources: SourceArgs,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 }

@@ -9,18 +9,18 @@ use kq::k8s::feature_gates::Gate;
 use kq::probe::lint::ProbeLint;
 use kq::probe::lint_view::{advice, table, wide};
 
-/// Find what is refused, unwise or surprising in the probes of pods
+/// Find invalid, unwise or surprising settings in the probes of pods
 ///
-/// What the API server refuses, in its own words, and what hurts: a timeout longer than the
-/// period, liveness that kills what starts slowly, a command with one second, liveness and
-/// readiness that ask the same, ports that the container does not have, and more, each with its
-/// numbers. Why it matters and what to do is said below, or in columns with -o wide.
+/// lint reports the API server's errors with their messages, and settings that cause trouble:
+/// timeouts longer than the period, liveness probes that kill slow starters, commands with a
+/// timeout of one second, identical liveness and readiness probes, ports that the container
+/// does not declare, and more, each with its numbers. The impact and the fix are printed
+/// below the table, or in columns with -o wide.
 ///
-/// FILE is judged without asking any node. POD is a pod of this node; without any, all of
-/// them.
+/// For FILE, kq queries no node. POD is a pod of this node (default: all of them).
 ///
-/// Exit code 0: nothing to warn of. 1: something is refused, or does not do what is expected of
-/// it.
+/// Exit code 0: no warnings. 1: the API server would reject a setting, or a setting does not
+/// have its expected effect.
 ///
 /// Examples:
 ///
@@ -31,11 +31,11 @@ use kq::probe::lint_view::{advice, table, wide};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// A manifest, or a pod; - is standard input
+    /// A manifest file, or a pod; - reads standard input
     #[arg(value_name = "FILE|POD")]
     pod: Option<String>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 

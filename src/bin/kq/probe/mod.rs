@@ -16,11 +16,11 @@ mod what_if;
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
 
-/// Run the probes of containers as the kubelet does, and say what follows
+/// Run container probes as the kubelet does, and explain the consequences
 ///
-/// One probe with its verdict and reason, what will be sent and when, what the kubelet's worker
-/// makes of a sequence of results, and what is unwise in the probes of a pod. What an operator
-/// must know before relying on it is in docs/probe.md.
+/// The commands run a probe and give its verdict and reason, show the requests and their
+/// timing, replay a sequence of results through the kubelet's worker, and find unwise probe
+/// settings. Read docs/probe.md before you rely on them.
 ///
 /// Examples:
 ///

@@ -9,7 +9,7 @@ pub struct ProbeNodeArgs {
     #[command(flatten)]
     pub kubelet: KubeletNodeArgs,
 
-    /// The IP of the one pod that is named; else what the kubelet reported, else what the runtime says
-    #[arg(long, value_name = "IP", help_heading = "Where the facts come from")]
+    /// The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)
+    #[arg(long, value_name = "IP", help_heading = "Data sources")]
     pub pod_ip: Option<IpAddr>,
 }

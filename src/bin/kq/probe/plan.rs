@@ -10,32 +10,34 @@ use crate::form::Form;
 use kq::k8s::pod::{OsRefusal, ProbeType};
 use kq::probe::plan;
 
-/// Show what the kubelet will send, and when something can follow from it
+/// Show the requests that the kubelet will send, and the earliest and latest consequences
 ///
-/// Of each probe: the request or the expanded command, and a timeline: the first probe, the first
-/// time at which the kubelet can act, and how long it takes at the worst until a container that
-/// hangs is acted on, each with its arithmetic. -o wide shows the bytes of the request.
+/// For each probe, the answer shows the request or the expanded command, and a timeline with
+/// its arithmetic: the first probe, the first time at which the kubelet can act, and the
+/// longest time until the kubelet acts on a container that hangs. -o wide shows the bytes of
+/// the request.
 ///
-/// FILE is planned without asking any node, unless one is named; where the pod's IP matters, POD_IP
-/// stands for it unless it is given with --pod-ip. POD is a pod of this node, or of --snapshot. Nothing is
-/// sent.
+/// For FILE, kq queries no node unless a flag names one. If the request needs the pod's IP,
+/// POD_IP is its placeholder unless --pod-ip supplies it. POD is a pod of this node, or of
+/// --snapshot. Nothing is sent.
 ///
-/// Exit code 3: something could not be planned because a fact is missing.
+/// Exit code 3: a probe could not be planned because required data is unavailable.
 ///
 /// Examples:
 ///
 ///   kq probe plan web.yaml
-///   kq probe plan web.yaml --type liveness --period-seconds 5 --pod-ip 10.244.1.7 -o wide
+///   kq probe plan web.yaml --type liveness --period-seconds 5 -o wide
+///   kq probe plan web.yaml --pod-ip 10.244.1.7
 ///   kq probe plan shop/web-7d4b9 -c app
 ///   kq probe plan web.yaml -o json | jq '.probes[].timeline'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The pod, or a file with it; - is standard input
+    /// The pod, or a manifest file; - reads standard input
     #[arg(value_name = "POD|FILE")]
     pod: String,
 
-    /// Only of this container
+    /// Only this container
     #[arg(short, long, value_name = "NAME")]
     container: Option<String>,
 
@@ -43,7 +45,7 @@ pub struct Args {
     #[arg(long = "type", value_name = "TYPE", value_enum)]
     probe_type: Option<TypeArg>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 

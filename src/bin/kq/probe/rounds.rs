@@ -28,22 +28,21 @@ use std::time::{Duration, Instant};
 
 /// The flags that say how often.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Again and again")]
+#[command(next_help_heading = "Repetition")]
 pub struct Pace {
-    /// Probe so often, then sum up
+    /// Probe this number of times, then print a summary
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
 
-    /// How far apart: probe, which is each probe's own periodSeconds, or a duration such as 500ms
+    /// Time between two probes: "probe" for each probe's own periodSeconds, or a duration such as 500ms
     #[arg(long, value_name = "probe|DURATION", value_parser = parse_interval)]
     interval: Option<Interval>,
 
-    /// Probe until the kubelet would do something: kill the container, take it for ready, not ready or
-    /// started
+    /// Probe until the kubelet would act: kill the container, or mark it as ready, not ready or started
     #[arg(long, conflicts_with = "watch")]
     pub until_action: bool,
 
-    /// Probe until it is interrupted
+    /// Probe until interrupted
     #[arg(short, long, conflicts_with = "count")]
     pub watch: bool,
 }

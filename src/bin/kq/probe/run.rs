@@ -15,26 +15,29 @@ use kq::probe::ad_hoc::{self, AdHocError};
 use kq::probe::report::{Basis, ProbeRun, ProbeVerdict};
 use kq::probe::view;
 
-/// Probe a container as the kubelet does, now, and say what it means
+/// Probe a container now, as the kubelet does, and explain the result
 ///
-/// POD is a pod of this node: NAME, NAMESPACE/NAME or UID. FILE is a manifest of a pod that runs
-/// here; its IP and its containers come from the runtime. All probes of the pod are run unless -c
-/// or --type choose. Without a pod, --http, --tcp, --grpc and --exec probe what they name.
+/// POD is a pod of this node: NAME, NAMESPACE/NAME or UID. FILE is a manifest of a pod that
+/// runs here; its IP and its containers come from the runtime. kq runs all probes of the pod
+/// unless -c or --type select some. Without a pod, --http, --tcp, --grpc and --exec probe the
+/// given target.
 ///
-/// The request has the bytes that the kubelet sends; an error of the prober is tried three times,
-/// as the kubelet does. SUCCESS and WARNING count as success, FAILURE counts as failure, ERRORED
-/// is thrown away. With -v the request and the answer are shown. Nothing is changed, but a
-/// command that is run in a container is really run there.
+/// The request has the same bytes as the kubelet's. After an error of the prober, kq tries up
+/// to three times, as the kubelet does. SUCCESS and WARNING count as success, FAILURE counts
+/// as failure, and ERRORED is ignored. -v shows the request and the response. kq changes
+/// nothing itself, but a probe command really runs in the container.
 ///
-/// Exit code 0: success or warning, of every probe and each time. 1: a failure. 3: one errored,
-/// or a fact could not be had without which there is nothing to send.
+/// probe run needs the live node: it does not accept --snapshot.
+///
+/// Exit code 0: success or warning, for every probe and each time. 1: a failure. 3: a probe
+/// errored, or data required to send it is unavailable.
 ///
 /// Examples:
 ///
 ///   kq probe run web-7d4b9 -c app --type liveness
 ///   kq probe run shop/web-7d4b9 --compare
 ///   kq probe run --http http://10.244.1.7:8080/healthz -v
-///   kq probe run --grpc 10.244.1.7:50051 --service shop.Cart --timeout-seconds 2
+///   kq probe run --grpc 10.244.1.7:50051 --service shop.Cart
 ///   kq probe run web-7d4b9 -c app --exec -- cat /tmp/healthy
 ///   kq probe run web-7d4b9 -c app --type liveness --count 20
 ///   kq probe run web-7d4b9 --type liveness --until-action
@@ -42,23 +45,23 @@ use kq::probe::view;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The pod, or a file with it
+    /// The pod, or a manifest file
     #[arg(value_name = "POD|FILE", conflicts_with_all = ["all", "http", "tcp", "grpc"])]
     pod: Option<String>,
 
-    /// The container; with --exec and without a pod its id, or its name where only one has it
+    /// The container; with --exec and without a pod, its ID, or its name if that is unique
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["http", "tcp", "grpc"])]
     container: Option<String>,
 
-    /// Which of the probes; of one that is named here, what it would be
+    /// The type of the probe; for a target given by flags, the type to assume
     #[arg(long = "type", value_name = "TYPE", value_enum)]
     probe_type: Option<TypeArg>,
 
-    /// Every probe of every pod of the node, at once
+    /// Run every probe of every pod of the node, concurrently
     #[arg(long, conflicts_with_all = ["http", "tcp", "grpc", "exec"])]
     all: bool,
 
-    /// Get a URL
+    /// Send an HTTP GET request to this URL
     #[arg(long, value_name = "URL", conflicts_with_all = ["tcp", "grpc", "exec"])]
     http: Option<String>,
 
@@ -67,15 +70,15 @@ pub struct Args {
           conflicts_with_all = ["tcp", "grpc", "exec", "all", "pod"])]
     header: Vec<String>,
 
-    /// Open a connection
+    /// Open a TCP connection to this address
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["grpc", "exec"])]
     tcp: Option<String>,
 
-    /// Ask the gRPC health service
+    /// Call the gRPC health service at this address
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "exec")]
     grpc: Option<String>,
 
-    /// The service to ask --grpc for; else the server as a whole
+    /// The service name for --grpc (default: the server as a whole)
     #[arg(long, value_name = "NAME", requires = "grpc",
           conflicts_with_all = ["http", "tcp", "exec", "all", "pod"])]
     service: Option<String>,
@@ -88,15 +91,15 @@ pub struct Args {
     #[arg(last = true, value_name = "COMMAND", requires = "exec")]
     command: Vec<String>,
 
-    /// Also in the ways in which people try it by hand: curl, from inside the pod's network, to
-    /// 127.0.0.1, with more time; and what the difference tells
+    /// Also probe in the ways commonly tried by hand: with curl, from inside the pod's network, to
+    /// 127.0.0.1, and with a longer timeout; then explain the differences
     #[arg(long, conflicts_with_all = ["all", "exec", "count", "watch", "until_action"])]
     compare: bool,
 
     #[command(flatten)]
     pace: Pace,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 
@@ -110,11 +113,11 @@ pub struct Args {
 /// The kinds of probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum TypeArg {
-    /// Has it started?
+    /// The startup probe
     Startup,
-    /// May it get requests?
+    /// The readiness probe
     Readiness,
-    /// Is it alive?
+    /// The liveness probe
     Liveness,
 }
 

@@ -9,22 +9,22 @@ use kq::k8s::version::KubeletVersion;
 use kq::probe::simulation::{WhatIf, simulate, table, wide};
 use kq::probe::trace::Trace;
 
-/// Say what the kubelet makes of a row of probe results
+/// Replay a sequence of probe results through the kubelet's worker
 ///
-/// A trace is what a probe said at each step, and what changed around it: the container started
-/// again, its pod was deleted, the kubelet restarted. The answer is the kubelet's worker, step by
-/// step: what counts, how often in a row, when it acts and why not yet. The flags ask what other
-/// settings would have made of it.
+/// A trace lists the probe result at each step and the changes around it: a container
+/// restart, a pod deletion, a kubelet restart. The answer shows the kubelet's worker step by
+/// step: the results that count, the number in a row, and when the worker acts or why it does
+/// not yet. Flags replay the trace with other settings.
 ///
-/// A trace as short as it can be:
+/// A minimal trace:
 ///
 ///   apiVersion: kq/v1
 ///   kind: ProbeTrace
 ///   type: liveness
 ///   probe: {periodSeconds: 10, failureThreshold: 3}
-///   steps: [success, failure, failure, {result: error, message: lost}, failure, failure]
+///   steps: [success, failure, failure, {result: error, message: lost}, failure]
 ///
-/// docs/probe-trace.md has all fields. Exit code 0: simulated, whatever came of it.
+/// docs/probe-trace.md has all fields. Exit code 0: simulated, whatever the outcome.
 ///
 /// Examples:
 ///
@@ -35,34 +35,34 @@ use kq::probe::trace::Trace;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The trace, YAML or JSON; - is standard input
+    /// The trace in YAML or JSON; - reads standard input
     trace: String,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 
-    /// Another initialDelaySeconds
+    /// Override initialDelaySeconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
     initial_delay_seconds: Option<i32>,
 
-    /// Another periodSeconds, for the steps without a time of their own
+    /// Override periodSeconds, for the steps without an explicit time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     period_seconds: Option<i32>,
 
-    /// Another successThreshold
+    /// Override successThreshold
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     success_threshold: Option<i32>,
 
-    /// Another failureThreshold
+    /// Override failureThreshold
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     failure_threshold: Option<i32>,
 
-    /// Whose rules to follow, such as 1.36
+    /// The kubelet version whose rules apply, such as 1.36
     #[arg(long, value_name = "VERSION")]
     kubelet_version: Option<KubeletVersion>,
 
-    /// Feature gates beside those of the trace, such as ContainerRestartRules=false
+    /// Feature gates in addition to those of the trace, such as ContainerRestartRules=false
     #[arg(long, value_name = "GATES")]
     feature_gates: Option<String>,
 }

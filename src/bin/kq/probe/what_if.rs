@@ -6,23 +6,23 @@ use kq::k8s::pod::{Pod, Probe};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "What if the probe said")]
 pub struct WhatIf {
-    /// How long one attempt may take; not to be confused with --timeout, which is for facts
+    /// Override timeoutSeconds, the time limit of one attempt (--timeout is for data sources)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     timeout_seconds: Option<i32>,
 
-    /// How often it is probed
+    /// Override periodSeconds, the time between two probes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     period_seconds: Option<i32>,
 
-    /// How long after the start of the container nothing is probed
+    /// Override initialDelaySeconds, the time without probes after the container's start
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
     initial_delay_seconds: Option<i32>,
 
-    /// How many failures in a row count
+    /// Override failureThreshold, the number of failures in a row that count
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     failure_threshold: Option<i32>,
 
-    /// How many successes in a row count
+    /// Override successThreshold, the number of successes in a row that count
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     success_threshold: Option<i32>,
 }

@@ -19,25 +19,27 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Show the device plugins, and whether the kubelet is connected to them
 ///
-/// For each socket in the kubelet's folder of device plugins: whether somebody listens, whether the
-/// kubelet is connected right now, what the plugin can do, and which resource it offers. The same
-/// for plugins_registry, where plugins are found by the kubelet's watcher.
+/// For each socket in the kubelet's device plugin directory, the answer shows whether a
+/// process listens on it, whether the kubelet is connected to it now, the plugin's options,
+/// and the resource it offers. plugins_registry, where the kubelet's watcher finds plugins,
+/// is covered too.
 ///
-/// Nothing is disturbed: connections are counted in the kernel's table of sockets, and a plugin is
-/// asked GetDevicePluginOptions alone, in plugins_registry GetInfo, which the kubelet's watcher
-/// asks as well. ListAndWatch is never opened, and Allocate never called: real plugins lose their
-/// stream of health, or stop, when a second client does. The plugin API does not tell which
-/// resource a socket offers; where it cannot be known otherwise it is unknown. Run as root: others
-/// do not see who is connected.
+/// kq disturbs no plugin. It counts connections in the kernel's socket table, and calls only
+/// GetDevicePluginOptions, or GetInfo in plugins_registry, which the kubelet's watcher also
+/// calls. It never opens ListAndWatch and never calls Allocate: real plugins lose their
+/// health stream, or stop, when a second client does. The plugin API does not report the
+/// resource of a socket; if no other source reports it, the resource is unknown. Run as root:
+/// other users cannot see which process is connected.
 ///
-/// A plugin that listens and does not answer has "no answer" under LISTENS, and is warned of. A
-/// resource of which no socket is known has a line of its own: "none" when its plugin is gone,
-/// "unknown" when one of the sockets may be its.
+/// For a plugin that listens and does not answer, LISTENS is "no answer", and kq prints a
+/// warning. A resource without a known socket has its own line: "none" if its plugin is gone,
+/// "unknown" if one of the sockets may belong to it.
 ///
-/// Exit code 0: they are shown, whatever their state; with --wait: the resource is registered, and
-/// the kubelet, or what stands in for it, counts a healthy device now. 1: it has not in that time.
-/// 3: the folder cannot be read, or nothing is missing and something is not known, as without the
-/// kubelet's pod-resources API; with --wait, a folder that is not there is waited for.
+/// Exit code 0: plugins are shown, whatever their state; with --wait: the resource is
+/// registered, and the kubelet or the fake kubelet counts a healthy device. 1: with --wait,
+/// the time ran out and a condition is known to be unmet. 3: the directory cannot be read;
+/// with --wait, the time ran out and data is unavailable, as without the pod-resources API.
+/// With --wait, kq waits for an absent directory.
 ///
 /// Examples:
 ///
@@ -48,33 +50,33 @@ const PAUSE: Duration = Duration::from_millis(500);
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The folder of device plugins; else that of the kubelet that runs, else
-    /// /var/lib/kubelet/device-plugins
+    /// The device plugin directory (default: the directory of the running kubelet, else
+    /// /var/lib/kubelet/device-plugins)
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// Wait until a resource can be allocated
+    /// Wait until this resource can be allocated
     #[arg(long, value_name = "RESOURCE")]
     wait: Option<String>,
 
-    /// How long to wait
+    /// Time limit for --wait
     #[arg(long, value_name = "DURATION", default_value = "5m", requires = "wait",
           value_parser = parse_timeout)]
     timeout: Duration,
 
-    /// How long each plugin may take to answer
+    /// Time limit for each plugin's answer
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = parse_timeout)]
     call_timeout: Duration,
 
-    /// Do not ask plugins anything: only look
+    /// Do not call plugins; use only the file system and the kernel's socket table
     #[arg(long)]
     no_ask: bool,
 
-    /// The folder where the node's root is; else /host in a debugging container, else /
+    /// The root of the node's file system (default: /host in a debugging container, else /)
     #[arg(long, value_name = "DIR")]
     host_root: Option<PathBuf>,
 
-    /// How to show the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
 }

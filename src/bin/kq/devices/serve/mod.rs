@@ -17,55 +17,57 @@ use kq::k8s::duration::GoDuration;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Stand in for the kubelet's side, for a plugin that is being written
+/// Run a fake kubelet for developing a device plugin
 ///
-/// Serves the Registration service on DIR/kubelet.sock until it is interrupted. A plugin that
-/// registers is checked with the kubelet's rules and texts, connected to, asked for its options,
-/// and its ListAndWatch is kept open. What it lists is told as what changed, a line each; so are
-/// its end, and that its resource is forgotten five minutes later, or after --grace-period. kq
-/// devices allocate has it allocate.
+/// serve offers the Registration service on DIR/kubelet.sock until it is interrupted. It
+/// checks a registering plugin with the kubelet's rules and messages, connects to it, reads
+/// its options and keeps its ListAndWatch stream open. Each change in the plugin's list is
+/// printed on one line, as are the end of the plugin and, five minutes (or --grace-period)
+/// later, the removal of its resource. kq devices allocate requests allocations from it.
 ///
-/// What it knows is written to DIR/kubelet_internal_checkpoint in the kubelet's format after each
-/// change, and taken over when it starts again; the pods in it count as active then. A checkpoint
-/// that is damaged is kept beside, and it starts with nothing. When it starts, it removes its own
-/// sockets in DIR and those of plugins that registered with it before, as the kubelet does: a plugin
-/// that sees its socket gone must register again. Nothing else is removed: a plugin that was started
-/// first is left alone and told of, and registers when it notices that there is a new kubelet.sock.
-/// It refuses a folder where a kubelet lives or may live, and one with files that are not its own.
+/// After each change, serve writes its state to DIR/kubelet_internal_checkpoint in the
+/// kubelet's format, and reads it at the next start; pods in it then count as active. If the
+/// checkpoint is damaged, serve keeps a copy of it and starts with an empty state. At its
+/// start, serve removes its own sockets in DIR and the sockets of plugins that registered
+/// with it before, as the kubelet does: a plugin whose socket disappears must register again.
+/// It removes no other file. A plugin that was started first is left alone and reported, and
+/// registers when it notices the new kubelet.sock. serve refuses a directory where a kubelet
+/// runs or may run, and one with foreign files.
 ///
-/// DIR/kq.sock is kq's own: kq devices allocate and plugins ask there. When kubelet.sock is removed
-/// or replaced, nobody can reach it any more, and it ends.
+/// DIR/kq.sock belongs to kq: kq devices allocate and kq devices plugins connect to it. serve
+/// ends when kubelet.sock is removed or replaced, because plugins can then no longer reach
+/// it.
 ///
-/// Exit code 0: it was interrupted. 2: the path of DIR is too long for sockets. 3: DIR cannot be
-/// used, a socket was removed, or the checkpoint could not be written by the end. 4: a kubelet or something else lives there, another one serves
-/// there already, or that cannot be told; nothing was made or removed. Interrupted twice, it ends
-/// at once, with 130.
+/// Exit code 0: interrupted. 2: the path of DIR is too long for sockets. 3: DIR is not
+/// usable, a socket was removed, or the checkpoint could not be written at the end. 4: a
+/// kubelet, another serve or another program uses DIR, or may use it; nothing was created or
+/// removed. 130: interrupted twice, ended at once.
 ///
 /// Examples:
 ///
 ///   kq devices serve --dir /tmp/plugins
-///   kq devices serve --dir /tmp/plugins -o json | jq -c 'select(.event == "deviceHealth")'
+///   kq devices serve --dir /tmp/plugins -o json | jq -c .event
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The folder of kubelet.sock and of the plugins' sockets; made where there is none
+    /// The directory of kubelet.sock and of the plugins' sockets; created if it does not exist
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 
-    /// How long a plugin may take for a call; the kubelet waits for ever, but for PreStartContainer
+    /// Time limit for a call to a plugin. The kubelet has none, except for PreStartContainer
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_timeout)]
     call_timeout: Duration,
 
-    /// How long a resource outlives its plugin; the kubelet's five minutes are long for a test
+    /// How long a resource is kept after its plugin ends. The kubelet keeps it for five minutes
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_timeout)]
     grace_period: Duration,
 
-    /// The folder where the node's root is, whose kubelet is kept away from; else /host in a debugging
-    /// container, else /
+    /// The root of the file system of the node whose kubelet must not be disturbed (default: /host in a
+    /// debugging container, else /)
     #[arg(long, value_name = "DIR")]
     host_root: Option<PathBuf>,
 
-    /// How to show what happens
+    /// Format of the event lines
     #[arg(short, long, value_enum, default_value = "text")]
     output: Lines,
 }
@@ -73,9 +75,9 @@ pub struct Args {
 /// The forms of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Lines {
-    /// A line each
+    /// One text line for each event
     Text,
-    /// An object of JSON each, on a line
+    /// One JSON object per line for each event
     Json,
 }
 
