@@ -152,6 +152,8 @@ mod sources;
 mod stopped_kubelet;
 /// What is said beside an answer that rests on something odd.
 mod warnings;
+/// Help texts and documents are in plain words, and fit a terminal.
+mod words;
 
 /// The width of a terminal, as the programs see it.
 const WIDTH: &str = "100";

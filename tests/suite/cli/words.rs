@@ -1,0 +1,92 @@
+//! Help texts and documents are in plain technical English: a component is the subject, and no line of a help is
+//! too wide for a terminal.
+
+use super::generate::visible_commands;
+use super::{kq, repository};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Words that make a person of a component, or that a reader has to read twice.
+const AVOIDED: &[&str] = &[
+    "anew",
+    "anybody",
+    "beside",
+    "could be had",
+    "could not be had",
+    "for want of",
+    "goes by",
+    "nobody",
+    "somebody",
+    "tells",
+    "told",
+    "whom",
+];
+
+/// The widest line of a help.
+const COLUMNS: usize = 100;
+
+/// Returns the help of kq, of each group of commands and of each command, by name.
+fn helps() -> Vec<(String, String)> {
+    let commands = visible_commands();
+    let groups = commands.iter().filter_map(|command| command.split_once(' ')).map(|it| it.0);
+    let names: BTreeSet<&str> =
+        commands.iter().map(String::as_str).chain(groups).chain([""]).collect();
+    let help = |name: &str| {
+        let ran = kq(&format!("{name} --help")).run();
+        assert_eq!(ran.code, 0, "kq {name} --help: {}", ran.stderr);
+        (format!("kq {name} --help"), ran.stdout)
+    };
+    names.into_iter().map(help).collect()
+}
+
+/// Returns README.md and the documents, by name, without what is quoted from a terminal.
+fn documents() -> Vec<(String, String)> {
+    let folder = repository().join("docs");
+    let listed = fs::read_dir(&folder).expect("there are documents");
+    let mut files: Vec<_> = listed.map(|entry| entry.expect("a file").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|it| it == "md"));
+    files.push(repository().join("README.md"));
+    let prose = |text: &str| {
+        let mut is_quoted = false;
+        let lines = text.lines().filter(|line| {
+            let is_fence = line.trim_start().starts_with("```");
+            is_quoted ^= is_fence;
+            !is_quoted && !is_fence && !line.starts_with("    ")
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        // What stands between backticks is typed, printed, or a name.
+        text.split('`').step_by(2).collect::<Vec<_>>().join(" ")
+    };
+    let read = |file: &std::path::PathBuf| {
+        let text = fs::read_to_string(file).expect("a document is text");
+        (file.display().to_string(), prose(&text))
+    };
+    files.iter().map(read).collect()
+}
+
+/// Returns a text in lower case, with single blanks and no punctuation, so that words end at blanks.
+fn words(text: &str) -> String {
+    let plain =
+        text.to_lowercase().replace(|c: char| !c.is_alphanumeric() && !"-_".contains(c), " ");
+    format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn help_and_documents_use_plain_words() {
+    let mut found = Vec::new();
+    for (name, text) in helps().into_iter().chain(documents()) {
+        let text = words(&text);
+        let avoided = AVOIDED.iter().filter(|word| text.contains(&format!(" {word} ")));
+        found.extend(avoided.map(|word| format!("{name}: {word}")));
+    }
+    assert!(found.is_empty(), "see the words that are avoided:\n{}", found.join("\n"));
+}
+
+#[test]
+fn help_fits_a_terminal() {
+    for (name, text) in helps() {
+        for line in text.lines() {
+            assert!(line.chars().count() <= COLUMNS, "{name}: wider than {COLUMNS}: {line}");
+        }
+    }
+}
