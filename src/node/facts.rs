@@ -96,9 +96,15 @@ const FACTS: &[Fact] = &[
     fact!("low-level runtime", "", |needs| needs.runtime.low_level, runtime.low_level, |program| {
         format!("{} {} ({})", program.name, program.version, program.path)
     }),
-    fact!("sandboxes", "", |needs| needs.runtime.sandboxes, runtime.sandboxes, count),
-    fact!("containers", "", |needs| needs.runtime.containers, runtime.containers, count),
-    fact!("images", "", |needs| needs.runtime.images, runtime.images, count),
+    fact!("sandboxes", "", |needs| needs.runtime.sandboxes, runtime.sandboxes, |list| list
+        .len()
+        .to_string()),
+    fact!("containers", "", |needs| needs.runtime.containers, runtime.containers, |list| list
+        .len()
+        .to_string()),
+    fact!("images", "", |needs| needs.runtime.images, runtime.images, |list| list
+        .len()
+        .to_string()),
     fact!(
         "image file systems",
         "",
@@ -106,13 +112,15 @@ const FACTS: &[Fact] = &[
         runtime.image_filesystems,
         |filesystems| filesystems.image.len().to_string()
     ),
-    fact!("container statuses", "", |_| true, runtime.container_statuses, count),
+    fact!("container statuses", "", |_| true, runtime.container_statuses, |list| list
+        .len()
+        .to_string()),
     fact!(
         "writable layers",
         "",
         |needs| needs.runtime.writable_layers,
         runtime.writable_layers,
-        count
+        |list| list.len().to_string()
     ),
     fact!("image storage", "", |needs| needs.runtime.image_storage, runtime.image_storage, |_| {
         "read".to_owned()
@@ -164,10 +172,6 @@ const FACTS: &[Fact] = &[
         |tree| format!("{} read", tree.cgroups.len())
     ),
 ];
-
-fn count<T>(list: &Vec<T>) -> String {
-    list.len().to_string()
-}
 
 /// Forgets the facts that a question does not need.
 pub(super) fn restrict(needs: Needs, snapshot: &mut Snapshot) {

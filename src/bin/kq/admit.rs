@@ -27,24 +27,25 @@ enum Command {
 
 /// Show whether this node's kubelet would admit a pod now, and which check rejects it
 ///
-/// The answer lists every admission check in the kubelet's order, with its reason and
-/// message, and the amounts compared: the pod's requests, the other pods' requests and the
-/// node's resources. The kubelet's message says "capacity" for the amount that the Node
-/// object calls allocatable. -o wide shows the ledger: each pod, whether it counts, its
-/// requests and their derivation.
+/// The answer lists every admission check in the kubelet's order, with its reason
+/// and message, and the amounts compared: the pod's requests, the other pods'
+/// requests and the node's resources. The kubelet's message says "capacity" for
+/// the amount that the Node object calls allocatable. -o wide shows the ledger:
+/// each pod, whether it counts, its requests and their derivation.
 ///
-/// FILE is a manifest with one pod or one workload; for a workload, kq checks one of its
-/// pods. POD is a pod of this node, and does not count against itself. With --pods and
-/// --node-file, kq reads only files.
+/// FILE is a manifest with one pod or one workload; for a workload, kq checks one
+/// of its pods. POD is a pod of this node, and does not count against itself.
+/// With --pods and --node-file, kq reads only files.
 ///
-/// --kubelet-restart shows which running pods a restarted kubelet would admit again. The
-/// kubelet checks pods by age, each against the pods admitted before it. -o wide shows the
-/// amounts compared at each step, and which pods hold the missing resources.
+/// --kubelet-restart shows which running pods a restarted kubelet would admit
+/// again. The kubelet checks pods by age, each against the pods admitted before
+/// it. -o wide shows the amounts compared at each step, and which pods hold the
+/// missing resources.
 ///
 /// This command computes no preemption; see kq preempt explain for that.
 ///
-/// Exit code 0: the pod is admitted, or all pods are. 1: the pod is rejected, or one of the
-/// pods is. 3: required data is unavailable.
+/// Exit code 0: the pod is admitted, or all pods are. 1: the pod is rejected, or
+/// one of the pods is. 3: required data is unavailable.
 ///
 /// Examples:
 ///

@@ -16,15 +16,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Check this node: available data sources, kubelet, runtime and cgroups
 ///
-/// Each check is one line. OK: no problem. WARN: not an error, but worth a look. FAIL: an
-/// error. UNKNOWN: required data is unavailable, with the reason. The advice for each check
-/// is printed below the table, or in a column with -o wide.
+/// Each check is one line. OK: no problem. WARN: not an error, but worth a look.
+/// FAIL: an error. UNKNOWN: required data is unavailable, with the reason. The
+/// advice for each check is printed below the table, or in a column with -o wide.
 ///
-/// An absent kubelet is a FAIL if the machine has traces of one: a kubepods cgroup, pod
-/// sandboxes or a kubelet configuration. Otherwise it is UNKNOWN.
+/// An absent kubelet is a FAIL if the machine has traces of one: a kubepods
+/// cgroup, pod sandboxes or a kubelet configuration. Otherwise it is UNKNOWN.
 ///
-/// Exit code 0: every check has a result, and none failed. 1: a check failed. 3: none failed,
-/// and the result of a check is UNKNOWN.
+/// Exit code 0: every check has a result, and none failed. 1: a check failed. 3:
+/// none failed, and the result of a check is UNKNOWN.
 ///
 /// Examples:
 ///

@@ -31,21 +31,23 @@ enum Command {
 
 /// Show the order in which this node's kubelet would evict pods, and the deciding criteria
 ///
-/// The kubelet evicts one pod in each cycle of ten seconds, the first in the order that is
-/// not critical, and then measures again. Above the pods, the answer shows the thresholds of
-/// the signal, the available amount, and the resources reclaimed before a pod is evicted.
-/// Each pod's line shows the criteria that decide its rank. Pods that compare as equal share
-/// a rank: the kubelet orders them at random. A pod without stats ranks first; that is
+/// The kubelet evicts one pod in each cycle of ten seconds, the first in the
+/// order that is not critical, and then measures again. Above the pods, the
+/// answer shows the thresholds of the signal, the available amount, and the
+/// resources reclaimed before a pod is evicted. Each pod's line shows the
+/// criteria that decide its rank. Pods that compare as equal share a rank: the
+/// kubelet orders them at random. A pod without stats ranks first; that is
 /// different from a usage of zero.
 ///
-/// Usage comes from the kubelet's stats summary, which the kubelet itself uses to rank pods.
-/// If the summary is unavailable, kq reads memory and process counts from cgroups.
+/// Usage comes from the kubelet's stats summary, which the kubelet itself uses to
+/// rank pods. If the summary is unavailable, kq reads memory and process counts
+/// from cgroups.
 ///
 /// Signals: memory, disk (nodefs.available), inodes (nodefs.inodesFree), imagefs,
 /// containerfs, pid, or a name as in evictionHard.
 ///
-/// Nothing is changed. Exit code 0: answered. 3: required data is unavailable, or the pods do
-/// not match the measured ones; the known part is shown.
+/// Nothing is changed. Exit code 0: answered. 3: required data is unavailable, or
+/// the pods do not match the measured ones; the known part is shown.
 ///
 /// Examples:
 ///

@@ -16,16 +16,18 @@ use kq::output::value::json_line;
 
 /// Store all data that kq can read about this node
 ///
-/// With --snapshot FILE, commands answer from the file as they would have on the node.
-/// Exceptions need the live node: cgroup rollback, gc record, probe run, and devices plugins,
-/// serve, allocate and repair. cgroup apply, gc apply and preempt apply only accept a
-/// snapshot with --dry-run. A snapshot holds no events, so preempt why has less evidence.
+/// With --snapshot FILE, commands answer from the file as they would have on the
+/// node. Exceptions need the live node: cgroup rollback, gc record, probe run,
+/// and devices plugins, serve, allocate and repair. cgroup apply, gc apply and
+/// preempt apply only accept a snapshot with --dry-run. A snapshot holds no
+/// events, so preempt why has less evidence.
 ///
-/// A snapshot holds no environment variables and no secrets, and only three of the pods'
-/// annotations, all of them the kubelet's.
+/// A snapshot holds no environment variables and no secrets, and only three of
+/// the pods' annotations, all of them the kubelet's.
 ///
-/// Exit code 0: stored; unavailable sources are named. 3: the file cannot be written, or it
-/// was stored and no source found a node: no kubelet, no configuration, no pods, no runtime.
+/// Exit code 0: stored; unavailable sources are named. 3: the file cannot be
+/// written, or it was stored and no source found a node: no kubelet, no
+/// configuration, no pods, no runtime.
 ///
 /// Examples:
 ///

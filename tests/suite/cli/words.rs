@@ -22,8 +22,11 @@ const AVOIDED: &[&str] = &[
     "whom",
 ];
 
-/// The widest line of a help.
+/// The widest line of a help on a terminal of 100 columns.
 const COLUMNS: usize = 100;
+
+/// The widest line of a text that is shown as it is written: else a narrow terminal breaks it.
+const NARROW: usize = 80;
 
 /// Returns the help of kq, of each group of commands and of each command, by name.
 fn helps() -> Vec<(String, String)> {
@@ -87,6 +90,12 @@ fn help_fits_a_terminal() {
     for (name, text) in helps() {
         for line in text.lines() {
             assert!(line.chars().count() <= COLUMNS, "{name}: wider than {COLUMNS}: {line}");
+        }
+        // That of kq itself is wrapped at any width.
+        let is_verbatim = !name.starts_with("kq  ");
+        let above = text.split("\nUsage:").next().filter(|_| is_verbatim).unwrap_or_default();
+        for line in above.lines() {
+            assert!(line.chars().count() <= NARROW, "{name}: wider than {NARROW}: {line}");
         }
     }
 }

@@ -19,14 +19,15 @@ use std::path::{Path, PathBuf};
 
 /// Write the planned values where the kernel differs
 ///
-/// kq shows the steps, asks for confirmation, stores a rollback file, and performs the steps
-/// one after the other: values to raise from the top of the tree down, values to lower from
-/// the bottom up. kq reads each file again right before and right after the write, and stops
-/// at the first failure.
+/// kq shows the steps, asks for confirmation, stores a rollback file, and
+/// performs the steps one after the other: values to raise from the top of the
+/// tree down, values to lower from the bottom up. kq reads each file again right
+/// before and right after the write, and stops at the first failure.
 ///
-/// kq creates and removes no cgroups, moves no processes, and never writes outside the
-/// kubelet's cgroup root. The kubelet rewrites QoS classes and kubepods once a minute, and
-/// pods when they change. The systemd cgroup driver rewrites values at every daemon-reload.
+/// kq creates and removes no cgroups, moves no processes, and never writes
+/// outside the kubelet's cgroup root. The kubelet rewrites QoS classes and
+/// kubepods once a minute, and pods when they change. The systemd cgroup driver
+/// rewrites values at every daemon-reload.
 ///
 /// Exit code 4: refused, nothing was written. 5: partially applied.
 ///

@@ -18,10 +18,11 @@ use kq::cgroup::live::diff_view;
 ///   CHANGING        a pod or container is being created or removed
 ///   UNKNOWN         the planned or the actual value is unknown, with the reason
 ///
-/// Before kq reports DRIFT, it reads the differing values again, from all sources.
+/// Before kq reports DRIFT, it reads the differing values again, from all
+/// sources.
 ///
-/// Exit code 0: every value was compared, and nothing drifts. 1: DRIFT, MISSING or EXTRA. 3:
-/// no known value drifts, and other values are UNKNOWN.
+/// Exit code 0: every value was compared, and nothing drifts. 1: DRIFT, MISSING
+/// or EXTRA. 3: no known value drifts, and other values are UNKNOWN.
 ///
 /// Examples:
 ///

@@ -20,7 +20,8 @@ use kq::cgroup::explain::explain;
 ///   nothing was written (kernel)
 ///   note: the kubelet gives a QoS class no quota
 ///
-/// For a path that ends in a Kubernetes cgroup, the answer also names the possible writers.
+/// For a path that ends in a Kubernetes cgroup, the answer also names the
+/// possible writers.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {

@@ -8,10 +8,11 @@ use kq::cgroup::view;
 
 /// Show every cgroup value that pods get on a node, with its arithmetic
 ///
-/// kq changes nothing, and opens no connection without --live. Pods come from files; the node
-/// comes from flags and from the kubelet's configuration. An omitted field takes the
-/// kubelet's default for its version, and the answer lists it as assumed. With --live, kq
-/// first queries this node for omitted fields.
+/// kq changes nothing, and opens no connection without --live. Pods come from
+/// files; the node comes from flags and from the kubelet's configuration. An
+/// omitted field takes the kubelet's default for its version, and the answer
+/// lists it as assumed. With --live, kq first queries this node for omitted
+/// fields.
 ///
 /// Examples:
 ///

@@ -19,9 +19,9 @@ use std::path::Path;
 
 /// Restore the values that kq cgroup apply changed
 ///
-/// rollback works after an apply that completed, stopped or was killed at any step. It skips
-/// values that were not written or already have the old value. It stops at a value that
-/// another program changed since, and does not touch it.
+/// rollback works after an apply that completed, stopped or was killed at any
+/// step. It skips values that were not written or already have the old value. It
+/// stops at a value that another program changed since, and does not touch it.
 ///
 /// Examples:
 ///

@@ -10,12 +10,12 @@ use kq::k8s::quantity::Quantity;
 
 /// Show the CPU time of each container when every container is busy
 ///
-/// At each level of the cgroup tree, siblings divide the CPU time by weight, up to their
-/// quotas. Time above a quota goes to the other siblings. In the chart, the bar is the
-/// container's CPU time and | marks its request.
+/// At each level of the cgroup tree, siblings divide the CPU time by weight, up
+/// to their quotas. Time above a quota goes to the other siblings. In the chart,
+/// the bar is the container's CPU time and | marks its request.
 ///
-/// Weights and quotas are the planned values, not the kernel's current ones. kq cgroup diff
-/// compares the two.
+/// Weights and quotas are the planned values, not the kernel's current ones. kq
+/// cgroup diff compares the two.
 ///
 /// Examples:
 ///

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 /// Show the cgroups of this node with the names of pods and containers
 ///
-/// Columns are the limits set, the current usage, the number of periods throttled by a quota,
-/// the processes killed for lack of memory, and PRESSURE: the percentage of the last ten
-/// seconds that tasks waited for CPU/memory/IO.
+/// Columns are the limits set, the current usage, the number of periods throttled
+/// by a quota, the processes killed for lack of memory, and PRESSURE: the
+/// percentage of the last ten seconds that tasks waited for CPU/memory/IO.
 ///
 /// Examples:
 ///

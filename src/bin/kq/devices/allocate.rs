@@ -8,26 +8,30 @@ use std::path::PathBuf;
 
 /// Allocate devices to a pod through the fake kubelet
 ///
-/// The fake kubelet is kq devices serve with the same DIR. It processes the pod's containers
-/// in the kubelet's order. For each resource it calls the plugin's GetPreferredAllocation, if
-/// the plugin offers it, and then Allocate. When all containers have their devices, it calls
-/// PreStartContainer for each container. The answer lists the devices and the settings that
-/// each container gets; -o wide also shows each call. No container is started. Pods of a file
-/// are admitted one after the other.
+/// The fake kubelet is kq devices serve with the same DIR. It processes the pod's
+/// containers in the kubelet's order. For each resource it calls the plugin's
+/// GetPreferredAllocation, if the plugin offers it, and then Allocate. When all
+/// containers have their devices, it calls PreStartContainer for each container.
+/// The answer lists the devices and the settings that each container gets; -o
+/// wide also shows each call. No container is started. Pods of a file are
+/// admitted one after the other.
 ///
-/// A pod keeps its devices until --remove ends it or it is rejected. Allocating to the same
-/// pod again does what a restarted kubelet does.
+/// A pod keeps its devices until --remove ends it or it is rejected. Allocating
+/// to the same pod again does what a restarted kubelet does.
 ///
-/// During a call to a plugin, the fake kubelet continues to process health changes and
-/// registrations, as a kubelet does; the next pod waits. --topology-manager-policy aligns
-/// containers with NUMA nodes, as in kq devices plan.
+/// During a call to a plugin, the fake kubelet continues to process health
+/// changes and registrations, as a kubelet does; the next pod waits.
+/// --topology-manager-policy aligns containers with NUMA nodes, as in kq devices
+/// plan.
 ///
-/// If no plugin has registered a requested resource, the answer names it and the most similar
-/// registered name. A kubelet starts such a container without the resource.
+/// If no plugin has registered a requested resource, the answer names it and the
+/// most similar registered name. A kubelet starts such a container without the
+/// resource.
 ///
-/// Exit code 0: every container may start. 1: a pod is rejected, a container does not start,
-/// or no plugin has registered a requested resource. 3: no fake kubelet runs in DIR, or there
-/// are too many NUMA nodes. 5: the fake kubelet ended before it processed all pods.
+/// Exit code 0: every container may start. 1: a pod is rejected, a container does
+/// not start, or no plugin has registered a requested resource. 3: no fake
+/// kubelet runs in DIR, or there are too many NUMA nodes. 5: the fake kubelet
+/// ended before it processed all pods.
 ///
 /// Examples:
 ///

@@ -13,20 +13,21 @@ use kq::node::{Needs, PodNeeds};
 
 /// Show the node's device capacity as the kubelet counts it
 ///
-/// The answer lists capacity and allocatable of each plugin resource with the reason: healthy
-/// devices, a plugin that has not registered yet, or a removed resource. Healthy devices are
-/// those listed by the kubelet's pod-resources API. That API omits unhealthy devices, so the
-/// capacity may be larger unless the Node object states it: >=4 means four or more. kq
-/// compares the counts with the Node object; -o wide shows both.
+/// The answer lists capacity and allocatable of each plugin resource with the
+/// reason: healthy devices, a plugin that has not registered yet, or a removed
+/// resource. Healthy devices are those listed by the kubelet's pod-resources API.
+/// That API omits unhealthy devices, so the capacity may be larger unless the
+/// Node object states it: >=4 means four or more. kq compares the counts with the
+/// Node object; -o wide shows both.
 ///
-/// A starting kubelet reports 0 of 0 until the plugin registers, and forgets the resource
-/// after five minutes; the Node object then keeps it at 0. The time at which a plugin stopped
-/// is not visible outside the kubelet.
+/// A starting kubelet reports 0 of 0 until the plugin registers, and forgets the
+/// resource after five minutes; the Node object then keeps it at 0. The time at
+/// which a plugin stopped is not visible outside the kubelet.
 ///
 /// With --devices alone, kq reads no node.
 ///
-/// Exit code 1: the Node object reports other counts. 3: no source reports the devices, or
-/// the devices in use; unknown counts are null in JSON.
+/// Exit code 1: the Node object reports other counts. 3: no source reports the
+/// devices, or the devices in use; unknown counts are null in JSON.
 ///
 /// Examples:
 ///

@@ -17,8 +17,9 @@ use kq::node::Needs;
 
 /// Show the devices of each container, and their state
 ///
-/// kq compares the kubelet's checkpoint with its pod-resources API, the active pods and the
-/// Node status. If several states apply to a device, the worst one is shown:
+/// kq compares the kubelet's checkpoint with its pod-resources API, the active
+/// pods and the Node status. If several states apply to a device, the worst one
+/// is shown:
 ///
 ///   DOUBLE     held by two containers that may not share it
 ///   ORPHAN     the pod exists, but nothing in it requests the device
@@ -29,14 +30,15 @@ use kq::node::Needs;
 ///   UNKNOWN    a source that decides the state is unavailable
 ///   OK         consistent
 ///
-/// Below the devices, a table shows the totals of each resource; --free lists the unused
-/// devices. -o wide also shows the settings that plugins gave to each container: variables,
-/// mounts, device nodes, annotations and CDI names. They may hold secrets, so snapshots omit
-/// them.
+/// Below the devices, a table shows the totals of each resource; --free lists the
+/// unused devices. -o wide also shows the settings that plugins gave to each
+/// container: variables, mounts, device nodes, annotations and CDI names. They
+/// may hold secrets, so snapshots omit them.
 ///
-/// Exit code 0: answered, whatever the states other than UNKNOWN; use kq devices verify as a
-/// check. 3: the state of a device is UNKNOWN, a source is unavailable or damaged (the answer
-/// then uses the others), or the named pod is unknown.
+/// Exit code 0: answered, whatever the states other than UNKNOWN; use kq devices
+/// verify as a check. 3: the state of a device is UNKNOWN, a source is
+/// unavailable or damaged (the answer then uses the others), or the named pod is
+/// unknown.
 ///
 /// Examples:
 ///

@@ -21,10 +21,10 @@ use clap::Subcommand;
 
 /// Inspect device allocations and predict what the device manager will do
 ///
-/// The commands show allocations from the kubelet's checkpoint and its pod-resources API, the
-/// devices a pod would get, and plugins and their health. They also run a fake kubelet for
-/// plugin developers and repair a damaged checkpoint. Read docs/devices.md before you rely on
-/// them.
+/// The commands show allocations from the kubelet's checkpoint and its
+/// pod-resources API, the devices a pod would get, and plugins and their health.
+/// They also run a fake kubelet for plugin developers and repair a damaged
+/// checkpoint. Read docs/devices.md before you rely on them.
 ///
 /// Examples:
 ///

@@ -36,27 +36,29 @@ use std::path::PathBuf;
 
 /// Show the devices that a pod would get now, or the kubelet's error
 ///
-/// kq processes the containers as the kubelet's device manager does: it considers recorded
-/// devices, devices left over by init containers, NUMA nodes according to the topology
-/// policy, and healthy free devices. Where the kubelet depends on the random order of a map,
-/// the answer shows the set from which it chooses. -o wide shows the state before, the NUMA
-/// hints and the decisions.
+/// kq processes the containers as the kubelet's device manager does: it considers
+/// recorded devices, devices left over by init containers, NUMA nodes according
+/// to the topology policy, and healthy free devices. Where the kubelet depends on
+/// the random order of a map, the answer shows the set from which it chooses. -o
+/// wide shows the state before, the NUMA hints and the decisions.
 ///
-/// FILE is a manifest; its pods are admitted one after the other, each with the devices that
-/// the earlier ones left. POD is a pod of this node, or of --snapshot. With --devices and
-/// FILE, kq reads no node unless a flag names one. kq calls plugins only with --ask-plugin,
-/// and then only for their options and preferred devices.
+/// FILE is a manifest; its pods are admitted one after the other, each with the
+/// devices that the earlier ones left. POD is a pod of this node, or of
+/// --snapshot. With --devices and FILE, kq reads no node unless a flag names one.
+/// kq calls plugins only with --ask-plugin, and then only for their options and
+/// preferred devices.
 ///
-/// With --kubelet-restart, no device is healthy until its plugin registers again. Without POD
-/// or FILE, the answer then covers all pods of the node with devices: those that keep
-/// running, those that are rejected, and those whose devices the kubelet forgets. A pod on
-/// the node keeps its devices while it runs. For such a pod, --unhealthy shows whether it
-/// would be admitted again, as after a reboot, when a container of it does not run at the
-/// kubelet's start.
+/// With --kubelet-restart, no device is healthy until its plugin registers again.
+/// Without POD or FILE, the answer then covers all pods of the node with devices:
+/// those that keep running, those that are rejected, and those whose devices the
+/// kubelet forgets. A pod on the node keeps its devices while it runs. For such a
+/// pod, --unhealthy shows whether it would be admitted again, as after a reboot,
+/// when a container of it does not run at the kubelet's start.
 ///
-/// Exit code 0: all pods get their devices. 1: a pod does not get them, also because no
-/// plugin offers the resource; a pod loses them when it is admitted again; or the kubelet
-/// crashes. 3: required data is unavailable; "missing:" names it.
+/// Exit code 0: all pods get their devices. 1: a pod does not get them, also
+/// because no plugin offers the resource; a pod loses them when it is admitted
+/// again; or the kubelet crashes. 3: required data is unavailable; "missing:"
+/// names it.
 ///
 /// Examples:
 ///

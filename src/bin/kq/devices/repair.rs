@@ -21,31 +21,34 @@ use std::path::{Path, PathBuf};
 
 /// Repair the device checkpoint of a stopped kubelet
 ///
-/// repair removes entries of pods that are gone, or writes a valid file from a damaged one.
-/// It restores a single flipped bit, which gives back the file that the kubelet wrote. From a
-/// truncated or broken file it keeps the complete entries. If the checksum is wrong for an
-/// unknown reason, no entry can be trusted, and only --force keeps them. kq invents no
-/// entries. It shows the removed entries with the reasons, asks for confirmation, keeps the
-/// old file, and replaces the file atomically: a kq killed at any point leaves the old file
+/// repair removes entries of pods that are gone, or writes a valid file from a
+/// damaged one. It restores a single flipped bit, which gives back the file that
+/// the kubelet wrote. From a truncated or broken file it keeps the complete
+/// entries. If the checksum is wrong for an unknown reason, no entry can be
+/// trusted, and only --force keeps them. kq invents no entries. It shows the
+/// removed entries with the reasons, asks for confirmation, keeps the old file,
+/// and replaces the file atomically: a kq killed at any point leaves the old file
 /// or the new one. kq reads the new file back.
 ///
-/// A running kubelet holds the checkpoint in memory and would overwrite the file, so it must
-/// be stopped. kq can check that only on the node, with the node's processes visible. Stop
-/// the unit (systemctl stop kubelet): a crashed kubelet can be started again at any moment. A
-/// starting kubelet removes all other files from its device plugin directory, so the old file
-/// is kept one directory above. A kubelet that serves plugins in another directory, as in a
-/// container, belongs to another node and may run. A copy elsewhere (--checkpoint) can be
-/// repaired while a kubelet runs, as a rehearsal; with --pods FILE, kq does not query this
+/// A running kubelet holds the checkpoint in memory and would overwrite the file,
+/// so it must be stopped. kq can check that only on the node, with the node's
+/// processes visible. Stop the unit (systemctl stop kubelet): a crashed kubelet
+/// can be started again at any moment. A starting kubelet removes all other files
+/// from its device plugin directory, so the old file is kept one directory above.
+/// A kubelet that serves plugins in another directory, as in a container, belongs
+/// to another node and may run. A copy elsewhere (--checkpoint) can be repaired
+/// while a kubelet runs, as a rehearsal; with --pods FILE, kq does not query this
 /// machine.
 ///
-/// If a container keeps running after its entry was removed, it keeps its device, and the
-/// kubelet gives the same device to the next pod. Entries in use, or possibly in use because
-/// the runtime is unavailable, are therefore not stale. Entries in use that are named, or
-/// lost by --rebuild, are removed only with --force.
+/// If a container keeps running after its entry was removed, it keeps its device,
+/// and the kubelet gives the same device to the next pod. Entries in use, or
+/// possibly in use because the runtime is unavailable, are therefore not stale.
+/// Entries in use that are named, or lost by --rebuild, are removed only with
+/// --force.
 ///
-/// Exit code 0: repaired, or nothing to repair. 4: refused, nothing was written. 5: the new
-/// file was written but differs from the plan or may not be on the disk, or a kubelet was
-/// started meanwhile. A dry run ends as the run would.
+/// Exit code 0: repaired, or nothing to repair. 4: refused, nothing was written.
+/// 5: the new file was written but differs from the plan or may not be on the
+/// disk, or a kubelet was started meanwhile. A dry run ends as the run would.
 ///
 /// Examples:
 ///

@@ -21,30 +21,34 @@ use std::path::Path;
 
 /// Check the kubelet's state files for devices, CPUs, memory and pods
 ///
-/// For each file the answer shows its layout, its recomputed checksum, the kind of damage,
-/// contradictions within the file and with the machine or the pods, and the kubelet's
-/// reaction at its next start, with the kubelet's message. Kinds of damage are truncation, a
-/// flipped bit, a manual edit, zeros after a power failure, another file's content and an old
-/// layout. With an invalid device checkpoint the kubelet starts as if there were none; with
-/// any other invalid file it does not start. An absent file is valid.
+/// For each file the answer shows its layout, its recomputed checksum, the kind
+/// of damage, contradictions within the file and with the machine or the pods,
+/// and the kubelet's reaction at its next start, with the kubelet's message.
+/// Kinds of damage are truncation, a flipped bit, a manual edit, zeros after a
+/// power failure, another file's content and an old layout. With an invalid
+/// device checkpoint the kubelet starts as if there were none; with any other
+/// invalid file it does not start. An absent file is valid.
 ///
-/// Without FILE, kq checks the files of this node, or of a snapshot. A snapshot holds the
-/// device checkpoint without the plugins' answers; files that it lacks are reported as
-/// unrecorded. For a FILE, kq does not read the node. It takes the file's kind from --kind,
-/// from its name, or from its content; --pods supplies the pods of the node. The policies for
-/// CPU and memory files come from the kubelet's configuration; if that is unknown, kq assumes
-/// the policies named in the files.
+/// Without FILE, kq checks the files of this node, or of a snapshot. A snapshot
+/// holds the device checkpoint without the plugins' answers; files that it lacks
+/// are reported as unrecorded. For a FILE, kq does not read the node. It takes
+/// the file's kind from --kind, from its name, or from its content; --pods
+/// supplies the pods of the node. The policies for CPU and memory files come from
+/// the kubelet's configuration; if that is unknown, kq assumes the policies named
+/// in the files.
 ///
-/// Byte offsets start at 0. If bytes of a file are damaged, a contradiction may follow from
-/// the damage: kq then reports it as a note, which is not a reason to delete a pod.
+/// Byte offsets start at 0. If bytes of a file are damaged, a contradiction may
+/// follow from the damage: kq then reports it as a note, which is not a reason to
+/// delete a pod.
 ///
-/// Files are checked as kubelets 1.33 to 1.36 read them, pod_status_manager_state as 1.32
-/// does.
+/// Files are checked as kubelets 1.33 to 1.36 read them, pod_status_manager_state
+/// as 1.32 does.
 ///
-/// Exit code 0: no error; there may be warnings and notes. 1: the kubelet rejects a file, a
-/// file has an error, or a file of several is of an unknown kind. 2: no file could be
-/// checked, because their kind is unknown. 3: a file could not be read, the kubelet's
-/// reaction to it is unknown, or a snapshot has none of the files.
+/// Exit code 0: no error; there may be warnings and notes. 1: the kubelet rejects
+/// a file, a file has an error, or a file of several is of an unknown kind. 2: no
+/// file could be checked, because their kind is unknown. 3: a file could not be
+/// read, the kubelet's reaction to it is unknown, or a snapshot has none of the
+/// files.
 ///
 /// Examples:
 ///

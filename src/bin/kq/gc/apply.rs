@@ -19,17 +19,19 @@ use std::io::{IsTerminal, Write};
 
 /// Remove the images that dry-run lists
 ///
-/// kq shows the plan, asks for confirmation, and removes the images one by one, by ID,
-/// through the container runtime. Under disk pressure it first removes dead containers. Right
-/// before each removal, kq reads the image's users and its pinned state again, and keeps the
-/// image if it is in use by then or if the state cannot be read. kq continues after a failed
-/// removal, and stops when enough space is freed or the runtime no longer answers. It removes
-/// nothing that the plan did not list.
+/// kq shows the plan, asks for confirmation, and removes the images one by one,
+/// by ID, through the container runtime. Under disk pressure it first removes
+/// dead containers. Right before each removal, kq reads the image's users and its
+/// pinned state again, and keeps the image if it is in use by then or if the
+/// state cannot be read. kq continues after a failed removal, and stops when
+/// enough space is freed or the runtime no longer answers. It removes nothing
+/// that the plan did not list.
 ///
-/// kq does not change the kubelet's memory: the kubelet notices the removed images by itself.
+/// kq does not change the kubelet's memory: the kubelet notices the removed
+/// images by itself.
 ///
-/// Exit code 0: done. 1: done, and not enough was freed. 4: refused, nothing was removed. 5:
-/// something could not be removed.
+/// Exit code 0: done. 1: done, and not enough was freed. 4: refused, nothing was
+/// removed. 5: something could not be removed.
 ///
 /// Examples:
 ///

@@ -9,18 +9,19 @@ use kq::question::image_gc::ImageGcAnswer;
 
 /// Show the images that would be removed now, in order, with reasons
 ///
-/// The answer lists every image in the kubelet's order, with a verdict and its reason. The
-/// kubelet keeps the times at which an image was first found and last used only in memory.
-/// Verdicts that depend on these times are "possible", or "unknown" if no data narrows them
-/// down. Records of kq gc record supply the times.
+/// The answer lists every image in the kubelet's order, with a verdict and its
+/// reason. The kubelet keeps the times at which an image was first found and last
+/// used only in memory. Verdicts that depend on these times are "possible", or
+/// "unknown" if no data narrows them down. Records of kq gc record supply the
+/// times.
 ///
-/// With --trigger eviction, kq compares the eviction thresholds with the node's file systems.
-/// The answer shows which thresholds are crossed, the resources reclaimed, whether they
-/// suffice, and otherwise the pod that would be evicted. If no threshold is crossed, kq plans
-/// as if imagefs.available were.
+/// With --trigger eviction, kq compares the eviction thresholds with the node's
+/// file systems. The answer shows which thresholds are crossed, the resources
+/// reclaimed, whether they suffice, and otherwise the pod that would be evicted.
+/// If no threshold is crossed, kq plans as if imagefs.available were.
 ///
-/// Nothing is changed. Exit code 0: the collection would succeed, or would not run. 1: it
-/// would not free enough.
+/// Nothing is changed. Exit code 0: the collection would succeed, or would not
+/// run. 1: it would not free enough.
 ///
 /// Examples:
 ///

@@ -21,18 +21,21 @@ use std::collections::BTreeSet;
 
 /// Explain the state and fate of one image, or the disk that holds the images
 ///
-/// For an image: its properties and shared layers, its users, the times that the kubelet may
-/// have recorded, the outcome of each trigger now, and the earliest possible removal by age,
-/// for space and under disk pressure. IMAGE is an ID, the unique start of one with at least 4
-/// digits, a tag (nginx means docker.io/library/nginx:latest), or a name with a digest.
+/// For an image: its properties and shared layers, its users, the times that the
+/// kubelet may have recorded, the outcome of each trigger now, and the earliest
+/// possible removal by age, for space and under disk pressure. IMAGE is an ID,
+/// the unique start of one with at least 4 digits, a tag (nginx means
+/// docker.io/library/nginx:latest), or a name with a digest.
 ///
-/// For the disk (--disk): the file system that the kubelet measures, which of nodefs, imagefs
-/// and containerfs are the same and the effect on eviction, the largest consumers, and the
-/// reasons why statfs, the runtime and the kubelet report different numbers. Measuring
-/// directories takes time; --timeout limits it.
+/// For the disk (--disk): the file system that the kubelet measures, which of
+/// nodefs, imagefs and containerfs are the same and the effect on eviction, the
+/// largest consumers, and the reasons why statfs, the runtime and the kubelet
+/// report different numbers. Measuring directories takes time; --timeout limits
+/// it.
 ///
-/// Nothing is changed. Exit code 2: there is no such image, or IMAGE is ambiguous. 3: data
-/// required for an answer is unavailable, such as the location of the images.
+/// Nothing is changed. Exit code 2: there is no such image, or IMAGE is
+/// ambiguous. 3: data required for an answer is unavailable, such as the location
+/// of the images.
 ///
 /// Examples:
 ///

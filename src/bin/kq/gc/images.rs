@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 
 /// List the images with size, age, last use, pinned state and users
 ///
-/// SEEN is the time since kq gc record first found the image. LAST-USED is the time since a
-/// container last ran from it, from the runtime or the records; "now" if one runs. A question
-/// mark means unknown.
+/// SEEN is the time since kq gc record first found the image. LAST-USED is the
+/// time since a container last ran from it, from the runtime or the records;
+/// "now" if one runs. A question mark means unknown.
 ///
 /// Examples:
 ///

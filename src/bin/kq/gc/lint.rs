@@ -15,14 +15,14 @@ use std::collections::BTreeSet;
 
 /// Find invalid, unwise or surprising garbage collection settings
 ///
-/// lint compares the thresholds with those of eviction, which measures the same disk,
-/// compares thresholds and ages with each other, and finds images that would be removed
-/// unexpectedly early. The impact of each finding and its fix are printed below the table, or
-/// in columns with -o wide.
+/// lint compares the thresholds with those of eviction, which measures the same
+/// disk, compares thresholds and ages with each other, and finds images that
+/// would be removed unexpectedly early. The impact of each finding and its fix
+/// are printed below the table, or in columns with -o wide.
 ///
-/// Exit code 0: no warnings. 1: a setting does not have its expected effect. 3: the
-/// configuration of this node's kubelet is unknown, and the default settings give no
-/// warnings.
+/// Exit code 0: no warnings. 1: a setting does not have its expected effect. 3:
+/// the configuration of this node's kubelet is unknown, and the default settings
+/// give no warnings.
 ///
 /// Examples:
 ///

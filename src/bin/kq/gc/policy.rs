@@ -9,8 +9,9 @@ use kq::node::Needs;
 
 /// Show the policy in force, the origin of each value, and the kubelet's errors
 ///
-/// Exit code 0: a kubelet starts with this policy. 1: the kubelet rejects it; its errors are
-/// shown. 3: the configuration of this node's kubelet is unknown, and the defaults are shown.
+/// Exit code 0: a kubelet starts with this policy. 1: the kubelet rejects it; its
+/// errors are shown. 3: the configuration of this node's kubelet is unknown, and
+/// the defaults are shown.
 ///
 /// Examples:
 ///

@@ -25,13 +25,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Record image times as the kubelet does in its memory
 ///
-/// record reads all images and containers now and then every five minutes, and stores the
-/// time at which each image was first found and last used. The other gc commands use the
-/// records, which turn "possible" verdicts into "sure" ones. An interrupted write leaves the
-/// old file in place. Two kq processes can record at the same time without losing data.
+/// record reads all images and containers now and then every five minutes, and
+/// stores the time at which each image was first found and last used. The other
+/// gc commands use the records, which turn "possible" verdicts into "sure" ones.
+/// An interrupted write leaves the old file in place. Two kq processes can record
+/// at the same time without losing data.
 ///
-/// Run it as a service on the node, or from a timer with --once. More than ten minutes
-/// between two readings are a gap in the records.
+/// Run it as a service on the node, or from a timer with --once. More than ten
+/// minutes between two readings are a gap in the records.
 ///
 /// Examples:
 ///

@@ -17,10 +17,11 @@ use std::time::Duration;
 
 /// Run the kubelet's garbage-collection loop and report each pass
 ///
-/// watch runs a pass now and then one every five minutes, counted from the end of the
-/// previous pass. Each pass reads the node again. Failures follow the kubelet's rules: the
-/// first one in a row is a line in its log, the following ones are events on its node. With
-/// --yes, each pass removes the images that it reports, as kq gc apply does.
+/// watch runs a pass now and then one every five minutes, counted from the end of
+/// the previous pass. Each pass reads the node again. Failures follow the
+/// kubelet's rules: the first one in a row is a line in its log, the following
+/// ones are events on its node. With --yes, each pass removes the images that it
+/// reports, as kq gc apply does.
 ///
 /// Examples:
 ///

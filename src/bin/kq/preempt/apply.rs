@@ -26,26 +26,27 @@ use std::time::Duration;
 
 /// Evict the victims that explain shows, until the pod fits
 ///
-/// kq shows the plan and the API server's answer to a dry run, asks for confirmation, and
-/// evicts the victims one after the other, each with its own grace period. It waits until
-/// each victim is gone. Before each eviction it reads the node and plans again. It ends as
-/// soon as the pod fits, and stops if a pod would be evicted that was not in the confirmed
-/// plan.
+/// kq shows the plan and the API server's answer to a dry run, asks for
+/// confirmation, and evicts the victims one after the other, each with its own
+/// grace period. It waits until each victim is gone. Before each eviction it
+/// reads the node and plans again. It ends as soon as the pod fits, and stops if
+/// a pod would be evicted that was not in the confirmed plan.
 ///
-/// Evictions honour disruption budgets; the kubelet does not. --like-kubelet instead deletes
-/// the victims without checking budgets, and continues with the next victim if one does not
-/// stop in time. kq does not contact the kubelet: it admits the pod once the scheduler or a
-/// manifest file supplies it.
+/// Evictions honour disruption budgets; the kubelet does not. --like-kubelet
+/// instead deletes the victims without checking budgets, and continues with the
+/// next victim if one does not stop in time. kq does not contact the kubelet: it
+/// admits the pod once the scheduler or a manifest file supplies it.
 ///
-/// With --kubeconfig and --node-name, the command works from any machine. If the node is not
-/// this machine, kq queries only the API server.
+/// With --kubeconfig and --node-name, the command works from any machine. If the
+/// node is not this machine, kq queries only the API server.
 ///
-/// Pods in files cannot be evicted: only --dry-run is available with --snapshot, --pods and
-/// --node-file, --checkpoint and --pod-resources, --without, and --priority for a pod of the
-/// node.
+/// Pods in files cannot be evicted: only --dry-run is available with --snapshot,
+/// --pods and --node-file, --checkpoint and --pod-resources, --without, and
+/// --priority for a pod of the node.
 ///
-/// Exit code 0: the pod fits. 1: the kubelet would preempt no pod for it. 3: required data is
-/// unavailable. 4: refused, nothing was changed. 5: partially applied.
+/// Exit code 0: the pod fits. 1: the kubelet would preempt no pod for it. 3:
+/// required data is unavailable. 4: refused, nothing was changed. 5: partially
+/// applied.
 ///
 /// Examples:
 ///

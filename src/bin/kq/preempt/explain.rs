@@ -14,25 +14,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Show which pods this node's kubelet would preempt to admit a pod, and why
 ///
-/// The answer shows whether the pod is critical, the resources it lacks, and the victims in
-/// the order in which they are killed. It marks victims that turn out to be unnecessary, and
-/// pods that the kubelet might choose instead: its order among equal pods is random, and
-/// --order supplies it if it is known. -o wide shows every round with the distance of each
-/// candidate, and the pods that are exempt.
+/// The answer shows whether the pod is critical, the resources it lacks, and the
+/// victims in the order in which they are killed. It marks victims that turn out
+/// to be unnecessary, and pods that the kubelet might choose instead: its order
+/// among equal pods is random, and --order supplies it if it is known. -o wide
+/// shows every round with the distance of each candidate, and the pods that are
+/// exempt.
 ///
-/// Nothing is changed. The kubelet checks no disruption budget, and does not check again
-/// whether the pod fits once the victims are gone.
+/// Nothing is changed. The kubelet checks no disruption budget, and does not
+/// check again whether the pod fits once the victims are gone.
 ///
-/// FILE is a manifest with one pod or one workload; for a workload, kq checks one of its
-/// pods. POD is a pod of this node. With --pods and --node-file, kq reads only files.
+/// FILE is a manifest with one pod or one workload; for a workload, kq checks one
+/// of its pods. POD is a pod of this node. With --pods and --node-file, kq reads
+/// only files.
 ///
-/// --all-nodes computes the cost of admitting the pod on every node of the cluster, and lists
-/// the cheapest node first, in kube-scheduler's order except for disruption budgets. kq reads
-/// the nodes and the pods of each from the API server. For an answer from files, --node-file
-/// holds the list of nodes and --pods the pods of all nodes.
+/// --all-nodes computes the cost of admitting the pod on every node of the
+/// cluster, and lists the cheapest node first, in kube-scheduler's order except
+/// for disruption budgets. kq reads the nodes and the pods of each from the API
+/// server. For an answer from files, --node-file holds the list of nodes and
+/// --pods the pods of all nodes.
 ///
-/// Exit code 0: the pod is admitted, with or without victims; with --all-nodes: by at least
-/// one node. 1: it is rejected, by all nodes. 3: required data is unavailable.
+/// Exit code 0: the pod is admitted, with or without victims; with --all-nodes:
+/// by at least one node. 1: it is rejected, by all nodes. 3: required data is
+/// unavailable.
 ///
 /// Examples:
 ///

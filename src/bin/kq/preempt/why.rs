@@ -25,28 +25,30 @@ use std::collections::BTreeSet;
 
 /// Show which component killed a pod, and for which other pod
 ///
-/// The component is the scheduler, the kubelet, or another one. kq reads the remaining
-/// evidence: the pod's status and conditions, its events, and the kubelet's log. Each piece
-/// of evidence is a line with its text and its meaning, followed by the answer and its
-/// certainty. An answer is certain if the evidence forces it, likely if the evidence leaves
-/// another explanation, and possible if an announced end has not happened. The answer names
-/// the evidence that would make it more certain. The scheduler's event names the preempting
-/// pod. The kubelet names it only in its log; without the log, kq lists the critical pods
+/// The component is the scheduler, the kubelet, or another one. kq reads the
+/// remaining evidence: the pod's status and conditions, its events, and the
+/// kubelet's log. Each piece of evidence is a line with its text and its meaning,
+/// followed by the answer and its certainty. An answer is certain if the evidence
+/// forces it, likely if the evidence leaves another explanation, and possible if
+/// an announced end has not happened. The answer names the evidence that would
+/// make it more certain. The scheduler's event names the preempting pod. The
+/// kubelet names it only in its log; without the log, kq lists the critical pods
 /// that may have caused the preemption.
 ///
-/// kq distinguishes a running pod from one whose container was restarted: by a probe, for
-/// lack of memory, or because it exited.
+/// kq distinguishes a running pod from one whose container was restarted: by a
+/// probe, for lack of memory, or because it exited.
 ///
-/// With a kubeconfig (--kubeconfig, $KUBECONFIG), kq reads the pod, its events and the pods
-/// of its node from the API server, on any machine. On the node without a kubeconfig, kq
-/// reads the pods from the kubelet; the kubelet's own credentials may not list events. With
-/// --pods or --events, kq reads only files and reports the data they lack. Events are kept
-/// for an hour by default, and snapshots hold none.
+/// With a kubeconfig (--kubeconfig, $KUBECONFIG), kq reads the pod, its events
+/// and the pods of its node from the API server, on any machine. On the node
+/// without a kubeconfig, kq reads the pods from the kubelet; the kubelet's own
+/// credentials may not list events. With --pods or --events, kq reads only files
+/// and reports the data they lack. Events are kept for an hour by default, and
+/// snapshots hold none.
 ///
 /// POD is NAME, NAMESPACE/NAME or a UID. Nothing is changed.
 ///
-/// Exit code 0: the pod was preempted, and the component is known or announced. 1: it was not
-/// preempted. 3: the evidence does not decide.
+/// Exit code 0: the pod was preempted, and the component is known or announced.
+/// 1: it was not preempted. 3: the evidence does not decide.
 ///
 /// Examples:
 ///

@@ -11,16 +11,18 @@ use kq::probe::lint_view::{advice, table, wide};
 
 /// Find invalid, unwise or surprising settings in the probes of pods
 ///
-/// lint reports the API server's errors with their messages, and settings that cause trouble:
-/// timeouts longer than the period, liveness probes that kill slow starters, commands with a
-/// timeout of one second, identical liveness and readiness probes, ports that the container
-/// does not declare, and more, each with its numbers. The impact and the fix are printed
-/// below the table, or in columns with -o wide.
+/// lint reports the API server's errors with their messages, and settings that
+/// cause trouble: timeouts longer than the period, liveness probes that kill slow
+/// starters, commands with a timeout of one second, identical liveness and
+/// readiness probes, ports that the container does not declare, and more, each
+/// with its numbers. The impact and the fix are printed below the table, or in
+/// columns with -o wide.
 ///
-/// For FILE, kq queries no node. POD is a pod of this node (default: all of them).
+/// For FILE, kq queries no node. POD is a pod of this node (default: all of
+/// them).
 ///
-/// Exit code 0: no warnings. 1: the API server would reject a setting, or a setting does not
-/// have its expected effect.
+/// Exit code 0: no warnings. 1: the API server would reject a setting, or a
+/// setting does not have its expected effect.
 ///
 /// Examples:
 ///

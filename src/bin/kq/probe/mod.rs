@@ -18,9 +18,9 @@ use clap::Subcommand;
 
 /// Run container probes as the kubelet does, and explain the consequences
 ///
-/// The commands run a probe and give its verdict and reason, show the requests and their
-/// timing, replay a sequence of results through the kubelet's worker, and find unwise probe
-/// settings. Read docs/probe.md before you rely on them.
+/// The commands run a probe and give its verdict and reason, show the requests
+/// and their timing, replay a sequence of results through the kubelet's worker,
+/// and find unwise probe settings. Read docs/probe.md before you rely on them.
 ///
 /// Examples:
 ///

@@ -12,16 +12,17 @@ use kq::probe::plan;
 
 /// Show the requests that the kubelet will send, and the earliest and latest consequences
 ///
-/// For each probe, the answer shows the request or the expanded command, and a timeline with
-/// its arithmetic: the first probe, the first time at which the kubelet can act, and the
-/// longest time until the kubelet acts on a container that hangs. -o wide shows the bytes of
-/// the request.
+/// For each probe, the answer shows the request or the expanded command, and a
+/// timeline with its arithmetic: the first probe, the first time at which the
+/// kubelet can act, and the longest time until the kubelet acts on a container
+/// that hangs. -o wide shows the bytes of the request.
 ///
-/// For FILE, kq queries no node unless a flag names one. If the request needs the pod's IP,
-/// POD_IP is its placeholder unless --pod-ip supplies it. POD is a pod of this node, or of
-/// --snapshot. Nothing is sent.
+/// For FILE, kq queries no node unless a flag names one. If the request needs the
+/// pod's IP, POD_IP is its placeholder unless --pod-ip supplies it. POD is a pod
+/// of this node, or of --snapshot. Nothing is sent.
 ///
-/// Exit code 3: a probe could not be planned because required data is unavailable.
+/// Exit code 3: a probe could not be planned because required data is
+/// unavailable.
 ///
 /// Examples:
 ///

@@ -17,20 +17,21 @@ use kq::probe::view;
 
 /// Probe a container now, as the kubelet does, and explain the result
 ///
-/// POD is a pod of this node: NAME, NAMESPACE/NAME or UID. FILE is a manifest of a pod that
-/// runs here; its IP and its containers come from the runtime. kq runs all probes of the pod
-/// unless -c or --type select some. Without a pod, --http, --tcp, --grpc and --exec probe the
-/// given target.
+/// POD is a pod of this node: NAME, NAMESPACE/NAME or UID. FILE is a manifest of
+/// a pod that runs here; its IP and its containers come from the runtime. kq runs
+/// all probes of the pod unless -c or --type select some. Without a pod, --http,
+/// --tcp, --grpc and --exec probe the given target.
 ///
-/// The request has the same bytes as the kubelet's. After an error of the prober, kq tries up
-/// to three times, as the kubelet does. SUCCESS and WARNING count as success, FAILURE counts
-/// as failure, and ERRORED is ignored. -v shows the request and the response. kq changes
-/// nothing itself, but a probe command really runs in the container.
+/// The request has the same bytes as the kubelet's. After an error of the prober,
+/// kq tries up to three times, as the kubelet does. SUCCESS and WARNING count as
+/// success, FAILURE counts as failure, and ERRORED is ignored. -v shows the
+/// request and the response. kq changes nothing itself, but a probe command
+/// really runs in the container.
 ///
 /// probe run needs the live node: it does not accept --snapshot.
 ///
-/// Exit code 0: success or warning, for every probe and each time. 1: a failure. 3: a probe
-/// errored, or data required to send it is unavailable.
+/// Exit code 0: success or warning, for every probe and each time. 1: a failure.
+/// 3: a probe errored, or data required to send it is unavailable.
 ///
 /// Examples:
 ///

@@ -11,10 +11,11 @@ use kq::probe::trace::Trace;
 
 /// Replay a sequence of probe results through the kubelet's worker
 ///
-/// A trace lists the probe result at each step and the changes around it: a container
-/// restart, a pod deletion, a kubelet restart. The answer shows the kubelet's worker step by
-/// step: the results that count, the number in a row, and when the worker acts or why it does
-/// not yet. Flags replay the trace with other settings.
+/// A trace lists the probe result at each step and the changes around it: a
+/// container restart, a pod deletion, a kubelet restart. The answer shows the
+/// kubelet's worker step by step: the results that count, the number in a row,
+/// and when the worker acts or why it does not yet. Flags replay the trace with
+/// other settings.
 ///
 /// A minimal trace:
 ///
@@ -24,7 +25,8 @@ use kq::probe::trace::Trace;
 ///   probe: {periodSeconds: 10, failureThreshold: 3}
 ///   steps: [success, failure, failure, {result: error, message: lost}, failure]
 ///
-/// docs/probe-trace.md has all fields. Exit code 0: simulated, whatever the outcome.
+/// docs/probe-trace.md has all fields. Exit code 0: simulated, whatever the
+/// outcome.
 ///
 /// Examples:
 ///

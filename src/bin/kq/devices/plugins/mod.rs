@@ -19,27 +19,29 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Show the device plugins, and whether the kubelet is connected to them
 ///
-/// For each socket in the kubelet's device plugin directory, the answer shows whether a
-/// process listens on it, whether the kubelet is connected to it now, the plugin's options,
-/// and the resource it offers. plugins_registry, where the kubelet's watcher finds plugins,
-/// is covered too.
+/// For each socket in the kubelet's device plugin directory, the answer shows
+/// whether a process listens on it, whether the kubelet is connected to it now,
+/// the plugin's options, and the resource it offers. plugins_registry, where the
+/// kubelet's watcher finds plugins, is covered too.
 ///
-/// kq disturbs no plugin. It counts connections in the kernel's socket table, and calls only
-/// GetDevicePluginOptions, or GetInfo in plugins_registry, which the kubelet's watcher also
-/// calls. It never opens ListAndWatch and never calls Allocate: real plugins lose their
-/// health stream, or stop, when a second client does. The plugin API does not report the
-/// resource of a socket; if no other source reports it, the resource is unknown. Run as root:
-/// other users cannot see which process is connected.
+/// kq disturbs no plugin. It counts connections in the kernel's socket table, and
+/// calls only GetDevicePluginOptions, or GetInfo in plugins_registry, which the
+/// kubelet's watcher also calls. It never opens ListAndWatch and never calls
+/// Allocate: real plugins lose their health stream, or stop, when a second client
+/// does. The plugin API does not report the resource of a socket; if no other
+/// source reports it, the resource is unknown. Run as root: other users cannot
+/// see which process is connected.
 ///
-/// For a plugin that listens and does not answer, LISTENS is "no answer", and kq prints a
-/// warning. A resource without a known socket has its own line: "none" if its plugin is gone,
-/// "unknown" if one of the sockets may belong to it.
+/// For a plugin that listens and does not answer, LISTENS is "no answer", and kq
+/// prints a warning. A resource without a known socket has its own line: "none"
+/// if its plugin is gone, "unknown" if one of the sockets may belong to it.
 ///
-/// Exit code 0: plugins are shown, whatever their state; with --wait: the resource is
-/// registered, and the kubelet or the fake kubelet counts a healthy device. 1: with --wait,
-/// the time ran out and a condition is known to be unmet. 3: the directory cannot be read;
-/// with --wait, the time ran out and data is unavailable, as without the pod-resources API.
-/// With --wait, kq waits for an absent directory.
+/// Exit code 0: plugins are shown, whatever their state; with --wait: the
+/// resource is registered, and the kubelet or the fake kubelet counts a healthy
+/// device. 1: with --wait, the time ran out and a condition is known to be unmet.
+/// 3: the directory cannot be read; with --wait, the time ran out and data is
+/// unavailable, as without the pod-resources API. With --wait, kq waits for an
+/// absent directory.
 ///
 /// Examples:
 ///

@@ -19,29 +19,31 @@ use std::time::Duration;
 
 /// Run a fake kubelet for developing a device plugin
 ///
-/// serve offers the Registration service on DIR/kubelet.sock until it is interrupted. It
-/// checks a registering plugin with the kubelet's rules and messages, connects to it, reads
-/// its options and keeps its ListAndWatch stream open. Each change in the plugin's list is
-/// printed on one line, as are the end of the plugin and, five minutes (or --grace-period)
-/// later, the removal of its resource. kq devices allocate requests allocations from it.
+/// serve offers the Registration service on DIR/kubelet.sock until it is
+/// interrupted. It checks a registering plugin with the kubelet's rules and
+/// messages, connects to it, reads its options and keeps its ListAndWatch stream
+/// open. Each change in the plugin's list is printed on one line, as are the end
+/// of the plugin and, five minutes (or --grace-period) later, the removal of its
+/// resource. kq devices allocate requests allocations from it.
 ///
-/// After each change, serve writes its state to DIR/kubelet_internal_checkpoint in the
-/// kubelet's format, and reads it at the next start; pods in it then count as active. If the
-/// checkpoint is damaged, serve keeps a copy of it and starts with an empty state. At its
-/// start, serve removes its own sockets in DIR and the sockets of plugins that registered
-/// with it before, as the kubelet does: a plugin whose socket disappears must register again.
-/// It removes no other file. A plugin that was started first is left alone and reported, and
-/// registers when it notices the new kubelet.sock. serve refuses a directory where a kubelet
+/// After each change, serve writes its state to DIR/kubelet_internal_checkpoint
+/// in the kubelet's format, and reads it at the next start; pods in it then count
+/// as active. If the checkpoint is damaged, serve keeps a copy of it and starts
+/// with an empty state. At its start, serve removes its own sockets in DIR and
+/// the sockets of plugins that registered with it before, as the kubelet does: a
+/// plugin whose socket disappears must register again. It removes no other file.
+/// A plugin that was started first is left alone and reported, and registers when
+/// it notices the new kubelet.sock. serve refuses a directory where a kubelet
 /// runs or may run, and one with foreign files.
 ///
-/// DIR/kq.sock belongs to kq: kq devices allocate and kq devices plugins connect to it. serve
-/// ends when kubelet.sock is removed or replaced, because plugins can then no longer reach
-/// it.
+/// DIR/kq.sock belongs to kq: kq devices allocate and kq devices plugins connect
+/// to it. serve ends when kubelet.sock is removed or replaced, because plugins
+/// can then no longer reach it.
 ///
-/// Exit code 0: interrupted. 2: the path of DIR is too long for sockets. 3: DIR is not
-/// usable, a socket was removed, or the checkpoint could not be written at the end. 4: a
-/// kubelet, another serve or another program uses DIR, or may use it; nothing was created or
-/// removed. 130: interrupted twice, ended at once.
+/// Exit code 0: interrupted. 2: the path of DIR is too long for sockets. 3: DIR
+/// is not usable, a socket was removed, or the checkpoint could not be written at
+/// the end. 4: a kubelet, another serve or another program uses DIR, or may use
+/// it; nothing was created or removed. 130: interrupted twice, ended at once.
 ///
 /// Examples:
 ///
