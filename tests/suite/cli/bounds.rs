@@ -252,7 +252,8 @@ fn the_timeout_covers_reading_what_was_received() {
     let took = begun.elapsed();
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.text().contains("could not be read within"), "{}", ran.text());
-    assert!(took.as_secs() < 5, "{took:?}");
+    // Several sources have a second each; to read the list takes far longer than all of them.
+    assert!(took.as_secs() < 20, "{took:?}");
 }
 
 #[cfg(feature = "cri")]
