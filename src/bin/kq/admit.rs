@@ -25,7 +25,7 @@ enum Command {
     Explain(Box<ExplainArgs>),
 }
 
-/// Show whether this node's kubelet would admit a pod now, and which check rejects it
+/// Show whether this node's kubelet would admit a pod now, and why not
 ///
 /// The answer lists every admission check in the kubelet's order, with its reason
 /// and message, and the amounts compared: the pod's requests, the other pods'

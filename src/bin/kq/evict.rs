@@ -29,7 +29,7 @@ enum Command {
     Rank(Box<RankArgs>),
 }
 
-/// Show the order in which this node's kubelet would evict pods, and the deciding criteria
+/// Show the order in which this node's kubelet would evict pods, and why
 ///
 /// The kubelet evicts one pod in each cycle of ten seconds, the first in the
 /// order that is not critical, and then measures again. Above the pods, the

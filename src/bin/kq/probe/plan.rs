@@ -10,7 +10,7 @@ use crate::form::Form;
 use kq::k8s::pod::{OsRefusal, ProbeType};
 use kq::probe::plan;
 
-/// Show the requests that the kubelet will send, and the earliest and latest consequences
+/// Show the requests that the kubelet will send, and when they have consequences
 ///
 /// For each probe, the answer shows the request or the expanded command, and a
 /// timeline with its arithmetic: the first probe, the first time at which the
