@@ -214,17 +214,6 @@ impl DeviceQuestion<'_> {
             };
             format!("which devices of {} there are is not known{reason}", some(&named))
         });
-        // Of a resource with unhealthy devices, a pod may hold one of these: then fewer of the others are in use.
-        let capacity = &self.object.status.capacity;
-        let is_unhealthy = |name: &&str| {
-            let name = ResourceName::from(*name);
-            capacity.get(&name).is_some_and(|all| allocatable.get(&name) != Some(all))
-        };
-        let unhealthy: Vec<&str> = named.iter().copied().filter(is_unhealthy).collect();
-        if let Some(unknown) = unknown.as_ref().filter(|_| !unhealthy.is_empty()) {
-            let some = some(&unhealthy);
-            basis.missing.push(format!("how many healthy devices of {some} are free: {unknown}"));
-        }
         if let Some(unknown) = &unknown {
             basis.assumptions.push(match counted {
                 Some(_) => format!(

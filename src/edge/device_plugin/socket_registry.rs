@@ -272,6 +272,16 @@ mod tests {
     }
 
     #[test]
+    fn a_checkpoint_alone_does_not_make_a_folder_ones_own() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::write(folder.path().join(CHECKPOINT), "x").expect("a file can be written");
+        assert!(refuse_foreign(folder.path()).is_ok(), "a copy of a kubelet's");
+        fs::write(folder.path().join("notes.txt"), "x").expect("a file can be written");
+        let error = refuse_foreign(folder.path()).expect_err("it has a file of others");
+        assert!(error.to_string().contains("there is notes.txt"), "{error}");
+    }
+
+    #[test]
     fn only_stale_sockets_and_own_leftovers_go() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let path = |name: &str| folder.path().join(name);
