@@ -3,7 +3,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use kq::admission::{Explanation, Facts, NodePod, Occupancy, examine, explain};
-use kq::facts::basis::Basis;
+use kq::answer::Basis;
 use kq::facts::node_object::NodeObject;
 use kq::k8s::defaults::apply_api_defaults;
 use kq::k8s::kubelet_rules::KubeletRules;

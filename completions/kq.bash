@@ -49,6 +49,9 @@ _kq() {
             kq,probe)
                 cmd="kq__subcmd__probe"
                 ;;
+            kq,schema)
+                cmd="kq__subcmd__schema"
+                ;;
             kq,snapshot)
                 cmd="kq__subcmd__snapshot"
                 ;;
@@ -271,6 +274,9 @@ _kq() {
             kq__subcmd__help,probe)
                 cmd="kq__subcmd__help__subcmd__probe"
                 ;;
+            kq__subcmd__help,schema)
+                cmd="kq__subcmd__help__subcmd__schema"
+                ;;
             kq__subcmd__help,snapshot)
                 cmd="kq__subcmd__help__subcmd__snapshot"
                 ;;
@@ -434,7 +440,7 @@ _kq() {
 
     case "${cmd}" in
         kq)
-            opts="-h -V --help --version cgroup gc evict devices probe admit preempt doctor snapshot completion man help"
+            opts="-h -V --help --version cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3986,7 +3992,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help)
-            opts="cgroup gc evict devices probe admit preempt doctor snapshot completion man help"
+            opts="cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4604,6 +4610,20 @@ _kq() {
         kq__subcmd__help__subcmd__probe__subcmd__simulate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -5624,6 +5644,20 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__schema)
+            opts="-h -V --help --version CgroupApply CgroupDiff CgroupExplanation CgroupOwner CgroupPlan CgroupUsage ClusterPreemption CpuShares DeviceAllocation DeviceAllocationList DeviceCapacity DeviceList DevicePlan DevicePlugins DevicePodEnded DeviceRepair DeviceStateVerification EvictionRank FreeDevices GcLint GcPolicy ImageDisk ImageExplanation ImageGcApply ImageGcPass ImageGcPlan ImageList NodeChecks PodAdmission PodPreemption PodReadmission PreemptionApply PreemptionCause ProbeLint ProbePlan ProbeRun ProbeSimulation"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

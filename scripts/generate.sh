@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes anew what is generated: the client of the CRI from its .proto, completions and man pages
-# from the definition of the command line.
+# from the definition of the command line, JSON Schemas from the types of the answers.
 set -eu
 cd "$(dirname "$0")/.."
 SNAPSHOTS=overwrite cargo test --quiet --test suite edges::generated >/dev/null
@@ -12,3 +12,7 @@ mkdir -p completions man
 "$kq" completion fish >completions/kq.fish
 rm -f man/*.1
 "$kq" man man
+rm -f docs/schema/*.json
+for kind in $("$kq" schema); do
+    "$kq" schema "$kind" >"docs/schema/$kind.json"
+done

@@ -50,3 +50,4 @@ pub mod output;
 pub mod preemption;
 pub mod probe;
 pub mod question;
+mod schema;

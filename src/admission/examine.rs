@@ -30,7 +30,7 @@ pub struct Facts<'f> {
 }
 
 /// What the kubelet says of a pod that it does not take.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Refusal {
     /// The reason in the pod's status and of the event.
     pub reason: String,

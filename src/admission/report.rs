@@ -1,17 +1,13 @@
 //! The answer about a pod, in the fields of its JSON.
 
 use super::examine::Refusal;
-use crate::facts::basis::Basis;
+use crate::answer::{Basis, answer};
 use serde::Serialize;
 
 /// `kq admit explain`
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodAdmission {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `PodAdmission`
-    pub kind: &'static str,
     /// The answer.
     #[serde(flatten)]
     pub explanation: Explanation,
@@ -20,15 +16,17 @@ pub struct PodAdmission {
     pub basis: Basis,
 }
 
+answer!("PodAdmission", PodAdmission);
+
 impl PodAdmission {
     /// Puts an answer together.
     pub fn new(explanation: Explanation, basis: Basis) -> Self {
-        Self { api_version: "kq/v1", kind: "PodAdmission", explanation, basis }
+        Self { explanation, basis }
     }
 }
 
 /// Whether a node's kubelet takes a pod, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
     /// The pod, as NAMESPACE/NAME.
@@ -61,7 +59,7 @@ impl Explanation {
 }
 
 /// One check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
     /// What is checked: a predicate of the scheduler by its name there, the others by one of kq.
@@ -73,7 +71,7 @@ pub struct Check {
 }
 
 /// What a check says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CheckResult {
     /// Nothing against the pod.
@@ -85,7 +83,7 @@ pub enum CheckResult {
 }
 
 /// A resource that is compared: thousandths of a CPU, bytes or whole units.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compared {
     /// Which.
@@ -109,7 +107,7 @@ pub struct Compared {
 }
 
 /// What a pod requests.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerLine {
     /// The pod, as NAMESPACE/NAME.
@@ -125,7 +123,7 @@ pub struct LedgerLine {
 }
 
 /// What a pod requests of a resource.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerAmount {
     /// Which.
@@ -137,7 +135,7 @@ pub struct LedgerAmount {
 }
 
 /// A request that does not count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
     /// The container.

@@ -1,6 +1,77 @@
 //! What every answer has in common.
 
+/// Facts, assumptions, missing facts, warnings.
+mod basis;
+/// How sure an answer is.
+mod certainty;
 /// Why there is no answer.
 mod failure;
+/// Results of rules, with one severity.
+mod finding;
+/// Findings as tables.
+pub mod finding_view;
 
+pub use basis::{Assumption, Basis, Fact, Missing, Warning};
+pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
+pub use finding::{Finding, Severity, Subject};
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use serde::Serialize;
+
+/// The version of the contract that every answer follows in JSON and YAML.
+pub const API_VERSION: &str = "kq/v2";
+
+/// An answer to a question.
+pub trait Answer: Serialize + JsonSchema {
+    /// The kind of the answer, which names its shape.
+    const KIND: &'static str;
+
+    /// Returns what the answer rests on.
+    fn basis(&self) -> &Basis;
+}
+
+/// An answer as JSON and YAML have it: the version of the contract, the kind, the answer's own fields.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Document<'a, A> {
+    api_version: &'static str,
+    kind: &'static str,
+    #[serde(flatten)]
+    answer: &'a A,
+}
+
+impl<'a, A: Answer> Document<'a, A> {
+    /// Returns the document of an answer.
+    pub fn of(answer: &'a A) -> Self {
+        Self { api_version: API_VERSION, kind: A::KIND, answer }
+    }
+
+    /// Returns the JSON Schema of the documents of this kind.
+    pub fn schema() -> Schema {
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        let mut schema = settings.into_generator().into_root_schema_for::<Self>();
+        schema.insert("title".to_owned(), A::KIND.into());
+        for (field, value) in [("apiVersion", API_VERSION), ("kind", A::KIND)] {
+            let fields = schema.get_mut("properties").and_then(|it| it.get_mut(field));
+            if let Some(field) = fields {
+                *field = serde_json::json!({ "const": value });
+            }
+        }
+        schema
+    }
+}
+
+/// Makes a type with a field `basis` the answer of a kind.
+macro_rules! answer {
+    ($kind:literal, $answer:ty) => {
+        impl $crate::answer::Answer for $answer {
+            const KIND: &'static str = $kind;
+
+            fn basis(&self) -> &$crate::answer::Basis {
+                &self.basis
+            }
+        }
+    };
+}
+pub(crate) use answer;

@@ -59,7 +59,7 @@ impl RuntimeResources {
 }
 
 /// How the kubelet treats a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContainerKind {
     /// Runs to its end before the regular containers start.

@@ -117,7 +117,19 @@ pub fn weight_to_shares(weight: u64) -> u64 {
 ///
 /// The kubelet writes its own cgroups (kubepods, QoS classes, pods) with the linear formula. What a
 /// container gets is decided by the container runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum WeightFormula {
     /// Shares 2..262144 on a straight line to weights 1..10000; 1024 shares are weight 39.

@@ -28,7 +28,7 @@ impl<T> Derived<T> {
 }
 
 /// One step on the way to a value.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 #[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Step {
     /// An amount as the pod or the configuration states it.
@@ -259,6 +259,14 @@ impl fmt::Display for Step {
     }
 }
 
+/// A step with its words.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+pub(crate) struct ShownStep<'a> {
+    #[serde(flatten)]
+    step: &'a Step,
+    text: String,
+}
+
 /// Serializes steps with their words beside the numbers.
 ///
 /// # Errors
@@ -268,15 +276,9 @@ pub fn serialize_with_text<S: Serializer>(
     steps: &[Step],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    #[derive(serde::Serialize)]
-    struct Worded<'a> {
-        #[serde(flatten)]
-        step: &'a Step,
-        text: String,
-    }
     let mut sequence = serializer.serialize_seq(Some(steps.len()))?;
     for step in steps {
-        sequence.serialize_element(&Worded { step, text: step.to_string() })?;
+        sequence.serialize_element(&ShownStep { step, text: step.to_string() })?;
     }
     sequence.end()
 }

@@ -14,6 +14,7 @@ mod protection;
 pub use error::ExplainError;
 pub use place::Level;
 
+use crate::answer::{Basis, answer};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::k8s::qos::QosClass;
 use place::Place;
@@ -46,7 +47,7 @@ pub const KNOWN_FILES: &[&str] = &[
 ];
 
 /// What a value in a file means and where it can come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
     /// The name of the file.
@@ -66,10 +67,15 @@ pub struct Explanation {
     pub formulas: Vec<Candidate>,
     /// What else is worth knowing.
     pub notes: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("CgroupExplanation", Explanation);
+
 /// One way to arrive at a value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
     /// Who computes it like that.
@@ -84,7 +90,7 @@ pub struct Candidate {
 }
 
 /// A range of amounts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Origin {
     /// What the amount is of.
@@ -96,7 +102,7 @@ pub struct Origin {
 }
 
 /// What an amount is of; it implies the unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Source {
     /// CPU shares.
@@ -269,6 +275,7 @@ impl Question<'_> {
             meaning: meaning.into(),
             formulas: Vec::new(),
             notes: Vec::new(),
+            basis: Basis::default(),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// One kernel file and the text that is written to it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct FileValue {
     /// The name of the file inside the cgroup.
     pub file: Cow<'static, str>,

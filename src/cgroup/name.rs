@@ -11,7 +11,9 @@ use crate::k8s::qos::QosClass;
 const SLICE: &str = ".slice";
 
 /// A cgroup by the parts of its name, before any driver has its way with them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+)]
 pub struct CgroupName(Vec<String>);
 
 /// A name that the kubelet cannot work with.

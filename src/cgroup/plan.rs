@@ -81,7 +81,7 @@ pub struct PlannedCgroup<'p> {
 }
 
 /// A slice and the properties that the kubelet asks systemd to set on it.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct SystemdUnit {
     /// The unit's name.
     pub unit: String,

@@ -1,6 +1,7 @@
 //! The plan as a value: what `-o json` and `-o yaml` print. Its shape is a contract, described in
 //! `docs/json.md`.
 
+use crate::answer::{Assumption, Basis, answer};
 use crate::cgroup::container::{RuntimeResources, sandbox_resources};
 use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::files::CgroupVersion;
@@ -9,7 +10,7 @@ use crate::cgroup::plan::{
     qualified_name,
 };
 use crate::facts::missing::MissingFact;
-use crate::facts::node::{Node, NodeFacts};
+use crate::facts::node::Node;
 use crate::facts::origin::Origin;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::pod::Pod;
@@ -17,25 +18,15 @@ use crate::k8s::qos::QosClass;
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use std::borrow::Cow;
 
-/// The version of every value that kq prints.
-pub const API_VERSION: &str = "kq/v1";
-
 /// A plan with everything that it rests on.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CgroupPlan<'a, 'p> {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `CgroupPlan`
-    pub kind: &'static str,
-    /// The facts about the node, with their origins.
-    pub node: &'a NodeFacts,
-    /// What nobody said and was taken for granted.
-    pub assumptions: Vec<Assumption>,
-    /// What an operator should know.
-    pub warnings: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
     /// Files whose text depends on a fact that is not known.
-    pub missing: Vec<Missing<'p>>,
+    pub unknown: Vec<UnknownFile<'p>>,
     /// One for each value.
     pub items: Items<'a, 'p>,
     /// What systemd is asked for, one for each cgroup that the kubelet creates through it.
@@ -44,8 +35,10 @@ pub struct CgroupPlan<'a, 'p> {
     pub sandboxes: Vec<Sandbox<'p>>,
 }
 
+answer!("CgroupPlan", CgroupPlan<'_, '_>);
+
 /// A unit of systemd.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Unit<'a> {
     /// The cgroup's path.
     pub cgroup: &'a str,
@@ -55,7 +48,7 @@ pub struct Unit<'a> {
 }
 
 /// What the runtime is told about a sandbox; runtimes that start a virtual machine size it by this.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Sandbox<'p> {
     /// The pod's namespace.
     pub namespace: &'p str,
@@ -68,7 +61,7 @@ pub struct Sandbox<'p> {
 }
 
 /// `LinuxContainerResources` of the CRI; 0 is "not set".
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are those of the CRI")]
 pub struct SandboxResources {
@@ -89,22 +82,9 @@ impl From<RuntimeResources> for SandboxResources {
     }
 }
 
-/// Something that was taken for granted.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Assumption {
-    /// What it is about.
-    pub fact: Cow<'static, str>,
-    /// What was taken.
-    pub value: String,
-    /// `default`: the kubelet does so when nobody says otherwise. `assumed`: kq had to choose.
-    pub origin: Origin,
-    /// The flag that says otherwise, if there is one.
-    pub flag: Option<String>,
-}
-
 /// A file whose text is not known.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Missing<'p> {
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+pub struct UnknownFile<'p> {
     /// Whose file it would be.
     #[serde(flatten)]
     pub place: Place<'p>,
@@ -117,7 +97,7 @@ pub struct Missing<'p> {
 }
 
 /// The cgroup that a value belongs to.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Place<'p> {
     /// `node`, `qos`, `pod` or `container`.
@@ -135,7 +115,7 @@ pub struct Place<'p> {
 }
 
 /// One value.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Item<'a, 'p> {
     /// Where it is written.
     #[serde(flatten)]
@@ -150,6 +130,7 @@ pub struct Item<'a, 'p> {
     pub writer: &'static str,
     /// The steps to the value.
     #[serde(serialize_with = "because_of")]
+    #[schemars(with = "Vec<derivation::ShownStep<'static>>")]
     pub because: &'a [Step],
 }
 
@@ -160,6 +141,8 @@ fn because_of<S: Serializer>(steps: &&[Step], serializer: S) -> Result<S::Ok, S:
 /// The values of a plan, made one after the other while they are printed.
 #[derive(Clone, Debug)]
 pub struct Items<'a, 'p>(&'a Plan<'p>);
+
+crate::schema::schema_as!(Items<'_, '_>, Vec<Item<'static, 'static>>);
 
 impl Serialize for Items<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -189,12 +172,12 @@ impl Serialize for Items<'_, '_> {
 
 impl<'a, 'p> CgroupPlan<'a, 'p> {
     /// Puts a plan together with what it rests on.
-    pub fn new(node: &'a Node, plan: &'a Plan<'p>, basis: Basis) -> Self {
-        let (mut missing, mut units, mut sandboxes) = (Vec::new(), Vec::new(), Vec::new());
+    pub fn new(plan: &'a Plan<'p>, basis: Basis) -> Self {
+        let (mut unknown, mut units, mut sandboxes) = (Vec::new(), Vec::new(), Vec::new());
         for root in &plan.roots {
             root.walk(0, &mut |cgroup, _| {
                 for (file, fact) in &cgroup.missing {
-                    missing.push(Missing::new(Place::of(cgroup), file.clone(), *fact));
+                    unknown.push(UnknownFile::new(Place::of(cgroup), file.clone(), *fact));
                 }
                 units.extend(cgroup.unit.as_ref().map(|unit| Unit { cgroup: &cgroup.path, unit }));
                 if let Owner::Pod(pod, _) = cgroup.owner {
@@ -202,17 +185,7 @@ impl<'a, 'p> CgroupPlan<'a, 'p> {
                 }
             });
         }
-        Self {
-            api_version: API_VERSION,
-            kind: "CgroupPlan",
-            node: &node.facts,
-            assumptions: basis.assumptions,
-            warnings: basis.warnings,
-            missing,
-            items: Items(plan),
-            units,
-            sandboxes,
-        }
+        Self { basis, unknown, items: Items(plan), units, sandboxes }
     }
 }
 
@@ -229,43 +202,35 @@ impl<'p> Sandbox<'p> {
     }
 }
 
-/// What an answer rests on, beside the facts.
-#[derive(Clone, Debug, Default)]
-pub struct Basis {
-    /// What nobody said and was taken for granted.
-    pub assumptions: Vec<Assumption>,
-    /// What an operator should know.
-    pub warnings: Vec<String>,
-}
-
-impl Basis {
-    /// Collects what a plan rests on; `notes` are those of the files that were read.
-    pub fn of(
-        node: &Node,
-        plan: &Plan<'_>,
-        pods: &[LoadedPod],
-        RuntimeFormula { formula, assumed, .. }: RuntimeFormula,
-        notes: Vec<String>,
-    ) -> Self {
-        let mut assumptions = node_assumptions(node);
-        if assumed && plan.settings.version == CgroupVersion::V2 {
-            assumptions.push(Assumption {
-                fact: "runtimeWeightFormula".into(),
-                value: formula.to_string(),
-                origin: Origin::Assumed,
-                flag: Some("--runtime-weight-formula".to_owned()),
-            });
-        }
-        assumptions.extend(pod_assumptions(pods));
-        let mut warnings = notes;
-        warnings.extend(node.warnings.iter().cloned());
-        warnings.extend(plan.warnings.iter().cloned());
-        warnings.extend(ended(&plan.ended));
-        Self { assumptions, warnings }
+/// Collects the basis of a plan; `notes` are those of the files that were read.
+pub fn basis_of(
+    node: &Node,
+    plan: &Plan<'_>,
+    pods: &[LoadedPod],
+    RuntimeFormula { formula, assumed, .. }: RuntimeFormula,
+    notes: Vec<String>,
+) -> Basis {
+    let mut basis = Basis { facts: (&node.facts).into(), ..Basis::default() };
+    basis.assume_all(node.facts.assumptions().map(|fact| {
+        Assumption::of_fact(fact.name, fact.text(), fact.origin.clone(), Some(fact.flag.clone()))
+    }));
+    if assumed && plan.settings.version == CgroupVersion::V2 {
+        basis.assume(Assumption::of_fact(
+            "runtimeWeightFormula",
+            formula.to_string(),
+            Origin::Assumed,
+            Some("--runtime-weight-formula".to_owned()),
+        ));
     }
+    basis.assume_all(pod_assumptions(pods));
+    basis.warn_all(notes);
+    basis.warn_all(node.warnings.iter().cloned());
+    basis.warn_all(plan.warnings.iter().cloned());
+    basis.warn_all(ended(&plan.ended));
+    basis
 }
 
-impl<'p> Missing<'p> {
+impl<'p> UnknownFile<'p> {
     fn new(place: Place<'p>, file: Cow<'static, str>, fact: MissingFact) -> Self {
         Self { place, file, reason: fact.to_string(), flag: fact.flag() }
     }
@@ -293,17 +258,6 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Returns what was taken for granted about a node.
-fn node_assumptions(node: &Node) -> Vec<Assumption> {
-    let assumed = node.facts.assumptions().map(|fact| Assumption {
-        fact: fact.name.into(),
-        value: fact.text(),
-        origin: fact.origin.clone(),
-        flag: Some(fact.flag.clone()),
-    });
-    assumed.collect()
-}
-
 /// Returns what was taken for granted about pods that no API server has seen.
 fn pod_assumptions(pods: &[LoadedPod]) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
@@ -311,28 +265,21 @@ fn pod_assumptions(pods: &[LoadedPod]) -> Vec<Assumption> {
         if let Some(workload) = &loaded.source.workload
             && let Some(replicas) = workload.replicas.filter(|replicas| *replicas != 1)
         {
-            assumptions.push(Assumption {
-                fact: format!(
-                    "pods of {} {}/{} on this node",
-                    workload.kind, loaded.pod.metadata.namespace, workload.name
-                )
-                .into(),
-                value: format!("1 of {replicas}"),
-                origin: Origin::Assumed,
-                flag: None,
-            });
+            let fact = format!(
+                "pods of {} {}/{} on this node",
+                workload.kind, loaded.pod.metadata.namespace, workload.name
+            );
+            let value = format!("1 of {replicas}");
+            assumptions.push(Assumption::of_fact(fact, value, Origin::Assumed, None));
         }
     }
     let without_uid =
         pods.iter().filter(|loaded| crate::cgroup::pod::effective_uid(&loaded.pod).is_empty());
     let without_uid = without_uid.count();
     if without_uid > 0 {
-        assumptions.push(Assumption {
-            fact: format!("UID of {without_uid} of {} pods", pods.len()).into(),
-            value: "not assigned yet; shown as <uid:NAMESPACE.NAME>".to_owned(),
-            origin: Origin::Assumed,
-            flag: None,
-        });
+        let fact = format!("UID of {without_uid} of {} pods", pods.len());
+        let value = "not assigned yet; shown as <uid:NAMESPACE.NAME>";
+        assumptions.push(Assumption::of_fact(fact, value, Origin::Assumed, None));
     }
     assumptions
 }

@@ -166,7 +166,7 @@ impl ResourceConfig {
 }
 
 /// The value of a systemd property.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Property {
     /// A number; `u64::MAX` is `infinity`.

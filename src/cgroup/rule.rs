@@ -1,7 +1,7 @@
 //! The rules of the kubelet that need no arithmetic, and their words.
 
 /// The rules without arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
     /// BestEffort cgroups get the least shares.

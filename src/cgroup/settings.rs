@@ -61,7 +61,7 @@ pub enum MemoryReservationPolicy {
 }
 
 /// Who may swap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub enum SwapBehavior {
     /// Nobody.
     #[default]

@@ -1,9 +1,9 @@
 //! Who gets how much CPU when every container of a plan is busy.
 
+use crate::answer::{Basis, answer};
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, display_name, last_element};
-use crate::cgroup::report::{API_VERSION, Assumption, Basis};
 use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::qos::QosClass;
 use crate::k8s::quantity::Quantity;
@@ -24,25 +24,22 @@ pub struct Sibling {
 }
 
 /// How the CPUs are divided: what `-o json` and `-o yaml` print.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CpuShares<'p> {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `CpuShares`
-    pub kind: &'static str,
     /// How many CPUs are divided.
     pub cpus: u64,
-    /// What nobody said and was taken for granted.
-    pub assumptions: Vec<Assumption>,
-    /// What an operator should know.
-    pub warnings: Vec<String>,
     /// One for each container and each sibling of kubepods.
     pub items: Vec<Share<'p>>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("CpuShares", CpuShares<'_>);
+
 /// What one container or sibling gets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Share<'p> {
     /// The pod's namespace.
@@ -61,6 +58,7 @@ pub struct Share<'p> {
     pub request_milli_cpu: Option<i64>,
     /// The CPUs that it gets, as an exact fraction.
     #[serde(serialize_with = "fraction")]
+    #[schemars(with = "String")]
     pub cpus: BigRational,
     /// The same for reading.
     pub decimal: String,
@@ -86,20 +84,20 @@ pub fn shares<'p>(
     plan: &'p Plan<'p>,
     cpus: u64,
     siblings: &[Sibling],
-    Basis { assumptions, mut warnings }: Basis,
+    mut basis: Basis,
 ) -> CpuShares<'p> {
     let kubepods = plan.roots.iter().filter(|root| !is_reserved(root));
     let pinned: Vec<(&PlannedCgroup<'p>, u64)> = kubepods.clone().flat_map(pinned_leaves).collect();
     let exclusive: u64 = pinned.iter().map(|(_, cpus)| cpus).sum();
     if exclusive > cpus {
-        warnings.push(format!("{exclusive} exclusive CPUs are asked for, and there are {cpus}"));
+        basis.warn(format!("{exclusive} exclusive CPUs are asked for, and there are {cpus}"));
     }
     let mut competitors: Vec<Competitor<Id<'p>>> = kubepods.flat_map(competitors).collect();
     for sibling in siblings {
         competitors.push(Competitor::new(None, sibling.name.clone(), sibling.weight));
     }
     if siblings.is_empty() {
-        warnings.extend(plan.roots.iter().filter(|root| is_reserved(root)).map(|root| {
+        basis.warn_all(plan.roots.iter().filter(|root| is_reserved(root)).map(|root| {
             let weight = weight(root).map_or("?".to_owned(), |weight| weight.to_string());
             let name = last_element(&root.path);
             format!(
@@ -123,7 +121,7 @@ pub fn shares<'p>(
             None => sibling_share(&leaf.node.name, leaf.cpus.clone(), limited_by, at),
         }
     }));
-    CpuShares { api_version: API_VERSION, kind: "CpuShares", cpus, assumptions, warnings, items }
+    CpuShares { cpus, items, basis }
 }
 
 /// A reserved cgroup has no containers: what runs in it is given as a sibling.

@@ -9,7 +9,7 @@ use crate::k8s::resources::{
 use std::fmt;
 
 /// The parts of a pod's total.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Total {
     /// `requests` or `limits`
@@ -32,7 +32,7 @@ pub struct Total {
 }
 
 /// What one container adds to a total.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Part {
     /// The container.
     pub container: String,
@@ -41,7 +41,7 @@ pub struct Part {
 }
 
 /// What an init container needs while it runs.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct InitPeak {
     /// The container.
     pub container: String,

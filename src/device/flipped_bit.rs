@@ -15,7 +15,7 @@ const NEAR: usize = 32;
 const SEARCHED: usize = 1 << 20;
 
 /// A bit that is not what it was: with it turned around, the bytes are right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FlippedBit {
     /// Where the byte is; the first one is 0.
     pub offset: usize,

@@ -73,7 +73,7 @@ pub struct NodeDisks {
 }
 
 /// How the file systems lie to each other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskLayout {
     /// Images, or writable layers, are not on the kubelet's file system; `None`: that is not known, and

@@ -4,7 +4,7 @@
 //! `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
 /// What the kubelet finds out in its first cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Layout {
     /// Images are not on the kubelet's filesystem.

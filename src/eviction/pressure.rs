@@ -48,7 +48,7 @@ pub struct PressureInput<'a> {
 }
 
 /// What the eviction manager would do.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pressure {
     /// How the file systems lie.
@@ -71,7 +71,7 @@ pub struct Pressure {
 }
 
 /// A threshold, held against what was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThresholdRow {
     /// The signal.
@@ -97,7 +97,7 @@ pub struct ThresholdRow {
 }
 
 /// A pod, by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are those of Kubernetes")]
 pub struct PodName {
@@ -107,7 +107,7 @@ pub struct PodName {
 }
 
 /// A pod that exceeds a limit of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExceedingPod {
     /// The pod.
@@ -119,7 +119,7 @@ pub struct ExceedingPod {
 }
 
 /// What the kubelet does about one threshold.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Act {
     /// The signal.
@@ -143,7 +143,7 @@ pub struct Act {
 }
 
 /// What one look cannot tell of soft thresholds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum GraceCase {
     /// They have been crossed for their grace periods.
@@ -153,7 +153,7 @@ pub enum GraceCase {
 }
 
 /// The pod that is evicted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Victim {
     /// The pod.
@@ -169,7 +169,7 @@ pub struct Victim {
 }
 
 /// What is cleared away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reclaims {
     /// Dead containers, sandboxes and logs.

@@ -150,7 +150,7 @@ fn ties(
 }
 
 /// What is compared of two pods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RankStep {
     /// What was not measured goes before what was.

@@ -12,7 +12,7 @@ use super::rank_view::{because, before, now};
 use super::reclaim::{ReclaimFunction, reclaim_functions};
 use super::usage::{FsParts, measured_parts};
 use super::victim::Verdict;
-use crate::facts::basis::Basis;
+use crate::answer::{Basis, answer};
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
@@ -48,7 +48,7 @@ pub struct RankInput<'a> {
 }
 
 /// Who measured what the pods use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageSource {
     /// Which way.
@@ -58,7 +58,7 @@ pub struct UsageSource {
 }
 
 /// How it is known what the pods use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UsageFrom {
     /// The kubelet's own measurements, by which it ranks.
@@ -68,13 +68,9 @@ pub enum UsageFrom {
 }
 
 /// The order in which pods would be evicted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvictionRank {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `EvictionRank`
-    pub kind: &'static str,
     /// The moment of everything.
     pub at: String,
     /// What is short.
@@ -109,8 +105,10 @@ pub struct EvictionRank {
     pub basis: Basis,
 }
 
+answer!("EvictionRank", EvictionRank);
+
 /// Who goes first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FirstEvicted {
     /// One of these; none: all are critical, there are no pods, or it is missing which they are.
@@ -120,7 +118,7 @@ pub struct FirstEvicted {
 }
 
 /// A pod in its place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RankItem {
     /// Its place, from 1; of equal pods the first of theirs.
@@ -156,7 +154,7 @@ pub struct RankItem {
 }
 
 /// The parts of what a pod uses of a disk, whether they count or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are those of the kubelet")]
 pub struct UsedParts {
@@ -187,8 +185,6 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
     let reclaim = reclaim_functions(signal, layout);
     let items = items(input);
     let mut rank = EvictionRank {
-        api_version: "kq/v1",
-        kind: "EvictionRank",
         at,
         signal,
         resource: signal.resource(),
@@ -200,16 +196,14 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         reclaim,
         before: Vec::new(),
         first: first(&items),
-        basis: Basis {
-            assumptions: Vec::new(),
-            warnings: strangers(input),
-            missing: unseen(input, &own),
-        },
+        basis: Basis::default(),
         thresholds: own,
         items,
         lacks_pods: false,
     };
-    rank.basis.warnings.extend(beyond(signal, &rank.items));
+    rank.basis.warn_all(strangers(input));
+    rank.basis.lack_all(unseen(input, &rank.thresholds));
+    rank.basis.warn_all(beyond(signal, &rank.items));
     rank.now = now(&rank);
     rank.before = before(&rank, &others, &over_own_limits(input));
     rank

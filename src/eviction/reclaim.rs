@@ -6,7 +6,7 @@ use super::layout::{Disks, Layout};
 use crate::facts::kubelet_config::{Signal, SignalFs};
 
 /// Something that is cleared away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReclaimFunction {
     /// Containers that ended, of pods that are gone first.

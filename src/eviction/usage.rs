@@ -11,7 +11,7 @@ use crate::k8s::pod::Pod;
 use crate::k8s::quantity::{Format, Quantity};
 
 /// Which parts of a pod's usage count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FsParts {
     /// The writable layers of the containers.
@@ -44,7 +44,7 @@ pub fn measured_parts(filesystem: SignalFs, layout: Layout) -> FsParts {
 }
 
 /// What is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DiskUnit {
     /// Bytes.

@@ -5,7 +5,19 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A version of the kernel's cgroup interface; 1 or 2 where it is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum CgroupVersion {
     /// One hierarchy per controller.
@@ -15,7 +27,19 @@ pub enum CgroupVersion {
 }
 
 /// Who creates cgroups for the kubelet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum CgroupDriver {
     /// The kubelet writes the cgroup file system itself.

@@ -61,7 +61,7 @@ pub struct CheckpointEntry {
 }
 
 /// What a plugin answered for a container.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PluginAnswer {
     /// Not kept: it may hold secrets, so snapshots are without.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A file system, as `statfs` and the table of mounts have it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Filesystem {
     /// The folder on which it is mounted, on the node.
@@ -26,7 +26,7 @@ pub struct Filesystem {
 }
 
 /// What a folder holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FolderUsage {
     /// The blocks of everything on the folder's own file system; a file with several names counts once.
@@ -41,7 +41,7 @@ pub struct FolderUsage {
 }
 
 /// A folder on which something is mounted, with what it holds itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HiddenFolder {
     /// The folder.
@@ -53,7 +53,9 @@ pub struct HiddenFolder {
 }
 
 /// The folders of a node that the kubelet and its runtime fill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum FolderRole {
     /// The runtime's images, unpacked: the mount point of `ImageFsInfo`.

@@ -50,7 +50,7 @@ pub struct KubeletSources<'a> {
 }
 
 /// When the kubelet started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KubeletStart {
     /// The moment.

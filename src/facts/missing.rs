@@ -3,7 +3,9 @@
 use std::fmt;
 
 /// A fact about the node that an answer rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum MissingFact {
     /// How many CPUs the machine has.

@@ -1,7 +1,6 @@
 //! What is known about a node, and where each fact came from. Pure.
 
 pub mod allocatable;
-pub mod basis;
 pub mod cgroup_layout;
 pub mod cgroup_mode;
 pub mod cgroup_tree;

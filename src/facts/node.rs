@@ -89,7 +89,7 @@ impl NodeFacts {
 
 impl Serialize for NodeFacts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
+        #[derive(serde::Serialize, schemars::JsonSchema)]
         struct Shown<'a> {
             value: &'a Value,
             origin: &'a Origin,

@@ -1,6 +1,6 @@
 //! Where a fact came from.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// Where a fact came from.
@@ -34,8 +34,20 @@ impl fmt::Display for Origin {
     }
 }
 
+crate::schema::schema_as!(Origin, String);
+
 impl Serialize for Origin {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Origin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match String::deserialize(deserializer)?.as_str() {
+            "default" => Self::Default,
+            "assumed" => Self::Assumed,
+            name => Self::Source(name.to_owned()),
+        })
     }
 }

@@ -57,6 +57,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
+crate::schema::schema_as!(Timestamp, String);
+
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

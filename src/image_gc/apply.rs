@@ -4,8 +4,8 @@
 //! told to. So everything is looked at again right before each removal, and what cannot be looked at
 //! is kept. Nothing goes that the plan did not list.
 
+use crate::answer::Certainty;
 use crate::facts::runtime::{Container, ContainerStatus, Image};
-use crate::image_gc::certainty::Certainty;
 use crate::image_gc::knowledge::Answer;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use crate::image_gc::uses::state_text;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// An image that is to be removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Removal {
     /// By which the runtime is told.
@@ -57,7 +57,7 @@ pub trait ImageRuntime {
 }
 
 /// What became of an image.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "result")]
 pub enum Removed {
     /// It was removed.
@@ -84,7 +84,7 @@ pub enum Removed {
 }
 
 /// What became of all of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Removals {
     /// One for each image of the list.
@@ -127,7 +127,7 @@ pub fn unsure(plan: &ImageGcPlan) -> usize {
 
 fn is_old_enough(item: &PlannedImage, plan: &ImageGcPlan) -> bool {
     match item.verdict {
-        Verdict::RemovedForAge => item.certainty == Certainty::Sure,
+        Verdict::RemovedForAge => item.certainty == Certainty::Certain,
         _ => item
             .known
             .is_some_and(|known| known.is_younger(plan.run.minimum_age, plan.at) == Answer::Never),
@@ -340,9 +340,9 @@ mod tests {
             items: vec![
                 item(Verdict::RemovedForSpace, Certainty::Possible, 90),
                 item(Verdict::RemovedForSpace, Certainty::Possible, 91),
-                item(Verdict::RemovedForAge, Certainty::Sure, 100),
+                item(Verdict::RemovedForAge, Certainty::Certain, 100),
                 item(Verdict::RemovedForAge, Certainty::Unknown, 0),
-                item(Verdict::TargetReached, Certainty::Sure, 0),
+                item(Verdict::TargetReached, Certainty::Certain, 0),
             ],
             ..nothing()
         };
@@ -359,7 +359,7 @@ mod tests {
             digests: Vec::new(),
             size_bytes: 1,
             verdict: Verdict::NotWanted,
-            certainty: Certainty::Sure,
+            certainty: Certainty::Certain,
             reason: String::new(),
             depends_on: None,
             tied_with: Ties::default(),
@@ -371,8 +371,6 @@ mod tests {
 
     fn nothing() -> ImageGcPlan {
         ImageGcPlan {
-            api_version: "kq/v1",
-            kind: "ImageGcPlan",
             trigger: Trigger::Periodic,
             at: Timestamp(0),
             run: Run::default(),
@@ -380,7 +378,8 @@ mod tests {
             items: Vec::new(),
             freed: Freed::default(),
             outcome: Outcome::default(),
-            basis: crate::image_gc::plan::Basis::default(),
+            basis: crate::answer::Basis::default(),
+            kubelet_start: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What was removed and what was not, as a value and as lines.
 
-use crate::facts::snapshot::API_VERSION;
+use crate::answer::{Basis, answer};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::apply::{Removal, Removals, Removed};
 use crate::image_gc::cycle::Usage;
@@ -8,13 +8,9 @@ use crate::image_gc::plan::{short, size};
 use serde::Serialize;
 
 /// A removal of images as a value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageGcApply {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ImageGcApply`
-    pub kind: &'static str,
     /// When it was planned.
     pub planned_at: Timestamp,
     /// It was only planned.
@@ -37,10 +33,15 @@ pub struct ImageGcApply {
     pub containers: Vec<ContainerResult>,
     /// The images in order.
     pub items: Vec<ImageResult>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("ImageGcApply", ImageGcApply);
+
 /// What became of an image.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageResult {
     /// The image.
@@ -52,7 +53,7 @@ pub struct ImageResult {
 }
 
 /// What became of a container or a sandbox.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerResult {
     /// `container` or `sandbox`
@@ -80,8 +81,6 @@ impl ImageGcApply {
             result: result(index),
         });
         Self {
-            api_version: API_VERSION,
-            kind: "ImageGcApply",
             planned_at,
             dry_run: done.is_none(),
             target_bytes,
@@ -92,6 +91,7 @@ impl ImageGcApply {
             stopped: done.and_then(|done| done.stopped.clone()),
             containers: Vec::new(),
             items: items.collect(),
+            basis: Basis::default(),
         }
     }
 

@@ -7,19 +7,6 @@
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::{Candidate, Cycle};
 use crate::image_gc::knowledge::{Answer, ImageTimes, STARTING};
-use serde::Serialize;
-
-/// How sure a verdict is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Certainty {
-    /// Whatever the kubelet remembers.
-    Sure,
-    /// It depends on what the kubelet remembers, about which something is known.
-    Possible,
-    /// It depends on what the kubelet remembers, about which nothing is known.
-    Unknown,
-}
 
 /// Whether an image goes, as far as that can be known, pass by pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The images of a node as a table: what `crictl images` leaves out.
 
+use crate::answer::{Basis, answer};
 use crate::facts::image_records::ImageRecords;
 use crate::facts::runtime::{ContainerState, Image};
-use crate::facts::snapshot::API_VERSION;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::image_key;
 use crate::image_gc::plan::{names, short, size};
@@ -13,23 +13,22 @@ use crate::output::units::age;
 use serde::Serialize;
 
 /// All images as a value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageList {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ImageList`
-    pub kind: &'static str,
     /// The moment of everything.
     pub at: Timestamp,
     /// The images; the largest first.
     pub items: Vec<ImageRow>,
-    /// What could not be had.
-    pub missing: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("ImageList", ImageList);
+
 /// An image and who uses it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageRow {
     /// Its id.
@@ -56,7 +55,7 @@ pub struct ImageRow {
 }
 
 /// Who says when an image was last used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LastUsedBy {
     /// A container runs.
@@ -79,7 +78,7 @@ impl ImageList {
         let mut items: Vec<ImageRow> =
             images.iter().map(|image| row(image, uses, records, rules, at)).collect();
         items.sort_by(|a, b| (b.size_bytes, &a.tags, &a.id).cmp(&(a.size_bytes, &b.tags, &b.id)));
-        Self { api_version: API_VERSION, kind: "ImageList", at, items, missing: Vec::new() }
+        Self { at, items, basis: Basis::default() }
     }
 }
 

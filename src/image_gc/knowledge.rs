@@ -41,7 +41,7 @@ pub struct Sources<'a> {
 }
 
 /// What is known of the kubelet's record of an image that is not in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageTimes {
     /// When it was first found.
@@ -57,7 +57,7 @@ pub struct ImageTimes {
 }
 
 /// A time between two others, both possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Span {
     /// `None`: any time before.
@@ -80,7 +80,7 @@ impl Span {
 }
 
 /// When an image was last found in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastUse {
     /// It may be that the kubelet never found it in use.
@@ -90,7 +90,7 @@ pub struct LastUse {
 }
 
 /// What knowledge rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordCoverage {
     /// Nothing: not even the kubelet's start is known.

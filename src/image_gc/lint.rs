@@ -11,15 +11,14 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+use crate::answer::{Basis, Finding, Severity, Subject, answer};
 use crate::facts::kubelet_config::{EffectiveConfiguration, EvictionThreshold};
 use crate::facts::runtime::Image;
-use crate::facts::snapshot::API_VERSION;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::FeatureGates;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// Everything that is looked at; what is `None` is not known.
 #[derive(Clone, Copy, Debug)]
@@ -53,49 +52,20 @@ pub struct Disks {
     pub dedicated_image_fs: Option<bool>,
 }
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Severity {
-    /// Does not do what is expected of it.
-    Warn,
-    /// Is worth knowing.
-    Info,
-}
-
-/// Something that is refused, unwise or surprising.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// Which rule found it; it does not change from version to version of kq.
-    pub id: &'static str,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What it is about: a setting, an image.
-    pub subject: String,
-    /// What was found, with the numbers.
-    pub found: String,
-    /// Why that matters.
-    pub why: String,
-    /// What to do.
-    pub advice: String,
-}
-
 /// The findings as a value: what `-o json` and `-o yaml` print.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GcLint {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `GcLint`
-    pub kind: &'static str,
     /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
-    /// What could not be looked at, and why.
-    pub not_looked_at: Vec<String>,
     /// The findings; the worst first.
     pub items: Vec<Finding>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
+
+answer!("GcLint", GcLint);
 
 impl GcLint {
     /// Looks at a node.
@@ -105,18 +75,14 @@ impl GcLint {
         items.extend(images::findings(linted));
         // Stable: within a severity they stay in the order of the rules.
         items.sort_by_key(|finding| finding.severity);
-        let count = |severity: Severity| {
-            let of_it = items.iter().filter(|finding| finding.severity == severity);
-            (severity.to_string(), of_it.count())
-        };
-        let summary = [Severity::Warn, Severity::Info].map(count).into();
-        let not_looked_at = images::not_looked_at(linted);
-        Self { api_version: API_VERSION, kind: "GcLint", summary, not_looked_at, items }
+        let mut basis = Basis::default();
+        basis.lack_all(images::not_looked_at(linted));
+        Self { summary: Severity::count(&items), items, basis }
     }
 
     /// Tells whether something does not do what is expected of it.
     pub fn has_warnings(&self) -> bool {
-        self.items.iter().any(|finding| finding.severity == Severity::Warn)
+        self.items.iter().any(Finding::is_problem)
     }
 }
 
@@ -126,33 +92,14 @@ impl LintInput<'_> {
     }
 }
 
-impl Finding {
-    fn warn(id: &'static str, subject: impl Into<String>, found: impl Into<String>) -> Self {
-        let (subject, found) = (subject.into(), found.into());
-        let (why, advice) = (String::new(), String::new());
-        Self { id, severity: Severity::Warn, subject, found, why, advice }
-    }
-
-    fn info(id: &'static str, subject: impl Into<String>, found: impl Into<String>) -> Self {
-        Self { severity: Severity::Info, ..Self::warn(id, subject, found) }
-    }
-
-    fn because(self, why: impl Into<String>) -> Self {
-        Self { why: why.into(), ..self }
-    }
-
-    fn advise(self, advice: impl Into<String>) -> Self {
-        Self { advice: advice.into(), ..self }
-    }
+/// Returns a finding that a setting does not do what one expects.
+fn warning(id: &'static str, setting: impl Into<String>, found: impl Into<String>) -> Finding {
+    Finding::new(Severity::Warning, id, Subject::Setting { name: setting.into() }, found)
 }
 
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Warn => "WARN",
-            Self::Info => "INFO",
-        })
-    }
+/// Returns a finding that is worth knowing about a setting.
+fn info(id: &'static str, setting: impl Into<String>, found: impl Into<String>) -> Finding {
+    Finding { severity: Severity::Info, ..warning(id, setting, found) }
 }
 
 /// Returns a number of percent with at most four digits after the point, and none that say nothing.

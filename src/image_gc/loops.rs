@@ -17,7 +17,7 @@ use crate::k8s::duration::GoDuration;
 use serde::Serialize;
 
 /// Which garbage is collected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Garbage {
     /// Dead containers, sandboxes and log folders.
@@ -56,7 +56,7 @@ pub struct GcLoop {
 }
 
 /// What follows from a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
     /// When the next run is, in nanoseconds on the clock of the run.
@@ -66,7 +66,7 @@ pub struct Turn {
 }
 
 /// How a run went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// It succeeded.
@@ -78,7 +78,7 @@ pub enum Outcome {
 }
 
 /// An event on the node, of type `Warning`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GcEvent {
     /// When, in nanoseconds on the clock of the run.

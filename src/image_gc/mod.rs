@@ -2,7 +2,7 @@
 //! Pure.
 //!
 //! * [`policy`]: when images go, as a kubelet checks it; [`policy_report`] and [`policy_view`] show it.
-//! * [`lint`]: what is unwise in it; [`lint_view`] shows that.
+//! * [`lint`]: what is unwise in it.
 //! * [`loops`]: when the kubelet runs its two garbage collections, and which failures it tells.
 //! * [`cycle`]: what its image manager does in one of them.
 //! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
@@ -25,7 +25,6 @@ pub mod image_name;
 pub mod images;
 pub mod knowledge;
 pub mod lint;
-pub mod lint_view;
 pub mod loops;
 #[cfg(test)]
 mod model;

@@ -3,10 +3,10 @@
 //!
 //! The value is what `kq gc policy` prints; [`policy_view`](crate::image_gc::policy_view) shows it.
 
+use crate::answer::{Basis, answer};
 use crate::facts::kubelet_config::{EffectiveConfiguration, image_gc_errors};
 use crate::facts::kubelet_process::ContainerGcFlags;
 use crate::facts::origin::Origin;
-use crate::facts::snapshot::API_VERSION;
 use crate::image_gc::containers::ContainerGcPolicy;
 use crate::image_gc::loops::{Garbage, GcLoop};
 use crate::image_gc::policy::ImageGcPolicy;
@@ -30,13 +30,9 @@ pub struct PolicySources<'a> {
 }
 
 /// The policy as a value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GcPolicy {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `GcPolicy`
-    pub kind: &'static str,
     /// The loops.
     pub loops: Vec<LoopInForce>,
     /// The settings, those of images first.
@@ -45,10 +41,15 @@ pub struct GcPolicy {
     pub errors: Vec<String>,
     /// What the image manager would say of the thresholds, if it were asked: it is less strict.
     pub policy_error: Option<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("GcPolicy", GcPolicy);
+
 /// Whether the kubelet collects something.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopInForce {
     /// What is collected.
@@ -62,7 +63,7 @@ pub struct LoopInForce {
 }
 
 /// A setting of the kubelet.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicySetting {
     /// The field of the configuration, or the flag where there is none.
@@ -89,12 +90,11 @@ impl GcPolicy {
         let of_images = image_settings(&policy, sources.origins).into_iter();
         let of_containers = container_settings(&flags, sources.container_flags.is_some());
         Self {
-            api_version: API_VERSION,
-            kind: "GcPolicy",
             loops: loops(&policy),
             items: of_images.chain(of_containers).collect(),
             errors: errors.collect(),
             policy_error: policy.validate().err().map(|error| error.to_string()),
+            basis: Basis::default(),
         }
     }
 

@@ -1,19 +1,15 @@
 //! One pass of the loop that is watched.
 
-use crate::facts::snapshot::API_VERSION;
+use crate::answer::{Basis, answer};
 use crate::image_gc::apply_report::{ImageGcApply, result_line, summary_line};
 use crate::image_gc::loops::Outcome;
 use crate::image_gc::plan::{ImageGcPlan, short, size};
 use serde::Serialize;
 
 /// A pass and what follows from it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pass {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ImageGcPass`
-    pub kind: &'static str,
     /// Which one, from 1.
     pub pass: u64,
     /// What it would do.
@@ -25,7 +21,12 @@ pub struct Pass {
     pub log: String,
     /// How it went, and what the kubelet tells about it.
     pub outcome: Outcome,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
+
+answer!("ImageGcPass", Pass);
 
 impl Pass {
     /// Puts a pass together.
@@ -42,15 +43,7 @@ impl Pass {
             }
             Outcome::FailedAndTold(_) => "Image garbage collection failed multiple times in a row",
         };
-        Self {
-            api_version: API_VERSION,
-            kind: "ImageGcPass",
-            pass,
-            plan,
-            removed,
-            log: log.to_owned(),
-            outcome,
-        }
+        Self { pass, plan, removed, log: log.to_owned(), outcome, basis: Basis::default() }
     }
 }
 

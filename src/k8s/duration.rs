@@ -165,6 +165,8 @@ impl<'de> Deserialize<'de> for GoDuration {
     }
 }
 
+crate::schema::schema_as!(GoDuration, String);
+
 impl Serialize for GoDuration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -517,6 +517,8 @@ impl<'de> Deserialize<'de> for Annotations {
     }
 }
 
+crate::schema::schema_as!(Annotations, std::collections::BTreeMap<String, String>);
+
 impl Serialize for Annotations {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let kept = [
@@ -528,6 +530,8 @@ impl Serialize for Annotations {
         serializer.collect_map(kept)
     }
 }
+
+crate::schema::schema_as!(Labels, std::collections::BTreeMap<String, String>);
 
 impl Serialize for Labels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -10,7 +10,9 @@ use std::cmp::Ordering;
 use std::fmt;
 
 /// How a pod is treated when the node runs short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+)]
 pub enum QosClass {
     /// Every container has equal requests and limits for CPU and memory.
     Guaranteed,

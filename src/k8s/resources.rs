@@ -33,7 +33,7 @@ pub struct ResourceOptions {
 }
 
 /// Which of the two lists of a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Side {
     /// `resources.requests`

@@ -7,7 +7,7 @@
 
 use super::report::{Missing, PreemptionExplanation, PreemptionResult, Reasoned, Victim};
 use crate::admission::{Refusal, qualified};
-use crate::facts::basis::Basis;
+use crate::answer::{Assumption, Basis, answer};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::Pod;
 use serde::Serialize;
@@ -16,13 +16,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// `kq preempt explain --all-nodes`
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterPreemption {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ClusterPreemption`
-    pub kind: &'static str,
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
     /// Whether the pod is critical, and why.
@@ -36,8 +32,10 @@ pub struct ClusterPreemption {
     pub basis: Basis,
 }
 
+answer!("ClusterPreemption", ClusterPreemption);
+
 /// How many nodes answer what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// It fits.
@@ -53,7 +51,7 @@ pub struct Summary {
 }
 
 /// What becomes of the pod on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NodeResult {
     /// It fits, and nobody is killed.
@@ -82,7 +80,7 @@ pub struct NodeStanding {
 }
 
 /// What taking in the pod costs on one node.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeAnswer {
     /// The node.
@@ -115,7 +113,7 @@ pub struct NodeAnswer {
 }
 
 /// Who is killed on a node.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeVictim {
     /// The pod.
@@ -141,7 +139,7 @@ pub struct NodeVictim {
 }
 
 /// What victims are worth, in the order in which nodes are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
     /// The highest priority among them; one without any has 0.
@@ -283,15 +281,7 @@ impl ClusterPreemption {
             } += 1;
         }
         say_once(&mut nodes, &mut basis);
-        Self {
-            api_version: "kq/v1",
-            kind: "ClusterPreemption",
-            pod: qualified(pod),
-            critical,
-            summary,
-            nodes,
-            basis,
-        }
+        Self { pod: qualified(pod), critical, summary, nodes, basis }
     }
 
     /// Tells whether any node takes the pod.
@@ -312,13 +302,13 @@ fn say_once(nodes: &mut [NodeAnswer], basis: &mut Basis) {
     let answered = |node: &&mut NodeAnswer| node.result != NodeResult::Missing;
     let mut all = nodes.iter().filter(|node| node.result != NodeResult::Missing);
     let Some(first) = all.next() else { return };
-    let mut shared: BTreeSet<String> = first.basis.assumptions.iter().cloned().collect();
+    let mut shared: BTreeSet<Assumption> = first.basis.assumptions.iter().cloned().collect();
     for node in all {
-        let its: BTreeSet<&String> = node.basis.assumptions.iter().collect();
+        let its: BTreeSet<&Assumption> = node.basis.assumptions.iter().collect();
         shared.retain(|text| its.contains(text));
     }
     let in_order = first.basis.assumptions.iter().filter(|text| shared.contains(*text));
-    basis.assumptions.extend(in_order.cloned());
+    basis.assume_all(in_order.cloned());
     for node in nodes.iter_mut().filter(answered) {
         node.basis.assumptions.retain(|text| !shared.contains(text));
     }

@@ -2,7 +2,7 @@
 //! step.
 
 use super::*;
-use crate::facts::basis::Basis;
+use crate::answer::Basis;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::Pod;
 use proptest::collection::vec;
@@ -102,12 +102,15 @@ fn what_takes_the_pod_comes_before_what_does_not() {
 fn what_all_nodes_assume_is_said_once() {
     let assume = |name: usize, texts: &[&str]| {
         let mut node = answer(name, NodeResult::Fits, &[]);
-        node.basis.assumptions = texts.iter().map(|text| (*text).to_owned()).collect();
+        node.basis.assumptions = texts.iter().map(|text| (*text).into()).collect();
         node
     };
     let unknown = answer(2, NodeResult::Missing, &[]);
     let said = together(vec![assume(0, &["all", "a"]), assume(1, &["b", "all"]), unknown]);
     assert_eq!(said.basis.assumptions, ["all"]);
     let of_nodes: Vec<_> = said.nodes.iter().map(|node| node.basis.assumptions.clone()).collect();
-    assert_eq!(of_nodes, [vec!["a".to_owned()], vec!["b".to_owned()], vec![]]);
+    assert_eq!(
+        of_nodes,
+        [vec!["a".into()], vec!["b".into()], vec![]] as [Vec<crate::answer::Assumption>; 3]
+    );
 }

@@ -2,18 +2,14 @@
 
 use super::victims::VisitResult;
 use crate::admission::{Explanation, Refusal};
-use crate::facts::basis::Basis;
+use crate::answer::{Basis, answer};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// `kq preempt explain`
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodPreemption {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `PodPreemption`
-    pub kind: &'static str,
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
     /// The node.
@@ -28,24 +24,18 @@ pub struct PodPreemption {
     pub basis: Basis,
 }
 
+answer!("PodPreemption", PodPreemption);
+
 impl PodPreemption {
     /// Puts an answer together.
     pub fn new(preemption: PreemptionExplanation, admission: Explanation, basis: Basis) -> Self {
         let (pod, node) = (admission.pod.clone(), admission.node.clone());
-        Self {
-            api_version: "kq/v1",
-            kind: "PodPreemption",
-            pod,
-            node,
-            preemption,
-            admission,
-            basis,
-        }
+        Self { pod, node, preemption, admission, basis }
     }
 }
 
 /// What the kubelet does about a pod that does not fit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreemptionExplanation {
     /// Whether the pod is critical, and why.
@@ -69,7 +59,7 @@ pub struct PreemptionExplanation {
 }
 
 /// A yes or no with its reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Reasoned {
     /// Yes or no.
     pub value: bool,
@@ -78,7 +68,7 @@ pub struct Reasoned {
 }
 
 /// What becomes of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PreemptionResult {
     /// It fits, and nobody is killed.
@@ -93,7 +83,7 @@ pub enum PreemptionResult {
 }
 
 /// What is missing of a resource: thousandths of a CPU, pods, bytes or whole units.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Missing {
     /// Of what.
     pub resource: String,
@@ -102,7 +92,7 @@ pub struct Missing {
 }
 
 /// Looking for victims in one class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StageExplained {
     /// The class.
@@ -114,7 +104,7 @@ pub struct StageExplained {
 }
 
 /// Looking for one victim.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoundExplained {
     /// What is missing.
@@ -132,7 +122,7 @@ pub struct RoundExplained {
 }
 
 /// Looking at one pod.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateExplained {
     /// The pod.
@@ -144,7 +134,7 @@ pub struct CandidateExplained {
 }
 
 /// Who is killed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Victim {
     /// The pod.
@@ -176,7 +166,7 @@ pub struct Victim {
 }
 
 /// What is written to the status of a victim.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WrittenExplained {
     /// `Failed`
@@ -190,7 +180,7 @@ pub struct WrittenExplained {
 }
 
 /// A condition that is written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConditionExplained {
     /// `DisruptionTarget`
@@ -210,7 +200,7 @@ pub struct ConditionExplained {
 }
 
 /// Who is not killed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spared {
     /// The pod.

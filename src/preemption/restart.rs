@@ -8,7 +8,7 @@ use crate::admission::{
     Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
     finally, qualified,
 };
-use crate::facts::basis::Basis;
+use crate::answer::{Basis, answer};
 use crate::facts::node_object::NodeObject;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Pod, ResourceName};
@@ -19,13 +19,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `kq admit explain --kubelet-restart`
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodReadmission {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `PodReadmission`
-    pub kind: &'static str,
     /// The node.
     pub node: String,
     /// The pods in the order in which the kubelet comes to them.
@@ -35,8 +31,10 @@ pub struct PodReadmission {
     pub basis: Basis,
 }
 
+answer!("PodReadmission", PodReadmission);
+
 /// What becomes of a pod.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Readmitted {
     /// The pod, as NAMESPACE/NAME.
@@ -44,6 +42,7 @@ pub struct Readmitted {
     /// It is from the kubelet's folder, not from the API server.
     pub is_static: bool,
     /// When it was made; `None`: it does not say, and is taken for the oldest.
+    #[schemars(with = "Option<String>")]
     pub created_at: Option<Timestamp>,
     /// What becomes of it.
     pub result: ReadmissionResult,
@@ -58,7 +57,7 @@ pub struct Readmitted {
 }
 
 /// What becomes of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadmissionResult {
     /// It is taken in again, and stays.
@@ -70,7 +69,7 @@ pub enum ReadmissionResult {
 }
 
 /// A resource at a pod's turn: thousandths of a CPU, bytes or whole units.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ComparedAnew {
     /// Which.
@@ -92,7 +91,7 @@ pub struct ComparedAnew {
 }
 
 /// A pod that has some of a resource.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Taker {
     /// The pod, as NAMESPACE/NAME.
@@ -248,7 +247,7 @@ fn takers(resource: &ResourceName, others: &Occupancy<'_>) -> (Vec<Taker>, usize
 impl PodReadmission {
     /// Puts an answer together, and says what the order rests on.
     pub fn new(node: &NodeObject, items: Vec<Readmitted>, mut basis: Basis) -> Self {
-        let mut assume = |text: String| basis.assumptions.push(text);
+        let mut assume = |text: String| basis.assume(text);
         if items.iter().any(|it| it.is_static) {
             assume("static pods come first: their source is usually read first".to_owned());
         }
@@ -269,13 +268,7 @@ impl PodReadmission {
             "pressure refuses nobody: a kubelet that just started has not looked at the node yet"
                 .to_owned(),
         );
-        Self {
-            api_version: "kq/v1",
-            kind: "PodReadmission",
-            node: node.metadata.name.clone(),
-            items,
-            basis,
-        }
+        Self { node: node.metadata.name.clone(), items, basis }
     }
 
     /// Tells whether all pods are taken in again, and stay.

@@ -83,7 +83,7 @@ pub struct Visit {
 }
 
 /// Whether a pod is the best so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum VisitResult {
     /// It is: nearer than those before.

@@ -9,7 +9,7 @@ use std::fmt;
 pub const MAX_OUTPUT_BYTES: usize = 10 * 1024;
 
 /// What a prober says (`probe.Result`, `pkg/probe/probe.go`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeResult {
     /// All is well.
@@ -45,7 +45,7 @@ pub struct Attempt {
 pub struct Output(pub Vec<u8>);
 
 /// Why an attempt is not a success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The request could not be made: a port without number, a header that cannot be sent.
@@ -71,7 +71,7 @@ pub enum Cause {
 }
 
 /// A part of an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Asking for the addresses of a name.
@@ -93,7 +93,7 @@ pub enum Phase {
 }
 
 /// How long a part took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseTime {
     /// The part.
@@ -106,7 +106,7 @@ pub struct PhaseTime {
 }
 
 /// A request and what came back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Exchange {
     /// Whom it was sent to: an address with port.
@@ -171,6 +171,8 @@ impl From<Vec<u8>> for Output {
         Self(bytes)
     }
 }
+
+crate::schema::schema_as!(Output, String);
 
 impl Serialize for Output {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// A way to try a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// As the kubelet does.
@@ -30,7 +30,7 @@ pub enum Way {
 }
 
 /// What came of one way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Trial {
     /// The way.

@@ -37,6 +37,8 @@ impl fmt::Display for ContainerId {
     }
 }
 
+crate::schema::schema_as!(ContainerId, String);
+
 impl Serialize for ContainerId {
     /// The empty id is the empty text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -9,7 +9,7 @@ use crate::k8s::pod::ProbeType;
 use serde::Serialize;
 
 /// An event about a container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeEvent {
     /// Always `Warning`: nothing is told of what goes well.

@@ -33,7 +33,7 @@ pub struct GracePeriods {
 }
 
 /// How long it may take, and who said so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GracePeriod {
     /// In seconds, as it was said.
@@ -43,7 +43,7 @@ pub struct GracePeriod {
 }
 
 /// Who says how long it may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GraceSource {
     /// Who deleted the pod.

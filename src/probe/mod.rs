@@ -16,7 +16,6 @@ mod grpc;
 pub mod http;
 mod job;
 pub mod lint;
-pub mod lint_view;
 mod outlook;
 pub mod percentiles;
 pub mod plan;

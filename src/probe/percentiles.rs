@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// How long probes took, in microseconds; a percentile is the smallest time that so many of a hundred did
 /// not exceed (nearest rank).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Percentiles {
     /// How many there were.

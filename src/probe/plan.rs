@@ -1,12 +1,13 @@
 //! What will be sent and when, before anything is.
 
 use super::attempt::Output;
-use super::report::{API_VERSION, Basis, ProbeName};
+use super::report::ProbeName;
 use super::schedule::{TimelineEntry, timeline};
 use super::subject::HandlerKind;
 use super::target::Target;
 use super::view::pod;
 use super::worker::ProbeTiming;
+use crate::answer::{Basis, answer};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::pod::ProbeType;
 use crate::output::table::{Column, Rows, or_dash};
@@ -15,22 +16,20 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 /// What will be sent, probe by probe.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbePlan {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ProbePlan`
-    pub kind: &'static str,
     /// The probes, in the order in which the kubelet makes workers for them.
     pub probes: Vec<PlannedProbe>,
-    /// What all of this rests on.
+    /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
 }
 
+answer!("ProbePlan", ProbePlan);
+
 /// What will be sent for a probe.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedProbe {
     /// Whose it is.
@@ -72,8 +71,8 @@ pub fn plan(
             .map(|container| timeline(&target.pod, container, runtime_request_timeout));
         let timeline = timeline.unwrap_or_default();
         for text in timeline.assumptions {
-            if !basis.assumptions.iter().any(|known| known == text) {
-                basis.assumptions.push(text.to_owned());
+            if !basis.assumptions.iter().any(|known| known.text == text) {
+                basis.assume(text);
             }
         }
         // What is refused, never run or never sent comes to nothing at no time.
@@ -87,7 +86,7 @@ pub fn plan(
         }
         probes.push(planned(target, own));
     }
-    ProbePlan { api_version: API_VERSION, kind: "ProbePlan", probes, basis }
+    ProbePlan { probes, basis }
 }
 
 fn planned(target: &Target, timeline: Vec<TimelineEntry>) -> PlannedProbe {

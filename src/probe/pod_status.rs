@@ -33,7 +33,7 @@ pub struct Knowledge<'a> {
 }
 
 /// What follows of a pod's containers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartedAndReady {
     /// The regular containers.
@@ -45,7 +45,7 @@ pub struct StartedAndReady {
 }
 
 /// What follows of one container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerReadiness {
     /// Its name.
@@ -61,7 +61,7 @@ pub struct ContainerReadiness {
 }
 
 /// Why a container has started, or has not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartedReason {
     /// It does not run.
@@ -77,7 +77,7 @@ pub enum StartedReason {
 }
 
 /// Why a container is ready, or is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadyReason {
     /// It has not started, and stays what it was.

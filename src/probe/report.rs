@@ -8,54 +8,32 @@ use super::percentiles::Percentiles;
 use super::results::Verdict;
 use super::retry::Conclusion;
 use super::subject::{ContainerKind, HandlerKind};
-use crate::facts::kubelet::KubeletStart;
+use crate::answer::{Basis, answer};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::ProbeType;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The version of the format.
-pub const API_VERSION: &str = "kq/v1";
-
 /// What was probed once, or several times.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeRun {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ProbeRun`
-    pub kind: &'static str,
     /// When it began.
     pub at: Timestamp,
     /// The probes, in the order in which the kubelet makes workers for them.
     pub probes: Vec<ProbeReport>,
     /// What the statuses of the containers would say, once these results have come often enough in a row.
     pub outlook: Vec<Outlook>,
-    /// What all of this rests on.
+    /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
 }
 
-/// What the answer rests on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Basis {
-    /// The version whose kubelet is imitated.
-    pub kubelet_version: String,
-    /// When the kubelet started, and who says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kubelet_start: Option<KubeletStart>,
-    /// What nobody said, and was taken for granted.
-    pub assumptions: Vec<String>,
-    /// What an operator should know.
-    pub warnings: Vec<String>,
-    /// What could not be had; a probe that is missing here was not sent.
-    pub missing: Vec<String>,
-}
+answer!("ProbeRun", ProbeRun);
 
 /// Whose probe it is; all are null for one that nobody wrote into a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeName {
     /// The namespace.
@@ -69,7 +47,7 @@ pub struct ProbeName {
 }
 
 /// A probe and what it came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeReport {
     /// Whose it is.
@@ -111,7 +89,7 @@ pub struct ProbeReport {
 }
 
 /// A fact and where it is from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Sourced {
     /// The fact.
     pub value: String,
@@ -120,7 +98,7 @@ pub struct Sourced {
 }
 
 /// What one run of a probe came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
     /// The verdict.
@@ -145,7 +123,7 @@ pub struct Outcome {
 }
 
 /// The verdict on a run of a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ProbeVerdict {
     /// All is well.
@@ -159,7 +137,7 @@ pub enum ProbeVerdict {
 }
 
 /// An attempt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptReport {
     /// What the prober says.
@@ -179,7 +157,7 @@ pub struct AttemptReport {
 }
 
 /// A request of an attempt over HTTP, and its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hop {
     /// The address that was connected to.
@@ -194,7 +172,7 @@ pub struct Hop {
 }
 
 /// One of several runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
     /// Counted from 1.
@@ -222,7 +200,7 @@ pub struct Round {
 }
 
 /// The same probe in several ways.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
     /// The ways and what came of them.

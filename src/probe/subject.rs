@@ -22,7 +22,7 @@ pub struct Subject<'p> {
 }
 
 /// What a container is in its pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContainerKind {
     /// A regular container.
@@ -34,7 +34,7 @@ pub enum ContainerKind {
 }
 
 /// The ways to probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HandlerKind {
     /// Run a command in the container.

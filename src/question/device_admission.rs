@@ -3,6 +3,7 @@
 
 use super::topology::TopologyOptions;
 use crate::admission::{DeviceDecision, NodePod, Refusal, qualified};
+use crate::answer::Basis;
 use crate::answer::Failure;
 use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use crate::device::manager::topology::TopologyManager;
@@ -12,7 +13,6 @@ use crate::device::pods::NodePods;
 use crate::device::reconstruct::{
     ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
 };
-use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::PodDevices;
 use crate::facts::devices::CheckpointFact;
 use crate::facts::node_object::NodeObject;
@@ -105,8 +105,8 @@ impl DeviceQuestion<'_> {
         if !concerns(&state, pod) && known.unknown.is_none() {
             return Ok(None);
         }
-        basis.warnings.extend(own.warnings);
-        basis.assumptions.extend(own.assumptions);
+        basis.warn_all(own.warnings);
+        basis.assume_all(own.assumptions);
         let mut active = match known.unknown {
             None => keeping(&pods, &state, basis),
             Some(_) => BTreeSet::new(),
@@ -141,11 +141,11 @@ impl DeviceQuestion<'_> {
         let known = self.known(all, all.iter().copied(), (&pods, true), &mut own);
         let registered = known.registered.iter().map(String::as_str);
         let state = ManagerState::restore(known.restored, registered, self.node.now);
-        basis.warnings.extend(own.warnings);
-        basis.assumptions.extend(own.assumptions);
-        basis.assumptions.push(BEFORE_ALL_SOURCES.to_owned());
+        basis.warn_all(own.warnings);
+        basis.assume_all(own.assumptions);
+        basis.assume(BEFORE_ALL_SOURCES.to_owned());
         let asking = all.iter().copied().filter(|pod| !asked_devices([*pod]).is_empty());
-        basis.missing.extend(asking.filter_map(|pod| unknown_containers(pod, &pods)));
+        basis.lack_all(asking.filter_map(|pod| unknown_containers(pod, &pods)));
         let running_of = |pod: &&Pod| {
             let mut pod = (*pod).clone();
             pod.metadata.uid = uid_of(&pod, &qualified(&pod));
@@ -155,7 +155,7 @@ impl DeviceQuestion<'_> {
         let restarted = without_plugins(self.object, &known.registered, known.no_checkpoint);
         let zeroed: Vec<&str> = zeroed(self.object, &restarted);
         if !zeroed.is_empty() {
-            basis.assumptions.push(format!(
+            basis.assume(format!(
                 "before it admits the pods the kubelet reports 0 of {}: plugins register later",
                 some(&zeroed)
             ));
@@ -190,7 +190,7 @@ impl DeviceQuestion<'_> {
                         basis.warnings.append(&mut told.warnings);
                         basis.assumptions.append(&mut told.assumptions);
                         if assembled.unknown_use {
-                            basis.assumptions.push(NO_OTHER_USE.to_owned());
+                            basis.assume(NO_OTHER_USE.to_owned());
                         }
                         return Known::of(assembled, checkpoint);
                     }
@@ -215,7 +215,7 @@ impl DeviceQuestion<'_> {
             format!("which devices of {} there are is not known{reason}", some(&named))
         });
         if let Some(unknown) = &unknown {
-            basis.assumptions.push(match counted {
+            basis.assume(match counted {
                 Some(_) => format!(
                     "plugins offer as many devices as the Node object counts, and pods hold those that they ask \
                      for; neither the answer nor a victim is certain: {unknown}"
@@ -279,7 +279,7 @@ impl DeviceAdmission {
             Ok(admission) => admission,
             Err(failure) => {
                 let pod = qualified(&pod);
-                basis.missing.push(format!(
+                basis.lack(format!(
                     "what the device manager decides about {pod}: {}",
                     failure.message
                 ));

@@ -1,6 +1,7 @@
 //! The order in which the kubelet of a node would evict pods.
 
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
+use crate::answer::Basis;
 use crate::answer::Failure;
 use crate::cgroup::live::place::kubelet_roots;
 use crate::cgroup::live::pod_stats::pod_stats;
@@ -10,7 +11,6 @@ use crate::eviction::{
     self, DiskFacts, EvictionRank, NodeIdentity, RankInput, UsageFrom, UsageSource, is_active,
     node_disks,
 };
-use crate::facts::basis::Basis;
 use crate::facts::kubelet_config::{PressureCondition, Signal};
 use crate::facts::live::incomplete;
 use crate::facts::snapshot::PodSource;
@@ -108,7 +108,7 @@ impl EvictionOptions {
         }
         let thresholds = node.eviction_thresholds()?;
         let mut told = basis_of(node);
-        told.assumptions.extend(of_pods.assumptions);
+        told.assume_all(of_pods.assumptions);
         has_pods(node)?;
         let (summary, usage) = self.measured(node, &mut told)?;
         let own_node = self.own_node(node, &summary)?;
@@ -119,7 +119,7 @@ impl EvictionOptions {
         };
         let mismatch = own_node.mismatch(&node.pods(), &summary.pods).or_else(nothing);
         if mismatch.is_none() {
-            told.missing.extend(unread(node, &summary));
+            told.lack_all(unread(node, &summary));
         }
         let pods = match mismatch {
             None => active_pods(node, &own_node, &summary, &mut told),
@@ -148,20 +148,20 @@ impl EvictionOptions {
         };
         let mut rank = eviction::eviction_rank(&input, node.now.to_string());
         if self.signal.filesystem().is_some() && disks.layout.dedicated_image_fs.is_none() {
-            told.assumptions.push(
+            told.assume(
                 "images are on the kubelet's file system: where they are is not known".to_owned(),
             );
         }
         if let Some(reason) = mismatch {
             // That nobody knows who was measured is all that there is to say of those.
             rank.basis.warnings.clear();
-            rank.basis.missing.push(reason);
+            rank.basis.lack(reason);
         }
         rank.lacks_pods = lacks_pods(node, &summary);
         rank.now.extend(reported(node, rank.condition));
-        rank.basis.assumptions.extend(told.assumptions);
-        rank.basis.warnings.extend(told.warnings);
-        rank.basis.missing.extend(told.missing);
+        rank.basis.assume_all(told.assumptions);
+        rank.basis.warn_all(told.warnings);
+        rank.basis.lack_all(told.missing);
         Ok(rank)
     }
 
@@ -216,8 +216,8 @@ impl EvictionOptions {
             )));
         }
         let problems = tree.problems.iter().map(|problem| format!("a cgroup: {problem}"));
-        told.missing.extend(problems);
-        told.missing.push(format!(
+        told.lack_all(problems);
+        told.lack(format!(
             "what the kubelet itself measured, so it may rank by other numbers, and what is left on the \
              node is not known; limits of local storage are taken not to be exceeded: {reason}"
         ));
@@ -230,19 +230,19 @@ impl EvictionOptions {
 /// Returns what every answer about this node rests on.
 fn basis_of(node: &KubeletNode) -> Basis {
     let mut basis = Basis::default();
-    basis.warnings.extend(node.warnings());
-    basis.missing.extend(node.missing_config());
+    basis.warn_all(node.warnings());
+    basis.lack_all(node.missing_config());
     let flags = node.snapshot.kubelet.value().into_iter().flat_map(|process| &process.flags);
     if flags.into_iter().any(|flag| flag.name == IGNORES_ALLOCATABLE) {
-        basis.warnings.push(format!(
+        basis.warn(format!(
             "the kubelet was started with --{IGNORES_ALLOCATABLE}, and may not watch \
              allocatableMemory.available"
         ));
     }
-    basis.assumptions.extend(node.assumed());
+    basis.assume_all(node.assumed());
     let known = node.pods();
     let snapshot = &node.snapshot;
-    basis.missing.extend(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
+    basis.lack_all(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
     basis
 }
 
@@ -309,7 +309,7 @@ fn active_pods<'n>(
 ) -> Vec<&'n Pod> {
     let snapshot = &node.snapshot;
     let measured = StatsByPod::new(&summary.pods);
-    told.assumptions.extend(own_node.assumption());
+    told.assume_all(own_node.assumption());
     let standings = NodePods::of(snapshot);
     let mut pods = Vec::new();
     let (mut elsewhere, mut nowhere, mut without_priority, mut by_name) = (0, 0, 0, 0);
@@ -326,7 +326,7 @@ fn active_pods<'n>(
             nowhere += 1;
         } else if is_active {
             if let Some(doubt) = own_node.doubt(pod, &measured) {
-                told.missing.push(doubt);
+                told.lack(doubt);
                 continue;
             }
             by_name += usize::from(uid.is_empty());
@@ -340,7 +340,7 @@ fn active_pods<'n>(
     let mut assume = |count: usize, what: String| {
         if count > 0 {
             let pods = if count == 1 { "pod" } else { "pods" };
-            told.assumptions.push(format!("{count} {pods} {what}"));
+            told.assume(format!("{count} {pods} {what}"));
         }
     };
     let own_name = own_node.name().unwrap_or_default();

@@ -2,7 +2,7 @@
 //! follows from.
 
 use super::disk_pressure::PressureFacts;
-use crate::answer::Failure;
+use crate::answer::{Answer, Basis, Failure};
 use crate::eviction::Pressure;
 use crate::eviction::pressure_view::follows;
 use crate::facts::filesystems::FolderRole;
@@ -49,7 +49,7 @@ pub struct ImageFsUsage {
 }
 
 /// A plan, and the pressure that it follows from where it is about pressure.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct ImageGcAnswer {
     /// What goes and what stays.
     #[serde(flatten)]
@@ -57,6 +57,14 @@ pub struct ImageGcAnswer {
     /// What the eviction manager makes of the disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
+}
+
+impl Answer for ImageGcAnswer {
+    const KIND: &'static str = ImageGcPlan::KIND;
+
+    fn basis(&self) -> &Basis {
+        &self.plan.basis
+    }
 }
 
 impl ImageGcAnswer {
@@ -150,13 +158,13 @@ fn plan_under(
         reclaim,
         kept,
     });
-    planned.basis.warnings.extend(node.warnings());
-    planned.basis.missing.extend(node.missing_config());
+    planned.basis.warn_all(node.warnings());
+    planned.basis.lack_all(node.missing_config());
     if trigger == Trigger::Eviction && !has_all_pods(node, &node.pods()) {
         let of_runtime = node.snapshot.runtime.value();
         let reason = incomplete(&node.snapshot.pods, &node.pods(), of_runtime);
         let reason = reason.unwrap_or_else(|| "nobody who knows all of them was asked".to_owned());
-        planned.basis.missing.push(format!(
+        planned.basis.lack(format!(
             "not all pods are known, so the dead containers of the others are taken to stay: \
              {reason}"
         ));
@@ -164,9 +172,9 @@ fn plan_under(
     let pressure = facts.map(|facts| facts.pressure(Some(facts.reclaimed(&planned))));
     if let Some(pressure) = &pressure {
         planned.outcome.follows.extend(follows(pressure));
-        planned.basis.missing.extend(pressure.missing.iter().cloned());
+        planned.basis.lack_all(pressure.missing.iter().cloned());
         if planned.containers.is_some() {
-            planned.basis.missing.push(LOGS.to_owned());
+            planned.basis.lack(LOGS.to_owned());
         }
     }
     Ok(ImageGcAnswer { plan: planned, pressure })

@@ -1,7 +1,7 @@
 //! The pods of a node as its kubelet counts them.
 
 use crate::admission::qualified;
-use crate::facts::basis::Basis;
+use crate::answer::Basis;
 use crate::facts::resize::{Allocation, RecordedResources, put_allocated};
 use crate::facts::snapshot::PodSource;
 use crate::k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
@@ -33,10 +33,10 @@ pub fn put_allocations(node: &mut KubeletNode, basis: &mut Basis) {
         let name = qualified(&loaded.pod);
         match allocation {
             Allocation::AsAsked => {}
-            Allocation::Recorded | Allocation::Reported => basis.assumptions.push(format!(
+            Allocation::Recorded | Allocation::Reported => basis.assume(format!(
                 "{name} counts with what the kubelet allocated to it, which is not what its spec asks for"
             )),
-            Allocation::Unknown => basis.assumptions.push(format!(
+            Allocation::Unknown => basis.assume(format!(
                 "{name} waits for a resize, and counts with what it is to get: what the kubelet allocated to \
                  it is not known{}",
                 unreadable.as_deref().unwrap_or_default()

@@ -13,6 +13,8 @@ pub mod disk_pressure;
 pub mod eviction;
 /// Image garbage collection.
 pub mod image_gc;
+/// The kinds of answers and their JSON Schemas.
+pub mod kinds;
 /// The pods of a node as its kubelet counts them.
 pub mod kubelet_pods;
 /// The topology manager.

@@ -1,12 +1,12 @@
 //! The topology manager of a node, from its configuration and what is known of its machine.
 
 use crate::answer::Failure;
+use crate::answer::{Assumption, Basis};
 use crate::device::manager::hints::HintNodes;
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
 use crate::device::manager::{Device, ManagerState};
 use crate::device::plan::UnknownFacts;
 use crate::device::reconstruct::some;
-use crate::facts::basis::Basis;
 use crate::facts::origin::Origin;
 use crate::facts::snapshot::Snapshot;
 use crate::k8s::cpuset::CpuSet;
@@ -56,15 +56,18 @@ impl TopologyOptions {
         };
         // Without a policy they make no difference.
         if policy != TopologyPolicy::None {
-            basis.assumptions.extend(machine.assumed);
+            basis.assume_all(machine.assumed);
             if kubelet_version {
-                basis.assumptions.push(format!(
-                    "the kubelet is of version {}, the newest that kq knows (--kubelet-version)",
-                    node.kubelet.version
+                basis.assume(Assumption::new(
+                    format!(
+                        "the kubelet is of version {}, the newest that kq knows",
+                        node.kubelet.version
+                    ),
+                    ["--kubelet-version"],
                 ));
             }
             if config.cpu_manager_policy == "static" || config.memory_manager_policy == "Static" {
-                basis.assumptions.push(
+                basis.assume(
                     "the managers of CPUs and memory have no NUMA hints of their own: only devices \
                      are looked at"
                         .to_owned(),
@@ -72,14 +75,14 @@ impl TopologyOptions {
             }
             let options = &config.topology_manager_policy_options;
             if options.get("prefer-closest-numa-nodes").is_some_and(|it| it == "true") {
-                basis.assumptions.push(
+                basis.assume(
                     "prefer-closest-numa-nodes is left out: of sets of the same size the one with the \
                      lowest nodes is taken"
                         .to_owned(),
                 );
             }
             if numa_nodes.len() > 8 && !options.contains_key("max-allowable-numa-nodes") {
-                basis.warnings.push(format!(
+                basis.warn(format!(
                     "a kubelet with this policy does not start on {} NUMA nodes without the option \
                      max-allowable-numa-nodes",
                     numa_nodes.len()
@@ -102,7 +105,7 @@ impl TopologyOptions {
             let ids: Vec<&String> =
                 devices.values().filter(is_elsewhere).map(|device| &device.id).collect();
             if !ids.is_empty() {
-                basis.warnings.push(format!(
+                basis.warn(format!(
                     "{} of {resource} {} on a NUMA node that is not among those of --numa-nodes {nodes}",
                     some(&ids),
                     if ids.len() == 1 { "is" } else { "are" },

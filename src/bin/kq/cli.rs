@@ -1,7 +1,9 @@
 //! The commands.
 
 use crate::exit::{Code, Failure};
-use crate::{admit, cgroup, devices, doctor, evict, gc, generate, preempt, probe, snapshot};
+use crate::{
+    admit, cgroup, devices, doctor, evict, gc, generate, preempt, probe, schema, snapshot,
+};
 use clap::{Parser, Subcommand};
 
 /// Predict and explain what the kubelet on a node will do
@@ -31,6 +33,7 @@ enum Command {
     Preempt(preempt::Args),
     Doctor(Box<doctor::Args>),
     Snapshot(Box<snapshot::Args>),
+    Schema(schema::Args),
     Completion(generate::CompletionArgs),
     #[command(hide = true)]
     Man(generate::ManArgs),
@@ -49,6 +52,7 @@ impl Cli {
             Command::Preempt(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Snapshot(args) => args.run(),
+            Command::Schema(args) => args.run(),
             Command::Completion(args) => args.run(),
             Command::Man(args) => args.run(),
         }

@@ -7,8 +7,8 @@ use crate::node_args::NodeArgs;
 use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
 use clap::ValueEnum;
+use kq::answer::finding_view;
 use kq::cgroup::live::checks::{Examined, NodeChecks, checks};
-use kq::cgroup::live::checks_view;
 use kq::cgroup::live::diff::{Verdict, summary};
 use kq::facts::pod_selector::Selection;
 use kq::node::{DeviceNeeds, Needs, TreeDetail};
@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Check this node: available data sources, kubelet, runtime and cgroups
 ///
-/// Each check is one line. OK: no problem. WARN: not an error, but worth a look.
-/// FAIL: an error. UNKNOWN: required data is unavailable, with the reason. The
-/// advice for each check is printed below the table, or in a column with -o wide.
+/// Each check is one line. OK: no problem. WARNING: not an error, but worth a look.
+/// ERROR: wrong. UNKNOWN: required data is unavailable, with the reason. The advice
+/// for each check is printed below the table, or in a column with -o wide.
 ///
-/// An absent kubelet is a FAIL if the machine has traces of one: a kubepods
+/// An absent kubelet is an ERROR if the machine has traces of one: a kubepods
 /// cgroup, pod sandboxes or a kubelet configuration. Otherwise it is UNKNOWN.
 ///
 /// Exit code 0: every check has a result, and none failed. 1: a check failed. 3:
@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///   kq doctor
 ///   kq doctor -o wide
 ///   kq doctor --snapshot node.json.zst
-///   kq doctor -o json | jq '.items[] | select(.status != "OK")'
+///   kq doctor -o json | jq '.items[] | select(.severity != "OK")'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -91,16 +91,16 @@ impl Args {
         let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
         let report = NodeChecks::new(&live.node.facts, found, warnings);
         match self.output {
-            Format::Json => write::value(Output::Json, &report)?,
-            Format::Yaml => write::value(Output::Yaml, &report)?,
+            Format::Json => write::answer(Output::Json, &report)?,
+            Format::Yaml => write::answer(Output::Yaml, &report)?,
             Format::Wide => {
-                write::text(checks_view::wide(&report.items))?;
-                report.warnings.iter().for_each(|warning| warn(warning));
+                write::text(finding_view::wide(&report.items))?;
+                report.basis.warnings.iter().for_each(|it| warn(&it.text));
             }
             // What the warnings say of missing facts stands in the checks.
             Format::Table => {
-                write::text(checks_view::table(&report.items))?;
-                checks_view::advice(&report.items).iter().for_each(|advice| note("fix", advice));
+                write::text(finding_view::table(&report.items))?;
+                finding_view::advice(&report.items).iter().for_each(|advice| note("fix", advice));
             }
         }
         Ok(match report.has_failed() {

@@ -1,10 +1,11 @@
 //! How kq ends: exit codes are an interface, messages name the way out.
 
+use kq::answer::Basis;
 pub use kq::answer::Failure;
 use kq::answer::FailureKind;
 use kq::edge::memory;
-use kq::facts::basis::Basis;
 use kq::facts::limits;
+use kq::facts::origin::Origin;
 use kq::output::terminal::{brief, plain, show};
 use std::io::Write;
 use std::process::ExitCode;
@@ -131,9 +132,18 @@ pub fn warn(text: &str) {
 
 /// Writes what an answer rests on.
 pub fn tell(basis: &Basis) {
-    basis.assumptions.iter().for_each(|text| note("assumed", text));
-    basis.warnings.iter().for_each(|text| warn(text));
-    basis.missing.iter().for_each(|text| note("missing", text));
+    // Values of single facts share a line: first those that kq chose, then the kubelet's defaults.
+    for (kind, origin) in [("assumed", Origin::Assumed), ("default", Origin::Default)] {
+        let of_kind = basis.assumptions.iter().filter(|it| it.origin.as_ref() == Some(&origin));
+        let texts: Vec<&str> = of_kind.map(|it| it.text.as_str()).collect();
+        if !texts.is_empty() {
+            note(kind, &texts.join(", "));
+        }
+    }
+    let of_no_fact = basis.assumptions.iter().filter(|it| it.origin.is_none());
+    of_no_fact.for_each(|it| note("assumed", &it.to_string()));
+    basis.warnings.iter().for_each(|it| warn(&it.text));
+    basis.missing.iter().for_each(|it| note("missing", &it.to_string()));
 }
 
 /// Writes one line to standard error; a line that is not read any more is not a failure.

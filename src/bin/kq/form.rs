@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::write::{self, Output};
 use clap::ValueEnum;
-use serde::Serialize;
+use kq::answer::Answer;
 use std::fmt::Display;
 
 /// The forms of the answer.
@@ -26,7 +26,7 @@ impl Form {
     }
 
     /// Writes an answer.
-    pub fn write<T: Serialize, A: Display, B: Display>(
+    pub fn write<T: Answer, A: Display, B: Display>(
         self,
         value: &T,
         table: impl FnOnce(&T) -> A,
@@ -35,8 +35,8 @@ impl Form {
         match self {
             Self::Table => write::text(table(value)),
             Self::Wide => write::text(wide(value)),
-            Self::Json => write::value(Output::Json, value),
-            Self::Yaml => write::value(Output::Yaml, value),
+            Self::Json => write::answer(Output::Json, value),
+            Self::Yaml => write::answer(Output::Yaml, value),
         }
     }
 }

@@ -20,6 +20,7 @@ mod pod_selectors;
 mod preempt;
 mod probe;
 mod progress;
+mod schema;
 mod snapshot;
 mod source_args;
 mod usage;

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use anyhow::Error;
 use clap::ValueEnum;
+use kq::answer::{Answer, Document};
 use kq::output::terminal::{plain, show};
 use kq::output::value::{write_json, write_yaml};
 use serde::Serialize;
@@ -22,6 +23,11 @@ pub enum Output {
     Yaml,
     /// Names only: paths of cgroups, IDs of images
     Name,
+}
+
+/// Writes an answer in a structured form.
+pub fn answer<A: Answer>(output: Output, answer: &A) -> Result<(), Failure> {
+    value(output, &Document::of(answer))
 }
 
 /// Writes a value in a structured form.

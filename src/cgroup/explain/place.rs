@@ -17,7 +17,7 @@ const KUBEPODS: &str = "kubepods";
 const RUNTIMES: [&str; 3] = ["cri-containerd-", "crio-", "docker-"];
 
 /// How far down the tree of cgroups a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The cgroup above all pods.

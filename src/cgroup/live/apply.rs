@@ -2,7 +2,7 @@
 
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
 use crate::cgroup::live::repair::{Step, lowers_below_usage, usage_file};
-use crate::cgroup::report::API_VERSION;
+use crate::facts::snapshot::API_VERSION;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -189,7 +189,7 @@ fn one(
 }
 
 /// The way back from a list of steps. It is stored before the first step is done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rollback {
     /// `kq/v1`

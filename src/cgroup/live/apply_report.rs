@@ -1,21 +1,15 @@
 //! A change as a value, and for people.
 
+use crate::answer::{Basis, answer};
 use crate::cgroup::live::apply::{Back, Event, Outcome};
 use crate::cgroup::live::repair::{Left, Refusal, Repair, Step};
-use crate::cgroup::report::API_VERSION;
 use crate::output::table::{Column, Rows, Table};
 use serde::Serialize;
 
 /// A change of cgroups: what was planned, and what became of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CgroupChange<'a> {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `CgroupApply` or `CgroupRollback`
-    pub kind: &'static str,
-    /// What an operator should know.
-    pub warnings: Vec<String>,
     /// Where the way back is stored.
     pub rollback_file: Option<String>,
     /// The steps, in order, with their results.
@@ -26,10 +20,15 @@ pub struct CgroupChange<'a> {
     pub refusals: Vec<String>,
     /// Why it stopped part-way.
     pub stopped: Option<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("CgroupApply", CgroupChange<'_>);
+
 /// A step and what became of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepResult<'a> {
     /// The step.
@@ -41,7 +40,7 @@ pub struct StepResult<'a> {
 
 impl<'a> CgroupChange<'a> {
     /// Puts a plan together with what became of it; without an outcome nothing was done.
-    pub fn new(repair: &'a Repair, outcome: Option<&Outcome>, warnings: Vec<String>) -> Self {
+    pub fn new(repair: &'a Repair, outcome: Option<&Outcome>, basis: Basis) -> Self {
         let result = |index: usize| match outcome {
             None => "planned",
             Some(outcome) if index < outcome.done => "done",
@@ -50,14 +49,12 @@ impl<'a> CgroupChange<'a> {
         };
         let items = repair.steps.iter().enumerate();
         Self {
-            api_version: API_VERSION,
-            kind: "CgroupApply",
-            warnings,
             rollback_file: None,
             items: items.map(|(index, step)| StepResult { step, result: result(index) }).collect(),
             left: &repair.left,
             refusals: repair.refusals.iter().map(Refusal::to_string).collect(),
             stopped: outcome.and_then(|outcome| outcome.stopped.clone()),
+            basis,
         }
     }
 }

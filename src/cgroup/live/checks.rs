@@ -6,7 +6,7 @@
 //! * [`cpu`]: limits too small for the kernel, and the weight of all pods beside the system.
 //! * [`state`]: swap, drifting values, the kubelet's own files.
 //!
-//! What cannot be told is [`Status::Unknown`] with the reason and the way to supply what is missing;
+//! What cannot be told is [`Severity::Unknown`] with the reason and the way to supply what is missing;
 //! it is never taken for good.
 
 pub mod cpu;
@@ -16,8 +16,8 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 
+use crate::answer::{Basis, Finding, Severity, Subject, answer};
 use crate::cgroup::files::CgroupDriver;
-use crate::cgroup::report::API_VERSION;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::describe::ConfigSource;
 use crate::facts::node::{Node, NodeFact, NodeFacts};
@@ -27,7 +27,6 @@ use crate::k8s::manifest::LoadedPod;
 use crate::k8s::pod::Pod;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// What to do where the tree could not be read.
 const READ_TREE: &str = "run kq on the node as root, or name the node's root with --host-root DIR";
@@ -76,77 +75,23 @@ pub struct Examined<'a> {
     pub changing: &'a BTreeSet<String>,
 }
 
-/// How a check came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Status {
-    /// As it should be.
-    Ok,
-    /// Works, and is worth knowing.
-    Warn,
-    /// Wrong.
-    Fail,
-    /// A fact is missing.
-    Unknown,
+/// The result of a check.
+pub type Check = Finding;
+
+fn ok(id: &'static str, found: impl Into<String>) -> Check {
+    Finding::new(Severity::Ok, id, Subject::Node, found)
 }
 
-impl Status {
-    /// All of them, in the order in which they are counted.
-    pub const ALL: [Self; 4] = [Self::Ok, Self::Warn, Self::Fail, Self::Unknown];
+fn warn(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
+    Finding::new(Severity::Warning, id, Subject::Node, found).advise(advice)
 }
 
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Ok => "OK",
-            Self::Warn => "WARN",
-            Self::Fail => "FAIL",
-            Self::Unknown => "UNKNOWN",
-        })
-    }
+fn fail(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
+    Finding::new(Severity::Error, id, Subject::Node, found).advise(advice)
 }
 
-/// What one check found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Check {
-    /// Which check.
-    pub name: &'static str,
-    /// How it came out.
-    pub status: Status,
-    /// What was found; of an unknown, why it is not known.
-    pub found: String,
-    /// Where from.
-    pub source: Option<String>,
-    /// What to do.
-    pub advice: Option<String>,
-}
-
-impl Check {
-    fn new(name: &'static str, status: Status, found: impl Into<String>) -> Self {
-        Self { name, status, found: found.into(), source: None, advice: None }
-    }
-
-    fn ok(name: &'static str, found: impl Into<String>) -> Self {
-        Self::new(name, Status::Ok, found)
-    }
-
-    fn warn(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { advice: Some(advice.into()), ..Self::new(name, Status::Warn, found) }
-    }
-
-    fn fail(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { advice: Some(advice.into()), ..Self::new(name, Status::Fail, found) }
-    }
-
-    fn unknown(name: &'static str, reason: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { advice: Some(advice.into()), ..Self::new(name, Status::Unknown, reason) }
-    }
-
-    fn from(mut self, source: impl Into<String>) -> Self {
-        self.source = Some(source.into());
-        self
-    }
+fn unknown(id: &'static str, reason: impl Into<String>, advice: impl Into<String>) -> Check {
+    Finding::new(Severity::Unknown, id, Subject::Node, reason).advise(advice)
 }
 
 /// Makes all checks, in the order in which they are shown.
@@ -238,40 +183,35 @@ fn count(number: usize, one: &str) -> String {
 }
 
 /// The checks of a node as a value: what `-o json` and `-o yaml` print.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct NodeChecks<'a> {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `NodeChecks`
-    pub kind: &'static str,
-    /// The facts about the node, with their origins.
-    pub node: &'a NodeFacts,
-    /// What an operator should know.
-    pub warnings: Vec<String>,
-    /// How many of each status there are.
+pub struct NodeChecks {
+    /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
     /// The checks.
     pub items: Vec<Check>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
-impl<'a> NodeChecks<'a> {
+answer!("NodeChecks", NodeChecks);
+
+impl NodeChecks {
     /// Puts checks together with what they rest on.
-    pub fn new(node: &'a NodeFacts, items: Vec<Check>, warnings: Vec<String>) -> Self {
-        let count = |status: Status| {
-            (status.to_string(), items.iter().filter(|check| check.status == status).count())
-        };
-        let summary = Status::ALL.into_iter().map(count).collect();
-        Self { api_version: API_VERSION, kind: "NodeChecks", node, warnings, summary, items }
+    pub fn new(node: &NodeFacts, items: Vec<Check>, warnings: Vec<String>) -> Self {
+        let mut basis = Basis { facts: node.into(), ..Basis::default() };
+        basis.warn_all(warnings);
+        Self { summary: Severity::count(&items), items, basis }
     }
 
     /// Tells whether anything is wrong.
     pub fn has_failed(&self) -> bool {
-        self.items.iter().any(|check| check.status == Status::Fail)
+        self.items.iter().any(|check| check.severity == Severity::Error)
     }
 
     /// Returns true if the result of a check is unknown.
     pub fn is_incomplete(&self) -> bool {
-        self.items.iter().any(|check| check.status == Status::Unknown)
+        self.items.iter().any(|check| check.severity == Severity::Unknown)
     }
 }

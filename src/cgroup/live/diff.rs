@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What a comparison comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]
 pub enum Verdict {
     /// The kernel has what is planned.
@@ -72,7 +72,7 @@ impl fmt::Display for Verdict {
 }
 
 /// One value, or one cgroup as a whole.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference<'a> {
     /// `node`, `qos`, `pod`, `container` or `other`.
@@ -108,6 +108,7 @@ pub struct Difference<'a> {
     pub is_sum: bool,
     /// The steps to what is planned.
     #[serde(serialize_with = "because_of")]
+    #[schemars(with = "Vec<derivation::ShownStep<'static>>")]
     pub because: &'a [Step],
 }
 

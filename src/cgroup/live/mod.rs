@@ -13,7 +13,6 @@ pub mod apply;
 pub mod apply_report;
 pub mod bandwidth;
 pub mod checks;
-pub mod checks_view;
 pub mod compare;
 pub mod diff;
 pub mod diff_report;

@@ -221,7 +221,7 @@ impl LiveContainer<'_> {
 }
 
 /// Where a cgroup is and whose.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LivePlace<'t> {
     /// `node`, `qos`, `pod`, `container`, `sandbox` or `other`.

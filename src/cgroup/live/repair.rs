@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// One text to write.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// The cgroup, below the root of the hierarchy.
@@ -32,7 +32,7 @@ pub struct Step {
 }
 
 /// Something that differs and is not touched.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Left {
     /// The cgroup.
@@ -47,7 +47,7 @@ pub struct Left {
 }
 
 /// Something for which nothing at all is written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, thiserror::Error)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Refusal {
     /// A limit would be below what is in use: processes would be killed, or the kernel refuses.

@@ -1,8 +1,8 @@
 //! The cgroups of a node as they are: what is set, what is used, and where it hurts.
 
+use crate::answer::{Basis, answer};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
-use crate::cgroup::report::API_VERSION;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, FileUse, known_file};
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::Workloads;
@@ -10,25 +10,24 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The cgroups of a node.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CgroupUsage<'t> {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `CgroupUsage`
-    pub kind: &'static str,
     /// The kernel's interface.
     pub cgroup_version: CgroupVersion,
     /// Who made the tree, judging by its names.
     pub cgroup_driver: CgroupDriver,
-    /// What an operator should know.
-    pub warnings: Vec<String>,
     /// The cgroups, parents first.
     pub items: Vec<UsedCgroup<'t>>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("CgroupUsage", CgroupUsage<'_>);
+
 /// One cgroup.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsedCgroup<'t> {
     /// Whose it is.
@@ -47,7 +46,7 @@ pub struct UsedCgroup<'t> {
 }
 
 /// What the kernel counted in one cgroup. What it does not count here is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// CPU time in microseconds.
@@ -119,13 +118,13 @@ pub fn show<'t>(
         }
     }
     let items = by_name(items);
+    let mut basis = Basis::default();
+    basis.warn_all(warnings);
     CgroupUsage {
-        api_version: API_VERSION,
-        kind: "CgroupUsage",
         cgroup_version: version,
         cgroup_driver: present.first().map_or(CgroupDriver::Cgroupfs, |(driver, _)| *driver),
-        warnings,
         items,
+        basis,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Whose a process, a cgroup or a container is.
 
+use crate::answer::{Basis, answer};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
-use crate::cgroup::report::API_VERSION;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::workloads::Workloads;
 use serde::Serialize;
@@ -19,19 +19,20 @@ pub enum Asked {
 }
 
 /// Whose it is.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CgroupOwner<'t> {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `CgroupOwner`
-    pub kind: &'static str,
     /// Where it is and whose.
     #[serde(flatten)]
     pub place: LivePlace<'t>,
     /// The processes in it.
     pub pids: Vec<i32>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
+
+answer!("CgroupOwner", CgroupOwner<'_>);
 
 /// Why there is no owner.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,10 +125,9 @@ fn of_container<'t>(
 
 fn owner<'t>(cgroup: &LiveCgroup<'t>) -> CgroupOwner<'t> {
     CgroupOwner {
-        api_version: API_VERSION,
-        kind: "CgroupOwner",
         place: LivePlace::of(cgroup),
         pids: cgroup.texts.pids().collect(),
+        basis: Basis::default(),
     }
 }
 

@@ -4,9 +4,9 @@ mod view;
 
 pub use view::{table, wide};
 
+use crate::answer::{Basis, answer};
 use crate::device::manager::{CapacityReason, STOP_GRACE, why_none_healthy};
 use crate::device::reconstruct::{DeviceSource, ReconstructedManager};
-use crate::facts::basis::Basis;
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ResourceList, ResourceName};
@@ -14,13 +14,9 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the node offers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapacityReport {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `DeviceCapacity`
-    pub kind: &'static str,
     /// The resources.
     pub resources: BTreeMap<String, Offered>,
     /// What it rests on.
@@ -28,8 +24,10 @@ pub struct CapacityReport {
     pub basis: Basis,
 }
 
+answer!("DeviceCapacity", CapacityReport);
+
 /// What the node offers of a resource.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Offered {
     /// All devices.
@@ -49,7 +47,7 @@ pub struct Offered {
 }
 
 /// A number of devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Count {
     /// How many.
@@ -59,7 +57,7 @@ pub struct Count {
 }
 
 /// What the Node object says of a resource.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSays {
     /// `status.capacity`
@@ -69,7 +67,7 @@ pub struct NodeSays {
 }
 
 /// How a resource stands with the kubelet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
     /// It has healthy devices, so its plugin is connected.
@@ -137,7 +135,7 @@ pub fn capacity(
         offered(assembled, name, &silent, (reason, says), around)
     };
     let resources = names.into_iter().map(|name| (name.to_owned(), offered(name))).collect();
-    CapacityReport { api_version: "kq/v1", kind: "DeviceCapacity", resources, basis }
+    CapacityReport { resources, basis }
 }
 
 /// Returns the resources that the kubelet could list devices of, and lists none.

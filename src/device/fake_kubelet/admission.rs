@@ -5,6 +5,7 @@ use super::report::{
     Affinity, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource, PreStart,
     Unanswered, Unregistered,
 };
+use crate::answer::Basis;
 use crate::device::manager::allocate::{
     AllocationContext, ContainerKind, Outcome, ResourceAllocation,
 };
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How pods are to be admitted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologyConfig {
     /// `topologyManagerPolicy`
@@ -46,7 +47,7 @@ pub fn admit(
     plugins: &mut dyn Plugins,
 ) -> DeviceAllocation {
     let mut report = begin(pod);
-    let topology = topology(state, terms, &mut report.assumptions);
+    let topology = topology(state, terms, &mut report.basis);
     let was_active = !active.insert(report.uid.clone());
     let circumstances = AllocationContext {
         sources_ready: true,
@@ -72,38 +73,32 @@ pub fn admit(
 }
 
 fn begin(pod: &mut Pod) -> DeviceAllocation {
-    let mut assumptions = Vec::new();
+    let mut basis = Basis::default();
     let metadata = &mut pod.metadata;
     if metadata.uid.is_empty() {
         // As the kubelet's full names of pods: neither part can hold the character between them.
         metadata.uid = format!("{}_{}", metadata.name, metadata.namespace);
-        assumptions.push(format!("the manifest has no UID: {} is taken", metadata.uid));
+        basis.assume(format!("the manifest has no UID: {} is taken", metadata.uid));
     }
     DeviceAllocation {
-        api_version: "kq/v1".to_owned(),
-        kind: "DeviceAllocation".to_owned(),
         namespace: metadata.namespace.clone(),
         name: metadata.name.clone(),
         uid: metadata.uid.clone(),
-        assumptions,
+        basis,
         ..DeviceAllocation::default()
     }
 }
 
-fn topology(
-    state: &ManagerState,
-    terms: &TopologyConfig,
-    assumptions: &mut Vec<String>,
-) -> TopologyManager {
+fn topology(state: &ManagerState, terms: &TopologyConfig, basis: &mut Basis) -> TopologyManager {
     let mut nodes: BTreeSet<i64> = terms.numa_nodes.iter().copied().collect();
     if terms.policy == TopologyPolicy::None {
-        assumptions.push(
+        basis.assume(
             "topology manager policy none: no container has a NUMA affinity \
              (--topology-manager-policy)"
                 .to_owned(),
         );
     } else {
-        assumptions.push(
+        basis.assume(
             "the managers of CPUs and memory have no NUMA hints of their own: only devices are looked at"
                 .to_owned(),
         );
@@ -111,7 +106,7 @@ fn topology(
             let devices = state.devices.values().flat_map(BTreeMap::values);
             let of_devices = devices.flat_map(|device| device.numa_nodes.iter().flatten().copied());
             nodes.extend(of_devices.filter(|node| *node >= 0).chain([0]));
-            assumptions.push(
+            basis.assume(
                 "the machine has the NUMA nodes of its devices and no others (--numa-nodes)"
                     .to_owned(),
             );
@@ -135,7 +130,7 @@ fn tell(state: &ManagerState, admission: PodAdmission, report: &mut DeviceAlloca
         let recorded = state.pod_devices.of_container(&report.uid, &name);
         let resources = recorded.map(|(key, device)| given(&key.resource_name, device)).collect();
         let (gets, dropped) = gets(&state.pod_devices, &report.uid, &name);
-        report.warnings.extend(dropped);
+        report.basis.warn_all(dropped);
         let topology = topology.as_ref().or(admission.topology.as_ref());
         report.containers.push(ContainerAllocation {
             kind: kind_name(kind).to_owned(),
@@ -152,7 +147,7 @@ fn tell(state: &ManagerState, admission: PodAdmission, report: &mut DeviceAlloca
     if report.admitted && !asks && !lacks {
         let text =
             "the pod asks for no devices: no limit of its containers names a plugin's resource";
-        report.warnings.insert(0, text.to_owned());
+        report.basis.warnings.insert(0, text.into());
     }
 }
 
@@ -175,7 +170,7 @@ fn start(state: &mut ManagerState, report: &mut DeviceAllocation, plugins: &mut 
         container.pre_start = called.into_iter().map(told).collect();
         let failed = container.pre_start.iter().any(|call| call.error.is_some());
         if failed && container.kind != kind_name(ContainerKind::App) {
-            report.warnings.push(format!(
+            report.basis.warn(format!(
                 "init container {} does not start, so nothing after it was started",
                 container.name
             ));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// Plugins can register.
@@ -196,7 +196,7 @@ pub enum Event {
 }
 
 /// An event and when it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Told {
     /// When.
     pub time: Timestamp,

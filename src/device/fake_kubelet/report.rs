@@ -1,17 +1,14 @@
 //! What came of an allocation, as it is told.
 
+use crate::answer::{Basis, answer};
 use crate::device::manager::PluginOptions;
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use serde::{Deserialize, Serialize};
 
 /// What a pod got from a stand-in.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceAllocation {
-    /// The version of this shape.
-    pub api_version: String,
-    /// `DeviceAllocation`
-    pub kind: String,
     /// Its namespace.
     pub namespace: String,
     /// Its name.
@@ -30,14 +27,15 @@ pub struct DeviceAllocation {
     pub containers: Vec<ContainerAllocation>,
     /// What plugins were asked, in order.
     pub calls: Vec<Call>,
-    /// On what this rests.
-    pub assumptions: Vec<String>,
-    /// What should be known.
-    pub warnings: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("DeviceAllocation", DeviceAllocation);
+
 /// Why nothing can be said of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unanswered {
     /// The kubelet does not survive it; otherwise kq does not know.
@@ -47,7 +45,7 @@ pub struct Unanswered {
 }
 
 /// What a container got.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerAllocation {
     /// The container.
@@ -69,7 +67,7 @@ pub struct ContainerAllocation {
 }
 
 /// Which NUMA nodes the devices should be on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Affinity {
     /// The nodes; `None`: they do not matter.
@@ -79,7 +77,7 @@ pub struct Affinity {
 }
 
 /// A resource that no plugin has registered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unregistered {
     /// The resource.
@@ -89,7 +87,7 @@ pub struct Unregistered {
 }
 
 /// Devices of a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GivenResource {
     /// The resource.
@@ -99,7 +97,7 @@ pub struct GivenResource {
 }
 
 /// A device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GivenDevice {
     /// Its id.
@@ -109,7 +107,7 @@ pub struct GivenDevice {
 }
 
 /// A `PreStartContainer`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreStart {
     /// The resource.
@@ -119,7 +117,7 @@ pub struct PreStart {
 }
 
 /// A call to a plugin.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
     /// The method.
@@ -137,7 +135,7 @@ pub struct Call {
 }
 
 /// A resource and its plugin, as a stand-in has them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginState {
     /// The resource.
@@ -157,40 +155,42 @@ pub struct PluginState {
 }
 
 /// What several pods got, in their order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceAllocationList<'a> {
-    /// The version of this shape.
-    pub api_version: &'static str,
-    /// `DeviceAllocationList`
-    pub kind: &'static str,
     /// The pods.
     pub items: &'a [DeviceAllocation],
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
+
+answer!("DeviceAllocationList", DeviceAllocationList<'_>);
 
 impl<'a> DeviceAllocationList<'a> {
     /// Returns the list of these.
     pub fn new(items: &'a [DeviceAllocation]) -> Self {
-        Self { api_version: "kq/v1", kind: "DeviceAllocationList", items }
+        Self { items, basis: Basis::default() }
     }
 }
 
 /// A pod that has ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DevicePodEnded {
-    /// The version of this shape.
-    pub api_version: &'static str,
-    /// `DevicePodEnded`
-    pub kind: &'static str,
     /// Its UID.
     pub uid: String,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
+
+answer!("DevicePodEnded", DevicePodEnded);
 
 impl DevicePodEnded {
     /// Tells of one pod.
     pub fn new(uid: String) -> Self {
-        Self { api_version: "kq/v1", kind: "DevicePodEnded", uid }
+        Self { uid, basis: Basis::default() }
     }
 }
 

@@ -1,17 +1,13 @@
 //! The answer of `--free`: the devices that are left.
 
 use super::report::DeviceList;
-use crate::facts::snapshot::API_VERSION;
+use crate::answer::{Basis, answer};
 use serde::Serialize;
 
 /// The healthy devices that no active pod has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FreeDevices {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `FreeDevices`
-    pub kind: &'static str,
     /// The moment of everything.
     pub at: String,
     /// A device each.
@@ -20,16 +16,15 @@ pub struct FreeDevices {
     pub unknown: Vec<String>,
     /// What is wrong with the checkpoint, where the kubelet does not take it.
     pub damage: Option<String>,
-    /// What was taken for granted.
-    pub assumptions: Vec<String>,
-    /// What is odd.
-    pub warnings: Vec<String>,
-    /// What could not be had.
-    pub missing: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("FreeDevices", FreeDevices);
+
 /// A device that is left.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FreeOf {
     /// The resource.
@@ -52,15 +47,11 @@ impl FreeDevices {
         });
         let unknown = list.resources.iter().filter(|summary| summary.free.is_none());
         Self {
-            api_version: API_VERSION,
-            kind: "FreeDevices",
             at: list.at.clone(),
             items: free.collect(),
             unknown: unknown.map(|summary| summary.resource.clone()).collect(),
             damage: list.damage.clone(),
-            assumptions: list.assumptions.clone(),
-            warnings: list.warnings.clone(),
-            missing: list.missing.clone(),
+            basis: list.basis.clone(),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const NO_NODE: i64 = -1;
 
 /// What a container is in its pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
     /// It runs to its end before those after it; they may have its devices.

@@ -39,6 +39,8 @@ impl fmt::Display for State {
     }
 }
 
+crate::schema::schema_as!(State, String);
+
 impl Serialize for State {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -173,6 +175,8 @@ fn and_more(f: &mut fmt::Formatter<'_>, more: usize) -> fmt::Result {
         more => write!(f, " and {more} more"),
     }
 }
+
+crate::schema::schema_as!(Reason, String);
 
 impl Serialize for Reason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

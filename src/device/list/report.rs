@@ -5,19 +5,20 @@ use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
 use super::judge::{DeviceSources, judge, not_had};
 use super::reason::{Reason, State};
 use super::resources::{ResourceSummary, summaries};
+use crate::answer::{Basis, answer};
 use crate::device::pods::NodePods;
 use crate::device::reconstruct::some;
 use crate::device::run_options::{Dropped, run_options};
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
 use crate::facts::pod_selector::Selection;
-use crate::facts::snapshot::{API_VERSION, Snapshot};
+use crate::facts::snapshot::Snapshot;
 use crate::facts::timestamp::Timestamp;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Which sources are asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Asked {
     /// The kubelet's checkpoint.
@@ -41,13 +42,9 @@ impl Asked {
 }
 
 /// Who has which device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceList {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `DeviceList`
-    pub kind: &'static str,
     /// The moment of everything.
     pub at: String,
     /// The sources that were asked.
@@ -58,19 +55,19 @@ pub struct DeviceList {
     pub given: Vec<Given>,
     /// A resource each; empty where the answer is about one pod.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<String, ResourceSummary>")]
     pub resources: Vec<ResourceSummary>,
     /// What is wrong with the checkpoint, where the kubelet does not take it.
     pub damage: Option<String>,
-    /// What was taken for granted.
-    pub assumptions: Vec<String>,
-    /// What is odd.
-    pub warnings: Vec<String>,
-    /// What could not be had.
-    pub missing: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("DeviceList", DeviceList);
+
 /// A pod, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodRef {
     /// The namespace; empty: not known.
@@ -93,7 +90,7 @@ impl PodRef {
 }
 
 /// A device of a container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceRow {
     /// The pod.
@@ -123,7 +120,7 @@ pub struct DeviceRow {
 }
 
 /// Something that is the matter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// What it makes of the device.
@@ -133,7 +130,7 @@ pub struct Finding {
 }
 
 /// Whether a device is healthy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub enum Health {
     /// The kubelet offers it.
     Healthy,
@@ -144,7 +141,7 @@ pub enum Health {
 }
 
 /// What a plugin answered for a container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Given {
     /// The pod.
@@ -199,24 +196,24 @@ impl DeviceList {
         let mut warnings = Vec::from_iter(without_runtime(snapshot, &holdings, &pods));
         warnings.extend(only_in_damaged(&holdings, &pods));
         warnings.extend(odd_nodes(&items));
+        let mut basis = Basis::default();
+        basis.assume_all(assumptions);
+        basis.lack_all(missing(snapshot, asked));
+        basis.warn_all(warnings);
         Self {
-            api_version: API_VERSION,
-            kind: "DeviceList",
             at: snapshot.taken_at.clone(),
             source: asked,
             items,
             given,
             resources,
             damage,
-            assumptions,
-            warnings,
-            missing: missing(snapshot, asked),
+            basis,
         }
     }
 
     /// Tells whether every source was there that decides, and so every state is known.
     pub fn is_complete(&self) -> bool {
-        self.missing.is_empty()
+        self.basis.is_complete()
             && self.damage.is_none()
             && self.items.iter().all(|row| row.state != State::Unknown)
     }

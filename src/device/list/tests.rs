@@ -222,7 +222,7 @@ fn devices_are_in_the_state_that_the_sources_say() {
         let snapshot = snapshot(pods, checkpoint(recorded), told(listed, healthy));
         let list = DeviceList::of(&snapshot, Asked::Both, None);
         assert_eq!(states(&list), *expected, "{name}: {:#?}", list.items);
-        assert!(list.missing.is_empty(), "{name}: {:?}", list.missing);
+        assert!(list.basis.missing.is_empty(), "{name}: {:?}", list.basis.missing);
         for row in &list.items {
             assert!(row.findings.is_sorted_by_key(|finding| finding.state), "{name}");
             assert!(row.findings.iter().all(|f| !f.reason.to_string().is_empty()), "{name}");
@@ -263,7 +263,7 @@ fn what_cannot_be_had_is_not_guessed() {
         changes.iter().for_each(|change| devices(&mut snapshot, *change));
         let list = DeviceList::of(&snapshot, asked, None);
         assert_eq!(states(&list), [expected], "{name}: {:#?}", list.items);
-        assert_eq!(list.missing.len(), missing, "{name}: {:?}", list.missing);
+        assert_eq!(list.basis.missing.len(), missing, "{name}: {:?}", list.basis.missing);
         let is_damaged = name.starts_with("damaged");
         assert_eq!(list.damage.is_some(), is_damaged, "{name}: {:?}", list.damage);
         assert_eq!(list.is_complete(), missing == 0 && !is_damaged, "{name}");
@@ -276,11 +276,11 @@ fn what_cannot_be_had_is_not_guessed() {
     let list = DeviceList::of(&nobody, Asked::Both, None);
     assert_eq!(states(&list), ["p c a UNKNOWN"], "found again by its devices: {:#?}", list.items);
     assert_eq!(list.items[0].pod.uid.as_deref(), Some("p"));
-    assert_eq!(list.missing.len(), 1, "{:?}", list.missing);
+    assert_eq!(list.basis.missing.len(), 1, "{:?}", list.basis.missing);
 
     let old = Snapshot { devices: None, ..whole() };
     let list = DeviceList::of(&old, Asked::Both, None);
-    assert!(list.missing[0].contains("take a new one"), "{:?}", list.missing);
+    assert!(list.basis.missing[0].text.contains("take a new one"), "{:?}", list.basis.missing);
 }
 
 #[test]
@@ -322,8 +322,8 @@ fn a_number_that_no_node_has_is_shown() {
         DeviceList::of(&snapshot(&pods, read, told(&[], &["a", "b"])), Asked::Checkpoint, None);
     let nodes: Vec<&[i64]> = list.items.iter().map(|row| &row.numa_nodes[..]).collect();
     assert_eq!(nodes, [&[-5][..], &[]]);
-    let [warning] = &list.warnings[..] else { panic!("{:?}", list.warnings) };
-    assert!(warning.starts_with("example.com/widget a: NUMA node -5 is none"), "{warning}");
+    let [warning] = &list.basis.warnings[..] else { panic!("{:?}", list.basis.warnings) };
+    assert!(warning.text.starts_with("example.com/widget a: NUMA node -5 is none"), "{warning}");
 }
 
 #[test]
@@ -331,13 +331,13 @@ fn the_runtime_is_missed_where_it_decides() {
     let silent = |pods: &[Value], lines: &[&str]| {
         let mut snapshot = snapshot(pods, checkpoint(lines), told(&[], &["a"]));
         snapshot.runtime = Lookup::failed("unix:///run/c.sock", "refused");
-        DeviceList::of(&snapshot, Asked::Both, None).warnings
+        DeviceList::of(&snapshot, Asked::Both, None).basis.warnings
     };
     let (runs, ended) = (pod("p", "Running", &["app c 1"]), pod("p", "Failed", &["app c 1"]));
     assert!(silent(&[runs], &["p c a"]).is_empty());
     assert_eq!(silent(&[ended], &["p c a"]).len(), 1);
     let [warning] = &silent(&[], &["p c a", "q c b"])[..] else { panic!("one warning") };
-    assert!(warning.contains("of p and 1 more") && !warning.contains('\n'), "{warning}");
+    assert!(warning.text.contains("of p and 1 more") && !warning.text.contains('\n'), "{warning}");
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn a_resource_is_summed_up() {
     assert_eq!(free, ["b", "c"], "what a pod has that is gone is free before the next one asks");
 
     let list = DeviceList::of(&snapshot, Asked::Checkpoint, None);
-    assert_eq!(list.assumptions.len(), 1, "health is that of the last writing");
+    assert_eq!(list.basis.assumptions.len(), 1, "health is that of the last writing");
     let mut list = DeviceList::of(&snapshot, Asked::PodResources, None);
     assert_eq!(list.items.len(), 1);
     list.select(&Selection(vec![PodSelector::new("default/q")]));

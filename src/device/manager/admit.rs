@@ -20,7 +20,7 @@ pub enum Affinities<'a> {
 }
 
 /// What became of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodAdmission {
     /// It may start, as far as devices go.
@@ -36,7 +36,7 @@ pub struct PodAdmission {
 }
 
 /// What became of one container.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// What it is.

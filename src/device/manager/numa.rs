@@ -64,6 +64,8 @@ fn bit(node: i64) -> u64 {
     u32::try_from(node).ok().and_then(|node| 1_u64.checked_shl(node)).unwrap_or(0)
 }
 
+crate::schema::schema_as!(NumaNodes, Vec<i64>);
+
 impl Serialize for NumaNodes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())

@@ -4,7 +4,17 @@ use super::state::ManagerState;
 use crate::facts::checkpoint::device::DeviceSet;
 
 /// What a plugin says of itself (`DevicePluginOptions`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    schemars::JsonSchema,
+    serde::Deserialize,
+)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginOptions {
     /// It wants a call before each container that gets its devices starts.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub const HEALTHY: &str = "Healthy";
 
 /// A device as its plugin lists it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
     /// Its id.

@@ -10,13 +10,13 @@ pub use unhealthy::{UnhealthyDevice, unhealthy};
 pub use unknown_facts::UnknownFacts;
 pub use view::{table, wide};
 
+use crate::answer::{Basis, answer};
 use crate::device::manager::allocate::{AllocationContext, Outcome, PossibleAllocations, in_order};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::device::manager::{
     Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource,
 };
 use crate::device::reconstruct::{ReconstructedManager, some};
-use crate::facts::basis::Basis;
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::nearest::nearest;
@@ -25,13 +25,9 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What would happen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DevicePlan {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `DevicePlan`
-    pub kind: &'static str,
     /// The kubelet starts anew.
     pub kubelet_restart: bool,
     /// No pod was named.
@@ -54,8 +50,10 @@ pub struct DevicePlan {
     pub basis: Basis,
 }
 
+answer!("DevicePlan", DevicePlan);
+
 /// A resource that no plugin offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotOffered {
     /// The Node object has it all the same: somebody else put it there.
@@ -65,7 +63,7 @@ pub struct NotOffered {
 }
 
 /// The topology manager of the node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Topology {
     /// `topologyManagerPolicy`
@@ -77,7 +75,7 @@ pub struct Topology {
 }
 
 /// The devices of a resource before anything happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceBefore {
     /// Healthy devices.
@@ -91,7 +89,7 @@ pub struct ResourceBefore {
 }
 
 /// What would happen to one pod.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedPod {
     /// Its namespace.
@@ -112,7 +110,7 @@ pub struct PlannedPod {
 }
 
 /// Why a pod has no admission. Where the kubelet neither crashes nor crashed before, kq does not know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
     /// The kubelet does not survive it.
@@ -276,7 +274,7 @@ pub fn plan(
         }
     };
     let asking = pods.iter().map(|to_plan| &to_plan.pod);
-    basis.assumptions.extend(unknown_facts::assume_listed(state, manager, asking));
+    basis.assume_all(unknown_facts::assume_listed(state, manager, asking));
     let mut in_turn = InTurn::new(state, turn.circumstances);
     let planned = pods
         .iter()
@@ -298,8 +296,6 @@ pub fn plan(
         })
         .collect();
     DevicePlan {
-        api_version: "kq/v1",
-        kind: "DevicePlan",
         kubelet_restart: question.kubelet_restart,
         of_node: question.of_node,
         topology: Topology {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// What becomes of a pod that is on the node already.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outlook {
     /// In a word.
@@ -18,7 +18,7 @@ pub struct Outlook {
 }
 
 /// What becomes of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// Nothing happens to it.
@@ -39,7 +39,7 @@ pub enum Verdict {
 }
 
 /// What a container has of a resource.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Held {
     /// The container.
@@ -61,7 +61,7 @@ pub struct Held {
 }
 
 /// What becomes of the devices of a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Fate {
     /// The container keeps them.
@@ -93,12 +93,12 @@ pub fn foresee(planned: &mut DevicePlan, pods: &[PodToPlan], now: &Now, state: &
         })
     };
     if planned.pods.iter().any(is_stopped) {
-        planned.basis.assumptions.push(
+        planned.basis.assume(
             "a pod that runs is refused where one of its containers with devices has ended and no \
              plugin is back: this follows from the kubelet's source, it is not from a recording"
                 .to_owned(),
         );
-        planned.basis.warnings.push(
+        planned.basis.warn(
             "pods that run are refused, and stopped: drain them, or let them end, before the kubelet \
              restarts"
                 .to_owned(),
@@ -167,7 +167,7 @@ fn outlook(
 }
 
 /// A change of what the node offers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     /// The resource.

@@ -1,17 +1,14 @@
 //! What was seen, as it is told.
 
+use crate::answer::{Basis, answer};
 use crate::device::manager::PluginOptions;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The plugins of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DevicePlugins {
-    /// The version of this shape.
-    pub api_version: String,
-    /// `DevicePlugins`
-    pub kind: String,
     /// The folder of plugins that register themselves.
     pub folder: String,
     /// The process of the kubelet; `None`: none was found.
@@ -20,14 +17,15 @@ pub struct DevicePlugins {
     pub sockets: Vec<PluginSocket>,
     /// The resources that the kubelet knows, by name.
     pub resources: BTreeMap<String, ResourceState>,
-    /// On what this rests.
-    pub assumptions: Vec<String>,
-    /// What should be known.
-    pub warnings: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("DevicePlugins", DevicePlugins);
+
 /// Something in a folder of plugins.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginSocket {
     /// Its name.
@@ -38,19 +36,23 @@ pub struct PluginSocket {
     pub kind: SocketKind,
     /// Somebody listens; `Err`: why that is not known.
     #[serde(serialize_with = "known")]
+    #[schemars(with = "Known<bool>")]
     pub listening: Result<bool, String>,
     /// It answered what it was asked; `None`: it was asked nothing.
     pub answers: Option<bool>,
     /// Who is connected; else why that is not known.
     #[serde(serialize_with = "known")]
+    #[schemars(with = "Known<Connections>")]
     pub connections: Result<Connections, String>,
     /// What it can do; `Err`: why that is not known.
     #[serde(serialize_with = "known")]
+    #[schemars(with = "Known<PluginOptions>")]
     pub options: Result<PluginOptions, String>,
     /// Who it says that it is, where it is asked.
     pub info: Option<PluginInfo>,
     /// The resource that it offers; `Err`: why that is not known.
     #[serde(serialize_with = "known")]
+    #[schemars(with = "Known<String>")]
     pub resource: Result<String, String>,
     /// How the resource is known.
     pub resource_because: Option<String>,
@@ -59,7 +61,7 @@ pub struct PluginSocket {
 }
 
 /// The folders of plugins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Place {
     /// `device-plugins`
@@ -70,7 +72,7 @@ pub enum Place {
 }
 
 /// What is in a folder of plugins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SocketKind {
     /// A plugin's socket.
@@ -85,7 +87,7 @@ pub enum SocketKind {
 }
 
 /// Who is connected.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Connections {
     /// How many there are.
@@ -99,7 +101,9 @@ pub struct Connections {
 }
 
 /// A process.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Process {
     /// Its number.
@@ -109,7 +113,7 @@ pub struct Process {
 }
 
 /// Who a plugin of `plugins_registry` says that it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginInfo {
     /// `DevicePlugin`, `CSIPlugin`, `DRAPlugin`.
@@ -123,7 +127,7 @@ pub struct PluginInfo {
 }
 
 /// A resource, as the kubelet has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceState {
     /// It has been registered: its name is in the checkpoint, or a stand-in says so.
@@ -166,6 +170,15 @@ impl DevicePlugins {
         };
         (names.filter(|name| !is_offered(name)).collect(), self.sockets.iter().any(may_be))
     }
+}
+
+/// The shape of what may not be known.
+#[derive(schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Known<T> {
+    Known(T),
+    Unknown(String),
 }
 
 /// Writes what is known as `{"known": VALUE}`, and why it is not as `{"unknown": REASON}`.

@@ -1,8 +1,8 @@
 //! The devices in use of which the running kubelet tells.
 
 use super::{ReconstructedManager, some};
+use crate::answer::{Assumption, Basis, Missing};
 use crate::device::pods::NodePods;
-use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
 use crate::facts::devices::CheckpointFact;
 use crate::facts::lookup::Lookup;
@@ -19,11 +19,14 @@ pub(super) fn without_checkpoint(
 ) {
     let Some(told) = told else {
         if checkpoint.was_not_queried() {
-            basis.assumptions.push("no device is in use (--checkpoint)".to_owned());
+            basis.assume(Assumption::new("no device is in use".to_owned(), ["--checkpoint"]));
         } else {
             assembled.unknown_use = true;
             let reason = checkpoint.reason();
-            basis.missing.push(format!("which devices are in use: {reason} (--checkpoint)"));
+            basis.lack(Missing::new(
+                format!("which devices are in use: {reason}"),
+                ["--checkpoint"],
+            ));
         }
         return;
     };
@@ -39,9 +42,12 @@ pub(super) fn told_alone(
     assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) {
-    basis.assumptions.push(format!(
-        "the devices in use are those of the pod-resources API, without those that ended init \
-         containers hold: the checkpoint: {why} (--checkpoint)"
+    basis.assume(Assumption::new(
+        format!(
+            "the devices in use are those of the pod-resources API, without those that ended init \
+         containers hold: the checkpoint: {why}"
+        ),
+        ["--checkpoint"],
     ));
     assembled.state.pod_devices.entries = records(told, pods).into_iter().collect();
     assembled.state.allocated = assembled.state.pod_devices.allocated();
@@ -84,7 +90,7 @@ pub(super) fn add_told(
     }
     for (resource, ids) in &added {
         let ids: Vec<&String> = ids.iter().collect();
-        basis.warnings.push(format!(
+        basis.warn(format!(
             "the kubelet says that {} of {resource} {} in use, and the checkpoint does not have {} so: \
              the running kubelet goes by what it says",
             some(&ids),

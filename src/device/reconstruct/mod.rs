@@ -5,9 +5,9 @@ mod of_node;
 
 pub use of_node::{asked_devices, of_node};
 
+use crate::answer::{Assumption, Basis};
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
 use crate::device::pods::{NodePods, Standing};
-use crate::facts::basis::Basis;
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
 use crate::facts::lookup::Lookup;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A device that is given by hand.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GivenDevice {
     /// The resource.
@@ -60,7 +60,7 @@ pub struct ReconstructedManager {
 pub const NOT_LISTED: &str = "not listed";
 
 /// Who says which devices a resource has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DeviceSource {
     /// They are given by hand.
@@ -106,7 +106,7 @@ pub fn assemble(
             (None, Some(error)) => {
                 assembled.unknown_use = true;
                 let reason = facts.pod_resources.reason();
-                basis.missing.push(format!(
+                basis.lack(format!(
                     "which devices are in use: {} (--pod-resources); what could be read of the \
                      checkpoint is shown",
                     neither(&unsound(error), &reason)
@@ -152,7 +152,7 @@ impl ReconstructedManager {
             let counted = allocatable.get(&ResourceName::from(resource.as_str()));
             let is_gone = counted.is_some_and(|counted| counted.value() == 0);
             if is_remembered && is_gone && !healthy.is_empty() {
-                basis.warnings.push(format!(
+                basis.warn(format!(
                     "the checkpoint names {} devices of {resource} as healthy, and the Node object counts \
                      none: their plugin is taken for gone",
                     healthy.len()
@@ -182,7 +182,7 @@ fn restore(
     basis: &mut Basis,
 ) {
     if let Some(error) = &fact.error {
-        basis.warnings.push(format!(
+        basis.warn(format!(
             "a kubelet that starts does not take the checkpoint, and starts with nothing: {error}"
         ));
         if !is_alone {
@@ -192,7 +192,7 @@ fn restore(
     let mut records = PodDevices::default();
     for entry in &fact.entries {
         if let PluginAnswer::Undecodable(why) = &entry.answer {
-            basis.warnings.push(format!(
+            basis.warn(format!(
                 "the kubelet skips the entry of pod {}, container {}, {} in the checkpoint: {why}",
                 entry.pod_uid, entry.container_name, entry.resource_name
             ));
@@ -250,7 +250,7 @@ fn listed(
         let of_resource = devices.entry(resource.clone()).or_default();
         let lost: Vec<&String> = ids.iter().filter(|id| !of_resource.contains_key(*id)).collect();
         if !lost.is_empty() {
-            basis.warnings.push(format!(
+            basis.warn(format!(
                 "{} of {resource} {} healthy when the checkpoint was written, and the kubelet does \
                  not list {} now: not healthy, or gone",
                 some(&lost),
@@ -290,11 +290,11 @@ fn remembered(
         })
         .collect();
     if !devices.is_empty() {
-        basis.assumptions.push(format!(
+        basis.assume(Assumption::new(format!(
             "the healthy devices are those of the checkpoint, as they were when it was written, on the \
              NUMA nodes that are recorded, and otherwise on none: the kubelet could not be asked \
-             ({reason}) (--devices, --pod-resources)"
-        ));
+             ({reason})"
+        ), ["--devices", "--pod-resources"]));
     }
     add_recorded(&assembled.state.pod_devices, &mut devices);
     for (resource, of_resource) in devices {
@@ -357,7 +357,7 @@ pub fn keeping(pods: &NodePods<'_>, state: &ManagerState, basis: &mut Basis) -> 
             Standing::Active(_) | Standing::Ended(_) | Standing::Gone(_) => continue,
         };
         let what = format!("pod {uid} is active and keeps its devices: {why} (--pods)");
-        basis.assumptions.push(what);
+        basis.assume(what);
         keeping.insert(uid.to_owned());
     }
     keeping

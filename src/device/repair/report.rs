@@ -1,18 +1,14 @@
 //! A repair as a value.
 
 use super::plan::{Action, Item, RepairPlan};
+use crate::answer::{Basis, answer};
 use crate::device::flipped_bit::FlippedBit;
-use crate::facts::snapshot::API_VERSION;
 use serde::Serialize;
 
 /// A repair as a value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceRepair {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `DeviceRepair`
-    pub kind: &'static str,
     /// The file.
     pub checkpoint: String,
     /// It was only planned.
@@ -21,8 +17,6 @@ pub struct DeviceRepair {
     pub error: Option<String>,
     /// Why it is not done.
     pub refusals: Vec<String>,
-    /// What is odd about what was found, and what could not be had.
-    pub notes: Vec<String>,
     /// The entries in their order.
     pub items: Vec<Item>,
     /// At least so many entries of a damaged file cannot be read at all, and go.
@@ -33,10 +27,15 @@ pub struct DeviceRepair {
     pub checksum: u32,
     /// What was done; `None`: nothing was written.
     pub done: Option<Done>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("DeviceRepair", DeviceRepair);
+
 /// What was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Done {
     /// Where the old file is.
@@ -50,19 +49,19 @@ pub struct Done {
 impl DeviceRepair {
     /// Puts a plan into a report.
     pub fn new(checkpoint: &str, plan: &RepairPlan, dry_run: bool, notes: &[String]) -> Self {
+        let mut basis = Basis::default();
+        basis.warn_all(plan.notes.iter().chain(notes).cloned());
         Self {
-            api_version: API_VERSION,
-            kind: "DeviceRepair",
             checkpoint: checkpoint.to_owned(),
             dry_run,
             error: plan.error.clone(),
             refusals: plan.refusals.clone(),
-            notes: plan.notes.iter().chain(notes).cloned().collect(),
             items: plan.items.clone(),
             lost: plan.lost,
             restored: plan.restored,
             checksum: plan.after.checksum(),
             done: None,
+            basis,
         }
     }
 

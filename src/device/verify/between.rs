@@ -1,8 +1,9 @@
 //! The files against each other and against the pods of the node.
 
 use super::file::{StateFileContent, VerifyContext};
-use super::finding::{Finding, Findings, Severity};
+use super::finding::Findings;
 use super::report::{Examined, Held};
+use crate::answer::{Finding, Severity};
 use crate::device::pods::Standing;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::pod_allocation::PodAllocations;
@@ -41,7 +42,7 @@ fn stale(
     for uid in uids {
         let (Standing::Gone(why) | Standing::Ended(why)) = pods.standing(uid) else { continue };
         findings.add(
-            Severity::Note,
+            Severity::Info,
             "stale",
             format!("pod {uid}"),
             why,
@@ -76,7 +77,7 @@ fn resizes(files: &[StateFileContent<'_>], examined: &[Examined]) -> Vec<Finding
     let mut findings = Findings::of(&file.path);
     for place in differing(allocated, actuated) {
         findings.add(
-            Severity::Note,
+            Severity::Info,
             "resize",
             place,
             "is not what actuated_pods_state has",

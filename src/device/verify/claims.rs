@@ -3,8 +3,9 @@
 use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::StateFileContent;
-use super::finding::{Findings, Severity};
+use super::finding::Findings;
 use super::report::{Examined, FileVerdict, Held};
+use crate::answer::Severity;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::dra::{ClaimInfo, DraRefusal, load};
 use std::collections::{BTreeMap, BTreeSet};

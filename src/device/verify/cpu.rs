@@ -3,8 +3,10 @@
 
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
-use super::finding::{DELETE, Findings, Severity};
+use super::finding::{DELETE, Findings};
 use super::report::{Examined, FileVerdict, Held, Verdict, policy_for};
+use crate::answer::Basis;
+use crate::answer::Severity;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::{CpuLoad, CpuRefusal, CpuState, load};
 use crate::k8s::cpuset::CpuSet;
@@ -19,14 +21,14 @@ pub(super) fn examine(
     file: &StateFileContent<'_>,
     bytes: &[u8],
     known: &VerifyContext<'_>,
-    assumptions: &mut Vec<String>,
+    basis: &mut Basis,
 ) -> Examined {
     let with =
         |bytes: &[u8], policy| load(bytes, known.pod_level, policy, known.containers.as_ref());
     let found = with(bytes, known.cpu_policy);
     let of_file = found.shown.as_ref().map(|state| state.policy_name.as_str());
     let (field, policies) = ("cpuManagerPolicy", ["none", "static"]);
-    let policy = policy_for(field, known.cpu_policy, of_file, policies, assumptions);
+    let policy = policy_for(field, known.cpu_policy, of_file, policies, basis);
     let read = |bytes: &[u8]| with(bytes, policy);
     let found = if policy == known.cpu_policy { found } else { read(bytes) };
     let mut verdict = FileVerdict::of(file);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// The kind of damage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Damage {
     /// There is nothing in it.

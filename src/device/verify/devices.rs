@@ -3,8 +3,9 @@
 use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
-use super::finding::{Findings, Severity, mend};
+use super::finding::{Findings, mend};
 use super::report::{Examined, FileVerdict, Held, Verdict};
+use crate::answer::Severity;
 use crate::device::manager::check_registration;
 use crate::device::pods::Standing;
 use crate::facts::checkpoint::StateFile;
@@ -279,7 +280,7 @@ fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
             Some(more) => format!(" and {more} more"),
         };
         findings.add(
-            Severity::Note,
+            Severity::Info,
             "not-registered",
             format!("RegisteredDevices.{}", shown(resource)),
             format!("does not list {}{more}, which are in use", told.join(", ")),
@@ -346,7 +347,7 @@ fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Find
             }
             Some(_) => {}
             None => findings.add(
-                Severity::Note,
+                Severity::Info,
                 "shared-in-pod",
                 place,
                 format!("belongs to several containers of one pod: {told}"),

@@ -1,40 +1,7 @@
 //! What is wrong with a file, or worth knowing of it.
 
+use crate::answer::{Finding, Severity, Subject};
 use crate::facts::checkpoint::StateFile;
-use serde::Serialize;
-use std::fmt;
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Severity {
-    /// Wrong: no healthy kubelet writes that.
-    Error,
-    /// Works, and is odd.
-    Warning,
-    /// As it should be, and worth knowing.
-    Note,
-}
-
-/// Something in a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// Which rule found it; it does not change from version to version of kq.
-    pub id: &'static str,
-    /// The file.
-    pub path: String,
-    /// Where in it.
-    pub place: String,
-    /// What is there.
-    pub found: String,
-    /// Why that matters.
-    pub why: String,
-    /// What to do.
-    pub advice: String,
-}
 
 /// The findings in one file.
 #[derive(Debug)]
@@ -58,24 +25,18 @@ impl<'p> Findings<'p> {
         found: impl Into<String>,
         why: impl Into<String>,
     ) {
-        self.found.push(Finding {
-            severity,
-            id,
-            path: self.path.to_owned(),
-            place: place.into(),
-            found: found.into(),
-            why: why.into(),
-            advice: match severity {
-                Severity::Note => "nothing".to_owned(),
-                _ => String::new(),
-            },
+        let subject = Subject::File { path: self.path.to_owned(), place: place.into() };
+        let finding = Finding::new(severity, id, subject, found).because(why);
+        self.found.push(match severity {
+            Severity::Info => finding.advise("nothing"),
+            _ => finding,
         });
     }
 
     /// Says what to do about the last.
     pub fn advise(&mut self, advice: impl Into<String>) {
         if let Some(last) = self.found.last_mut() {
-            last.advice = advice.into();
+            last.advice = Some(advice.into());
         }
     }
 
@@ -83,9 +44,9 @@ impl<'p> Findings<'p> {
     /// wrote.
     pub fn doubt(&mut self) {
         for finding in &mut self.found {
-            finding.severity = Severity::Note;
-            finding.why = "may follow from the damage".to_owned();
-            finding.advice = "nothing: what the file says is not certain".to_owned();
+            finding.severity = Severity::Info;
+            finding.why = Some("may follow from the damage".to_owned());
+            finding.advice = Some("nothing: the content of the file is not certain".to_owned());
         }
     }
 
@@ -97,16 +58,6 @@ impl<'p> Findings<'p> {
     /// Returns them.
     pub fn into_vec(self) -> Vec<Finding> {
         self.found
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Error => "ERROR",
-            Self::Warning => "WARNING",
-            Self::Note => "NOTE",
-        })
     }
 }
 

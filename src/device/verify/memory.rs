@@ -4,8 +4,10 @@
 use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
-use super::finding::{DELETE, Findings, Severity};
+use super::finding::{DELETE, Findings};
 use super::report::{Examined, FileVerdict, Held, policy_for};
+use crate::answer::Basis;
+use crate::answer::Severity;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::memory_manager::{
     MemoryLoad, MemoryRefusal, MemoryState, NumaNodeState, load,
@@ -17,13 +19,13 @@ pub(super) fn examine(
     file: &StateFileContent<'_>,
     bytes: &[u8],
     known: &VerifyContext<'_>,
-    assumptions: &mut Vec<String>,
+    basis: &mut Basis,
 ) -> Examined {
     let with = |bytes: &[u8], policy| load(bytes, known.pod_level, policy);
     let found = with(bytes, known.memory_policy);
     let of_file = found.shown.as_ref().map(|state| state.policy_name.as_str());
     let (field, policies) = ("memoryManagerPolicy", ["None", "Static"]);
-    let policy = policy_for(field, known.memory_policy, of_file, policies, assumptions);
+    let policy = policy_for(field, known.memory_policy, of_file, policies, basis);
     let read = |bytes: &[u8]| with(bytes, policy);
     let found = if policy == known.memory_policy { found } else { read(bytes) };
     let mut verdict = FileVerdict::of(file);

@@ -25,6 +25,5 @@ pub mod view;
 
 pub use damage::Damage;
 pub use file::{Content, StateFileContent, VerifyContext};
-pub use finding::{Finding, Severity};
 pub use recognise::recognise;
 pub use report::{FileVerdict, Verdict, Verification};

@@ -3,8 +3,9 @@
 use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
-use super::finding::{Findings, Severity};
+use super::finding::Findings;
 use super::report::{Examined, FileVerdict, Held, Verdict};
+use crate::answer::Severity;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::pod_allocation::{
     PodAllocations, PodsRefusal, Resources, load, load_v1_32,

@@ -3,17 +3,18 @@
 use super::between::between;
 use super::damage::Damage;
 use super::file::{Content, StateFileContent, VerifyContext};
-use super::finding::{DELETE, Finding, Findings, Severity};
+use super::finding::{DELETE, Findings};
 use super::{claims, cpu, devices, memory, pods};
+use crate::answer::{Basis, answer};
+use crate::answer::{Finding, Severity};
 use crate::facts::checkpoint::StateFile;
-use crate::facts::snapshot::API_VERSION;
 use crate::k8s::go_text::quote;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// What becomes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// The kubelet takes it.
@@ -39,7 +40,7 @@ pub enum Verdict {
 }
 
 /// What is to be said of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileVerdict {
     /// Which file it is; `None`: nothing tells.
@@ -74,22 +75,21 @@ pub struct FileVerdict {
 }
 
 /// The answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `DeviceStateVerification`
-    pub kind: &'static str,
     /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
-    /// What was taken for granted.
-    pub assumptions: Vec<String>,
     /// The files.
     pub files: Vec<FileVerdict>,
     /// What was found in them; the worst first.
     pub findings: Vec<Finding>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
+
+answer!("DeviceStateVerification", Verification);
 
 impl FileVerdict {
     /// Begins with a file of which nothing is known yet.
@@ -182,8 +182,8 @@ pub(super) enum Held {
 impl Verification {
     /// Looks at files.
     pub fn of(files: &[StateFileContent<'_>], known: &VerifyContext<'_>) -> Self {
-        let mut assumptions = Vec::new();
-        let of_one = |file| examine(file, known, &mut assumptions);
+        let mut basis = Basis::default();
+        let of_one = |file| examine(file, known, &mut basis);
         let examined: Vec<Examined> = files.iter().map(of_one).collect();
         let mut findings = between(files, &examined, known);
         let mut verdicts = Vec::new();
@@ -202,10 +202,8 @@ impl Verification {
             (severity.to_string(), of_it.count())
         };
         Self {
-            api_version: API_VERSION,
-            kind: "DeviceStateVerification",
-            summary: [Severity::Error, Severity::Warning, Severity::Note].map(count).into(),
-            assumptions,
+            summary: [Severity::Error, Severity::Warning, Severity::Info].map(count).into(),
+            basis,
             files: verdicts,
             findings,
         }
@@ -242,11 +240,7 @@ impl Verification {
     }
 }
 
-fn examine(
-    file: &StateFileContent<'_>,
-    known: &VerifyContext<'_>,
-    assumptions: &mut Vec<String>,
-) -> Examined {
+fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut Basis) -> Examined {
     let mut verdict = FileVerdict::of(file);
     let of = |verdict| Examined { verdict, findings: Vec::new(), held: Held::Nothing };
     match &file.content {
@@ -273,8 +267,8 @@ fn examine(
         Content::Stored(fact) => devices::examine_stored(file, fact, known),
         Content::Bytes(bytes) => match file.file {
             Some(StateFile::Devices) => devices::examine(file, bytes, known),
-            Some(StateFile::Cpu) => cpu::examine(file, bytes, known, assumptions),
-            Some(StateFile::Memory) => memory::examine(file, bytes, known, assumptions),
+            Some(StateFile::Cpu) => cpu::examine(file, bytes, known, basis),
+            Some(StateFile::Memory) => memory::examine(file, bytes, known, basis),
             Some(StateFile::Dra) => claims::examine(file, bytes),
             Some(
                 kind @ (StateFile::AllocatedPods | StateFile::ActuatedPods | StateFile::PodStatus),
@@ -301,7 +295,7 @@ pub(super) fn policy_for<'p>(
     configured: Option<&'p str>,
     of_file: Option<&str>,
     known: [&'p str; 2],
-    assumptions: &mut Vec<String>,
+    basis: &mut Basis,
 ) -> Option<&'p str> {
     if configured.is_some() {
         return configured;
@@ -316,8 +310,8 @@ pub(super) fn policy_for<'p>(
             (Some(default), format!("{field} is {default}, the default: {why}"))
         }
     };
-    if !assumptions.contains(&text) {
-        assumptions.push(text);
+    if !basis.assumptions.iter().any(|it| it.text == text) {
+        basis.assume(text);
     }
     taken
 }

@@ -1,7 +1,7 @@
 //! The answer for people.
 
-use super::finding::{Finding, Severity};
 use super::report::{FileVerdict, NOT_KNOWN, Verdict, Verification};
+use crate::answer::{Finding, Severity, finding_view};
 use crate::facts::checkpoint::StateFile;
 use crate::output::table::{Column, Rows, or_dash};
 
@@ -31,26 +31,14 @@ const FILES: &[Column<FileVerdict>] = &[
     Column::wide("SAYS", |file| or_dash(file.kubelet_error.as_ref())),
 ];
 
-const FINDINGS: &[Column<Finding>] = &[
-    Column::new("SEVERITY", |finding| finding.severity.to_string()),
-    Column::new("FILE", |finding| finding.path.clone()),
-    Column::narrow("PLACE", |finding| brief(&finding.place)),
-    Column::wide("PLACE", |finding| finding.place.clone()),
-    Column::narrow("FOUND", |finding| brief(&finding.found)),
-    Column::wide("FOUND", |finding| finding.found.clone()),
-    Column::wide("WHY", |finding| finding.why.clone()),
-    Column::wide("ADVICE", |finding| finding.advice.clone()),
-    Column::wide("RULE", |finding| finding.id.to_owned()),
-];
-
 /// Returns a line for each file, and one for each finding that is no note.
 pub fn table(answer: &Verification) -> String {
     let files = Rows::of(&answer.files).table(FILES).to_string();
-    let worth = |finding: &&Finding| finding.severity != Severity::Note;
+    let worth = |finding: &&Finding| finding.severity != Severity::Info;
     let mut shown = answer.findings.iter().filter(worth).peekable();
     match shown.peek() {
         None => files,
-        Some(_) => format!("{files}\n{}", Rows::of(shown).table(FINDINGS)),
+        Some(_) => format!("{files}\n{}", finding_view::table(shown)),
     }
 }
 
@@ -68,7 +56,7 @@ pub fn wide(answer: &Verification) -> String {
     let text = format!("{files}\n{derived}");
     match answer.findings.is_empty() {
         true => text,
-        false => format!("{text}\n{}", Rows::of(&answer.findings).wide(true).table(FINDINGS)),
+        false => format!("{text}\n{}", finding_view::wide(&answer.findings)),
     }
 }
 
@@ -79,8 +67,9 @@ pub fn advice(answer: &Verification) -> Vec<String> {
         .iter()
         .filter_map(|file| file.advice.as_ref().map(|advice| format!("{}: {advice}", file.path)));
     let mut advice: Vec<String> = bad.collect();
-    for finding in answer.findings.iter().filter(|it| it.severity != Severity::Note) {
-        let line = format!("{}: {}", finding.path, finding.advice);
+    for finding in answer.findings.iter().filter(|it| it.severity != Severity::Info) {
+        let Some(own) = &finding.advice else { continue };
+        let line = format!("{}: {own}", finding.subject);
         if !advice.contains(&line) {
             advice.push(line);
         }
@@ -90,7 +79,7 @@ pub fn advice(answer: &Verification) -> Vec<String> {
 
 /// Says how many notes there are, which a table does not show.
 pub fn notes(answer: &Verification) -> Option<String> {
-    let notes = answer.findings.iter().filter(|finding| finding.severity == Severity::Note);
+    let notes = answer.findings.iter().filter(|finding| finding.severity == Severity::Info);
     match notes.count() {
         0 => None,
         1 => Some("1 finding that needs nothing done is not shown: see -o wide".to_owned()),

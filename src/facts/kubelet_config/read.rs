@@ -89,7 +89,9 @@ pub struct MemorySwap {
 }
 
 /// Where the configuration comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// A file: `apiVersion` and `kind` are required.

@@ -163,6 +163,8 @@ macro_rules! shown_by_text {
             }
         }
 
+        crate::schema::schema_as!($name, String);
+
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())

@@ -25,7 +25,7 @@ pub struct Failures {
 }
 
 /// A call that removes something, or that is made before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Call {
     /// `ContainerStatus`, which tells where the log is.
@@ -43,7 +43,7 @@ pub enum Call {
 }
 
 /// A call that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedCall {
     /// The call.

@@ -9,7 +9,7 @@ use crate::facts::runtime::ContainerState;
 use serde::Serialize;
 
 /// What a collection does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerGcPlan {
     /// What is tried to be removed, in this order; each step stands on its own.
@@ -27,7 +27,7 @@ pub struct ContainerGcPlan {
 }
 
 /// One thing that is tried to be removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "what")]
 pub enum Step {
     /// A container.
@@ -39,7 +39,7 @@ pub enum Step {
 }
 
 /// The removal of a container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerStep {
     /// The runtime's id of it.
@@ -61,7 +61,7 @@ pub struct ContainerStep {
 }
 
 /// The removal of a sandbox; it is always stopped before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxStep {
     /// The runtime's id of it.
@@ -77,7 +77,7 @@ pub struct SandboxStep {
 }
 
 /// The removal of a folder with the logs of a pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogDirectoryStep {
     /// The folder of all logs.
@@ -93,7 +93,7 @@ pub struct LogDirectoryStep {
 }
 
 /// Something that is left.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Remaining {
     /// Its id, or the name of the folder.
@@ -105,7 +105,7 @@ pub struct Remaining {
 }
 
 /// Containers of equal age of which some go: the kubelet picks them by chance.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tie {
     /// When they were created, in nanoseconds since 1970.

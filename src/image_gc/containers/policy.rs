@@ -5,7 +5,7 @@ use crate::k8s::duration::GoDuration;
 use serde::Serialize;
 
 /// How many dead containers stay, and for how long; `None`: no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerGcPolicy {
     /// How old a dead container is at least when it goes, from its creation.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// Why everything of a pod goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PodRemoval {
     /// The pod was evicted, or deleted and has ended, or nobody knows it.
@@ -16,7 +16,7 @@ pub enum PodRemoval {
 }
 
 /// Why something goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "rule")]
 pub enum RemovalReason {
     /// Everything of its pod goes.
@@ -67,7 +67,7 @@ impl RemovalReason {
 }
 
 /// Why something stays.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "rule")]
 pub enum KeepReason {
     /// The kubelet could not list what there is.

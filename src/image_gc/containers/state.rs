@@ -97,7 +97,9 @@ impl From<&Sandbox> for GcSandbox {
 }
 
 /// What the kubelet's pod workers think of a pod.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "camelCase")]
 pub struct GcPod {
     /// All its containers have ended for good, or nobody knows the pod (`ShouldPodRuntimeBeRemoved`).
@@ -107,7 +109,9 @@ pub struct GcPod {
 }
 
 /// Who asks for dead containers to be removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum GcTrigger {
     /// The kubelet's loop (`GarbageCollect`).

@@ -39,7 +39,7 @@ pub struct Cycle<'a> {
 }
 
 /// An event of the kubelet about its node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// `Warning`

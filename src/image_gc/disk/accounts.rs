@@ -7,7 +7,7 @@ use crate::image_gc::plan::ago;
 use serde::Serialize;
 
 /// What one program says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Account {
     /// Who says so.

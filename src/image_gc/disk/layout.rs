@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Which file systems are one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Layout {
     /// `nodefs`: the kubelet's root folder.
@@ -44,7 +44,7 @@ pub struct Layout {
 }
 
 /// A file system by the name that signals give it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FsPlace {
     /// The folder.
@@ -59,7 +59,7 @@ pub struct FsPlace {
 }
 
 /// What an eviction signal looks at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalFilesystem {
     /// `imagefs.available`

@@ -17,11 +17,11 @@ pub use layout::{FsPlace, Layout, SignalFilesystem};
 pub use parts::{LayerUse, Part, PartKind, Rest};
 pub use view::{describe, describe_wide};
 
+use crate::answer::{Basis, answer};
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::EffectiveConfiguration;
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{FilesystemUsage, RuntimeFacts};
-use crate::facts::snapshot::API_VERSION;
 use crate::facts::stats_summary::StatsSummary;
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
@@ -53,13 +53,9 @@ pub struct DiskFacts<'a> {
 }
 
 /// The disk that images are on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageDisk {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ImageDisk`
-    pub kind: &'static str,
     /// The moment of everything.
     pub at: Timestamp,
     /// What the kubelet judges.
@@ -76,12 +72,15 @@ pub struct ImageDisk {
     pub accounts: Vec<Account>,
     /// Why they differ, a sentence each.
     pub differences: Vec<String>,
-    /// What could not be had.
-    pub missing: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("ImageDisk", ImageDisk);
+
 /// The file system by which image garbage collection judges.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgedFilesystem {
     /// The folder that the runtime names.
@@ -113,15 +112,15 @@ impl ImageDisk {
         let judged = judged(facts);
         let parts = parts::parts(facts);
         let accounts = accounts::accounts(facts);
+        let mut basis = Basis::default();
+        basis.lack_all(missing(&judged, &parts, &accounts));
         Self {
-            api_version: API_VERSION,
-            kind: "ImageDisk",
             at: facts.now,
             layout: Layout::of(facts),
             rest: Rest::of(judged.filesystem.as_ref(), &parts),
             largest_layers: parts::largest_layers(facts),
             differences: accounts::differences(facts, &accounts),
-            missing: missing(&judged, &parts, &accounts),
+            basis,
             judged,
             parts,
             accounts,

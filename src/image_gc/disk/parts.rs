@@ -15,7 +15,7 @@ use std::fmt;
 const LARGEST: usize = 10;
 
 /// A part of what is on the disks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Part {
     /// What it is.
@@ -39,7 +39,7 @@ pub struct Part {
 }
 
 /// What a part is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PartKind {
     /// Images, unpacked.
@@ -61,7 +61,7 @@ pub enum PartKind {
 }
 
 /// What nobody accounts for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rest {
     /// What is not available on the image file system, in bytes.
@@ -75,7 +75,7 @@ pub struct Rest {
 }
 
 /// What a container wrote over its image.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LayerUse {
     /// `NAMESPACE/NAME` of the pod, else its UID; `None`: nobody knows the container.

@@ -6,8 +6,8 @@
 //! its memory only, so a moment lies between two others.
 
 use super::{Asked, candidates, item};
+use crate::answer::Certainty;
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::certainty::Certainty;
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::knowledge::{ImageTimes, STARTING};
 use crate::image_gc::loops::Garbage;
@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// A way in which an image can go.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Way {
     /// Which.
@@ -36,7 +36,7 @@ pub struct Way {
 }
 
 /// Why an image goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WayBy {
     /// It is unused for longer than the maximum age.
@@ -48,7 +48,7 @@ pub enum WayBy {
 }
 
 /// Whether an image can go in one way, as far as it is concerned itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WayState {
     /// It never goes in this way, as things are set.
@@ -64,7 +64,7 @@ pub enum WayState {
 }
 
 /// How full the disk must be for an image to go.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SpaceWay {
     /// How full it is.
@@ -361,7 +361,7 @@ fn space_because(asked: Asked<'_>, space: &SpaceWay) -> Vec<String> {
         return because;
     };
     let mut order = format!("it is number {place} of {} in the order", space.candidates);
-    if space.certainty.is_some_and(|certainty| certainty != Certainty::Sure) {
+    if space.certainty.is_some_and(|certainty| certainty != Certainty::Certain) {
         order.push_str(", as far as is known");
     }
     because.push(match (space.missing_until_its_turn_bytes, before) {

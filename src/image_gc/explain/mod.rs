@@ -17,15 +17,15 @@ pub use sharing::{SharedWith, Sharing};
 pub use users::ExplainedUse;
 pub use view::{describe, describe_wide};
 
+use crate::answer::Certainty;
+use crate::answer::{Basis, answer};
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
-use crate::facts::snapshot::API_VERSION;
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::certainty::Certainty;
 use crate::image_gc::containers::{ContainerGcPlan, ContainerGcPolicy};
 use crate::image_gc::cycle::image_key;
 use crate::image_gc::knowledge::{DETECTION_PERIOD, ImageTimes, LastUse, Sources, Span};
-use crate::image_gc::plan::{Basis, ImageGcPlan, Places, PlannedImage, Ties, Trigger, Verdict};
+use crate::image_gc::plan::{ImageGcPlan, Places, PlannedImage, Ties, Trigger, Verdict};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::{Use, Uses};
 use crate::k8s::kubelet_rules::KubeletRules;
@@ -64,13 +64,9 @@ pub struct Asked<'a> {
 }
 
 /// The story of one image.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageExplanation {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ImageExplanation`
-    pub kind: &'static str,
     /// The moment that it is told for.
     pub at: Timestamp,
     /// The image.
@@ -90,8 +86,10 @@ pub struct ImageExplanation {
     pub basis: Basis,
 }
 
+answer!("ImageExplanation", ImageExplanation);
+
 /// What an image is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedImage {
     /// Its id.
@@ -112,7 +110,7 @@ pub struct ExplainedImage {
 }
 
 /// What becomes of an image with one trigger.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriggerVerdict {
     /// What sets the collection going.
@@ -155,8 +153,6 @@ pub fn explain(asked: Asked<'_>) -> Option<ImageExplanation> {
         None => known_beside(asked, used_by, in_use),
     };
     Some(ImageExplanation {
-        api_version: API_VERSION,
-        kind: "ImageExplanation",
         at: asked.sources.now,
         image: ExplainedImage {
             id: image.id.clone(),
@@ -232,8 +228,8 @@ fn known_beside(asked: Asked<'_>, used_by: &[Use], in_use: bool) -> ImageTimes {
 fn basis(asked: Asked<'_>) -> Basis {
     let mut basis = asked.periodic.basis.clone();
     for other in [&asked.eviction.basis.missing, &asked.age.basis.missing] {
-        let more = other.iter().filter(|text| !asked.periodic.basis.missing.contains(text));
-        basis.missing.extend(more.cloned());
+        let more = other.iter().filter(|it| !asked.periodic.basis.missing.contains(it));
+        basis.lack_all(more.cloned());
     }
     basis.missing.dedup();
     basis

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How much of an image is its own. The parts make up all of its pieces; they need not make up its size,
 /// for which every runtime has a rule of its own.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sharing {
     /// What comes free when it goes alone, in bytes; `None`: the runtime does not tell.
@@ -24,7 +24,7 @@ pub struct Sharing {
 }
 
 /// An image that holds pieces of another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SharedWith {
     /// Its id.

@@ -12,7 +12,7 @@ use crate::image_gc::uses::Use;
 use serde::Serialize;
 
 /// A container that uses an image, and when it lets go of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedUse {
     /// The container.

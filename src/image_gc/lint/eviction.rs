@@ -5,7 +5,8 @@
 //! `pkg/kubelet/images/image_gc_manager.go`). Eviction acts if `available < threshold`, where a share is
 //! `trunc(capacity x share)` (`thresholdsMet` and `GetThresholdQuantity` in `pkg/kubelet/eviction`).
 
-use super::{Finding, LintInput, percent};
+use super::{LintInput, info, percent, warning};
+use crate::answer::Finding;
 use crate::facts::kubelet_config::{EvictionThreshold, Signal, ThresholdValue};
 use crate::image_gc::loops::Garbage;
 use crate::output::units::bytes;
@@ -72,7 +73,7 @@ fn compare(
     let Some(eviction) = eviction_begin(&threshold.value, capacity) else {
         let ThresholdValue::Quantity(amount) = &threshold.value else { return None };
         return Some(
-            Finding::info(
+            info(
                 "eviction-not-comparable",
                 SUBJECT,
                 format!(
@@ -129,8 +130,8 @@ fn compare(
     // With a grace period of at least a turn of the loop, images go before pods do.
     let in_time = threshold.grace_period >= interval;
     let finding = match order == Ordering::Less || in_time {
-        true => Finding::info(id, SUBJECT, found),
-        false => Finding::warn(id, SUBJECT, found),
+        true => info(id, SUBJECT, found),
+        false => warning(id, SUBJECT, found),
     };
     Some(finding.because(why).advise(advice(eviction)))
 }

@@ -1,6 +1,7 @@
 //! The images that are there.
 
-use super::{Finding, LintInput, count};
+use super::{LintInput, count};
+use crate::answer::{Finding, Severity, Subject};
 use crate::facts::runtime::Image;
 use crate::output::units::bytes;
 
@@ -37,13 +38,9 @@ fn sandbox(linted: LintInput<'_>, images: &[Image]) -> Vec<Finding> {
                no pod starts while it cannot be pulled";
     if present.is_empty() {
         let missing = linted.sandbox_image.map(|name| {
-            Finding::info(
-                "sandbox-image-missing",
-                name,
-                "the image of sandboxes is not on the node",
-            )
-            .because("the next pod has to wait for it")
-            .advise("pull it, and let the container runtime pin it")
+            info("sandbox-image-missing", name, "the image of sandboxes is not on the node")
+                .because("the next pod has to wait for it")
+                .advise("pull it, and let the container runtime pin it")
         });
         return missing.into_iter().collect();
     }
@@ -53,7 +50,7 @@ fn sandbox(linted: LintInput<'_>, images: &[Image]) -> Vec<Finding> {
             Some(_) => "the image of sandboxes is not pinned",
             None => "looks like an image of sandboxes, and is not pinned",
         };
-        Finding::warn("sandbox-image-not-pinned", name(image), found).because(why).advise(
+        warning("sandbox-image-not-pinned", name(image), found).because(why).advise(
             "name it as the sandbox image in the configuration of the container runtime, \
                      which pins it unless it is old",
         )
@@ -80,7 +77,7 @@ fn without_id(images: &[Image]) -> Option<Finding> {
         if first.repo_tags.is_empty() { &first.repo_digests } else { &first.repo_tags };
     let subject = names.first().cloned().unwrap_or_else(|| "an image without any name".to_owned());
     Some(
-        Finding::warn(
+        warning(
             "image-without-id",
             subject,
             format!("{} without an id", count(nameless.len())),
@@ -112,7 +109,7 @@ fn without_tag(linted: LintInput<'_>, images: &[Image]) -> Option<Finding> {
         }
     };
     Some(
-        Finding::info(
+        info(
             "image-without-tag",
             subject,
             format!(
@@ -133,4 +130,12 @@ fn without_tag(linted: LintInput<'_>, images: &[Image]) -> Option<Finding> {
 fn name(image: &Image) -> String {
     let names = image.repo_tags.first().or(image.repo_digests.first());
     names.unwrap_or(&image.id).clone()
+}
+
+fn warning(id: &'static str, image: impl Into<String>, found: impl Into<String>) -> Finding {
+    Finding::new(Severity::Warning, id, Subject::Image { name: image.into() }, found)
+}
+
+fn info(id: &'static str, image: impl Into<String>, found: impl Into<String>) -> Finding {
+    Finding { severity: Severity::Info, ..warning(id, image, found) }
 }

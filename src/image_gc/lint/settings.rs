@@ -1,6 +1,7 @@
 //! The fields of image garbage collection by themselves.
 
-use super::{Finding, LintInput, count, percent};
+use super::{LintInput, count, info, percent, warning};
+use crate::answer::{Finding, Severity};
 use crate::facts::kubelet_config::{ImageGcConfigError, image_gc_errors};
 use crate::image_gc::loops::Garbage;
 use crate::output::units::bytes;
@@ -52,7 +53,7 @@ fn refusal(error: &ImageGcConfigError) -> Finding {
             "set it above imageMinimumGCAge, or remove it",
         ),
     };
-    Finding::warn(id, subject, error.to_string())
+    Finding { severity: Severity::Error, ..warning(id, subject, error.to_string()) }
         .because("the kubelet does not start with it")
         .advise(advice)
 }
@@ -63,20 +64,16 @@ fn off(linted: LintInput<'_>) -> Option<Finding> {
         return None;
     }
     Some(match policy.is_collecting() {
-        false => {
-            Finding::warn("image-gc-off", HIGH, "100 without a maximum age turns the loop off")
+        false => warning("image-gc-off", HIGH, "100 without a maximum age turns the loop off")
+            .because("unused images stay until the eviction manager has to act, and it removes all")
+            .advise("set it below the use of the disk at which eviction begins"),
+        true => {
+            info("image-gc-at-full-disk", HIGH, "100: no space is made before the disk is full")
                 .because(
-                    "unused images stay until the eviction manager has to act, and it removes all",
+                    "images only go for their age; the eviction manager comes before a full disk",
                 )
                 .advise("set it below the use of the disk at which eviction begins")
         }
-        true => Finding::info(
-            "image-gc-at-full-disk",
-            HIGH,
-            "100: no space is made before the disk is full",
-        )
-        .because("images only go for their age; the eviction manager comes before a full disk")
-        .advise("set it below the use of the disk at which eviction begins"),
     })
 }
 
@@ -100,7 +97,7 @@ fn gap(linted: LintInput<'_>) -> Option<Finding> {
     let interval = Garbage::Images.interval();
     if gap < SMALL_GAP {
         return Some(
-            Finding::info("small-gap", LOW, found)
+            info("small-gap", LOW, found)
                 .because(format!(
                     "what grows by more than that in {interval} is over the high threshold again at \
                      the next run"
@@ -109,7 +106,7 @@ fn gap(linted: LintInput<'_>) -> Option<Finding> {
         );
     }
     (gap > LARGE_GAP).then(|| {
-        Finding::info("large-gap", LOW, found)
+        info("large-gap", LOW, found)
             .because("nearly all images that are not in use go at once, and are pulled again")
             .advise("set it nearer to imageGCHighThresholdPercent")
     })
@@ -119,20 +116,16 @@ fn minimum_age(linted: LintInput<'_>) -> Option<Finding> {
     let age = linted.config.image_minimum_gc_age;
     if linted.given_minimum_age.is_some_and(|given| given.0 == 0) {
         return Some(
-            Finding::info(
-                "minimum-age-replaced",
-                MINIMUM,
-                format!("0s was given, {age} is in force"),
-            )
-            .because("the kubelet takes a zero for nothing said, and fills in its default")
-            .advise("set it to 1ns if no image may be too young"),
+            info("minimum-age-replaced", MINIMUM, format!("0s was given, {age} is in force"))
+                .because("the kubelet takes a zero for nothing said, and fills in its default")
+                .advise("set it to 1ns if no image may be too young"),
         );
     }
     // Kubelets that refuse it have said so.
     let refused = image_gc_errors(linted.config, &linted.gates);
     let is_refused = refused.contains(&ImageGcConfigError::MinimumAgeNegative(age));
     (age.0 < 0 && !is_refused).then(|| {
-        Finding::info("minimum-age-below-zero", MINIMUM, format!("{age}: no image is too young"))
+        info("minimum-age-below-zero", MINIMUM, format!("{age}: no image is too young"))
             .because("this kubelet takes it, and kubelets since 1.36 do not start with it")
             .advise("set it to 1ns if no image may be too young")
     })
@@ -152,15 +145,13 @@ fn maximum_age(linted: LintInput<'_>) -> Option<Finding> {
         })
     });
     let finding = match unused {
-        Some((0, _)) => {
-            Finding::info(ID, MAXIMUM, format!("{maximum}; every image is in use or pinned"))
-        }
-        Some((number, size)) => Finding::warn(
+        Some((0, _)) => info(ID, MAXIMUM, format!("{maximum}; every image is in use or pinned")),
+        Some((number, size)) => warning(
             ID,
             MAXIMUM,
             format!("{maximum}; neither in use nor pinned: {} ({})", count(number), bytes(size)),
         ),
-        None => Finding::info(ID, MAXIMUM, maximum.to_string()),
+        None => info(ID, MAXIMUM, maximum.to_string()),
     };
     Some(
         finding

@@ -2,11 +2,11 @@
 //! and in whichever order it takes those that tie.
 
 use super::history::{History, at, cases, history, listed, name, rules};
+use crate::answer::Certainty;
 use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet::KubeletStart;
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
-use crate::image_gc::certainty::Certainty;
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Cycle, ImageFs, ImageUser, SpaceVerdict, World,
     delete_unused_images, garbage_collect,
@@ -155,7 +155,7 @@ fn check(
     for item in &plan.items {
         let is_removed = removed.get(item.id.as_str()).copied();
         let said = item.verdict.is_removal().then_some(item.verdict);
-        if item.certainty == Certainty::Sure && said != is_removed {
+        if item.certainty == Certainty::Certain && said != is_removed {
             return Err(format!("it was {is_removed:?}: {item:#?}"));
         }
     }

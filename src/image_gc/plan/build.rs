@@ -2,16 +2,15 @@
 
 use super::item::{PlannedImage, Verdict};
 use super::reasons::{candidate_reason, decision, depends_on, follows, used_reason};
-use super::report::{API_VERSION, Basis, Freed, ImageGcPlan, Outcome, Run, Trigger};
+use super::report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
 use super::ties::Ties;
+use crate::answer::{Basis, Certainty, Missing};
 use crate::facts::image_records::ImageRecords;
 use crate::facts::kubelet::KubeletStart;
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::certainty::{
-    Certainty, Outlook, Passes, RemovalForecast, Space, age_pass_runs, foresee,
-};
+use crate::image_gc::certainty::{Outlook, Passes, RemovalForecast, Space, age_pass_runs, foresee};
 use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Considered, Cycle, ImageFs, Record, Records, SpaceVerdict,
@@ -145,8 +144,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     };
     outcome.follows = follows(&inputs, &run, &freed, &outcome);
     ImageGcPlan {
-        api_version: API_VERSION,
-        kind: "ImageGcPlan",
+        kubelet_start: inputs.kubelet_start.clone(),
         trigger: inputs.trigger,
         at: inputs.now,
         run,
@@ -267,7 +265,7 @@ fn items(
             digests: image.repo_digests.clone(),
             size_bytes: image.size as i64,
             verdict: Verdict::NotWanted,
-            certainty: Certainty::Sure,
+            certainty: Certainty::Certain,
             reason: String::new(),
             depends_on: None,
             tied_with: Ties::default(),
@@ -284,7 +282,7 @@ fn items(
             item.reason = candidate_reason(inputs, policy, considered, freed_before[index], space);
             let outlook = outlooks.get(&key);
             item.certainty = certainty(item.verdict, outlook, known, space);
-            if item.certainty != Certainty::Sure {
+            if item.certainty != Certainty::Certain {
                 item.depends_on = Some(depends_on(inputs, known, space));
             }
             item.tied_with = ties.get(&index).cloned().unwrap_or_default();
@@ -334,7 +332,7 @@ fn certainty(
         _ => outlook.any == Answer::Never,
     };
     match known.map_or(RecordCoverage::Nothing, |known| known.basis) {
-        _ if is_sure => Certainty::Sure,
+        _ if is_sure => Certainty::Certain,
         _ if space == Space::Unknown => Certainty::Unknown,
         RecordCoverage::Nothing => Certainty::Unknown,
         _ => Certainty::Possible,
@@ -416,36 +414,36 @@ fn freed(
 }
 
 fn basis(inputs: &Inputs<'_>, warnings: Vec<String>) -> Basis {
-    let kubelet_start = inputs.kubelet_start.clone();
-    let mut basis = Basis { kubelet_start, warnings, ..Basis::default() };
-    if inputs.kubelet_start.is_none() {
-        basis.missing.push(
-            "when the kubelet started is not known: say --kubelet-start; the likely order takes it to \
-             be long ago"
-                .to_owned(),
-        );
+    let mut basis = Basis::default();
+    basis.warn_all(warnings);
+    match &inputs.kubelet_start {
+        Some(start) => basis.know_start(start),
+        None => basis.lack(Missing::new(
+            "the start of the kubelet; the likely order assumes that it was long ago",
+            ["--kubelet-start"],
+        )),
     }
     match inputs.records {
-        Some(records) if records.detected_at > inputs.now => basis.warnings.push(format!(
+        Some(records) if records.detected_at > inputs.now => basis.warn(format!(
             "the last detection of kq gc record, {}, is still to come: the clock was set back, and \
              nothing is known of the times that the kubelet remembers",
             records.detected_at
         )),
-        Some(_) => basis.assumptions.extend(ASSUMPTIONS.map(str::to_owned)),
-        None => basis.missing.push(
+        Some(_) => basis.assume_all(ASSUMPTIONS.map(str::to_owned)),
+        None => basis.lack(
             "when images were first found and last used: only the kubelet knows; kq gc record keeps \
              records of its own"
                 .to_owned(),
         ),
     }
     if let Some(reason) = &inputs.uses.volumes_unknown {
-        basis.missing.push(format!(
+        basis.lack(format!(
             "image volumes: the runtime may have some, and could not be asked ({reason})"
         ));
     }
-    basis.warnings.extend(inputs.uses.astray.iter().cloned());
+    basis.warn_all(inputs.uses.astray.iter().cloned());
     for image in inputs.images.iter().filter(|image| i64::try_from(image.size).is_err()) {
-        basis.warnings.push(format!(
+        basis.warn(format!(
             "image {}: the runtime says {} bytes, which the kubelet takes for {}",
             image.id, image.size, image.size as i64
         ));

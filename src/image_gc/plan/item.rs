@@ -1,14 +1,14 @@
 //! One image in a plan.
 
 use super::ties::{Places, Ties};
-use crate::image_gc::certainty::Certainty;
+use crate::answer::Certainty;
 use crate::image_gc::knowledge::ImageTimes;
 use crate::image_gc::uses::Use;
 use serde::Serialize;
 use std::fmt;
 
 /// An image, what becomes of it, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedImage {
     /// Its place in the order in which images go, from 1; `None`: it is no candidate.
@@ -48,7 +48,7 @@ pub struct PlannedImage {
 }
 
 /// What becomes of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// It goes: unused for longer than the maximum age.
@@ -93,16 +93,6 @@ impl fmt::Display for Verdict {
             Self::Kept => "KEPT",
             Self::Pinned => "PINNED",
             Self::InUse => "IN-USE",
-        })
-    }
-}
-
-impl fmt::Display for Certainty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sure => "sure",
-            Self::Possible => "possible",
-            Self::Unknown => "unknown",
         })
     }
 }

@@ -10,7 +10,7 @@ mod view;
 pub use build::{Inputs, Reclaim, plan};
 pub use item::{PlannedImage, Verdict};
 pub use reasons::{ago, usage_text};
-pub use report::{Basis, Freed, ImageGcPlan, Outcome, Run, Trigger};
+pub use report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
 pub use ties::{Places, Ties};
 pub(super) use view::tied;
 pub use view::{names, short, size, summary, table, wide};

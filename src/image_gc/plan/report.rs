@@ -1,6 +1,7 @@
 //! A plan as a whole.
 
 use super::item::PlannedImage;
+use crate::answer::{Basis, answer};
 use crate::facts::kubelet::KubeletStart;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::ContainerGcPlan;
@@ -9,11 +10,8 @@ use crate::k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;
 
-/// The version of the format.
-pub const API_VERSION: &str = "kq/v1";
-
 /// What sets garbage collection going.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Trigger {
     /// The loop of five minutes: images that are too old, then as many as the thresholds want.
@@ -36,13 +34,9 @@ impl fmt::Display for Trigger {
 }
 
 /// What garbage collection would do, in one value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageGcPlan {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ImageGcPlan`
-    pub kind: &'static str,
     /// What sets it going.
     pub trigger: Trigger,
     /// The moment that it is computed for.
@@ -58,13 +52,18 @@ pub struct ImageGcPlan {
     pub freed: Freed,
     /// What follows.
     pub outcome: Outcome,
-    /// What all of this rests on.
+    /// The start of the kubelet, also among the facts.
+    #[serde(skip)]
+    pub kubelet_start: Option<KubeletStart>,
+    /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
 }
 
+answer!("ImageGcPlan", ImageGcPlan);
+
 /// Whether a collection runs, and what it wants.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
     /// The image file system: where its numbers are from.
@@ -91,7 +90,7 @@ pub struct Run {
 }
 
 /// What comes free.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Freed {
     /// How many images go.
@@ -115,7 +114,7 @@ pub struct Freed {
 }
 
 /// What follows from a collection.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
     /// The kubelet's error; `None`: it succeeds.
@@ -124,18 +123,4 @@ pub struct Outcome {
     pub events: Vec<Event>,
     /// In words.
     pub follows: Vec<String>,
-}
-
-/// What an answer rests on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Basis {
-    /// When the kubelet started, and who says so.
-    pub kubelet_start: Option<KubeletStart>,
-    /// What nobody said, and was taken for granted.
-    pub assumptions: Vec<String>,
-    /// What an operator should know.
-    pub warnings: Vec<String>,
-    /// What could not be had.
-    pub missing: Vec<String>,
 }

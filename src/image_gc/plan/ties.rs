@@ -16,7 +16,7 @@ pub struct Ties {
 }
 
 /// A range of places, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Places {
     /// The first, counted from 1.
     pub first: usize,
@@ -53,6 +53,8 @@ impl Ties {
         (self.len() > NAMED).then_some(Places { first: self.first_place, last })
     }
 }
+
+crate::schema::schema_as!(Ties, Vec<String>);
 
 impl Serialize for Ties {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

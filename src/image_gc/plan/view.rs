@@ -109,7 +109,7 @@ pub fn summary(plan: &ImageGcPlan) -> String {
     }
     let freed = &plan.freed;
     let range = if freed.at_least_bytes == freed.at_most_bytes {
-        "sure".to_owned()
+        "certain".to_owned()
     } else {
         format!("between {} and {}", size(freed.at_least_bytes), size(freed.at_most_bytes))
     };

@@ -195,7 +195,9 @@ pub enum IntOrString {
 }
 
 /// The probes of a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeType {
     /// Has it started? Until then, the others wait.
@@ -350,6 +352,8 @@ impl fmt::Display for IntOrString {
         }
     }
 }
+
+crate::schema::schema_as!(IntOrString, serde_json::Value);
 
 impl Serialize for IntOrString {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

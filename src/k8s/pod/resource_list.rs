@@ -171,6 +171,8 @@ impl<'de> Deserialize<'de> for ResourceList {
     }
 }
 
+crate::schema::schema_as!(ResourceList, std::collections::BTreeMap<String, String>);
+
 impl Serialize for ResourceList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;

@@ -135,6 +135,8 @@ fn decimal_suffix(exponent: i64) -> &'static str {
     }
 }
 
+crate::schema::schema_as!(Quantity, String);
+
 impl Serialize for Quantity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -1,19 +1,15 @@
 //! What was done, in the fields of its JSON and in lines.
 
 use super::{Apply, Manner, Removal, Said, StepResult, Target};
-use crate::facts::basis::Basis;
+use crate::answer::{Basis, answer};
 use crate::output::table::{Column, Rows};
 use serde::Serialize;
 use std::time::Duration;
 
 /// `kq preempt apply`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreemptionApply {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `PreemptionApply`
-    pub kind: &'static str,
     /// The pod that is to fit, as NAMESPACE/NAME.
     pub pod: String,
     /// The node.
@@ -35,8 +31,10 @@ pub struct PreemptionApply {
     pub basis: Basis,
 }
 
+answer!("PreemptionApply", PreemptionApply);
+
 /// How it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ApplyResult {
     /// The pod fits, and did so before.
@@ -54,7 +52,7 @@ pub enum ApplyResult {
 }
 
 /// A victim.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepReport {
     /// The pod.
@@ -76,7 +74,7 @@ pub struct StepReport {
 }
 
 /// What the API server said to a request that changes nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Check {
     /// Whether it would do it.
     pub result: CheckResult,
@@ -85,7 +83,7 @@ pub struct Check {
 }
 
 /// Whether the API server would do it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckResult {
     /// It would.
@@ -155,8 +153,6 @@ impl PreemptionApply {
     /// Puts an answer together.
     pub fn new(pod: String, node: String, method: Removal, basis: Basis) -> Self {
         Self {
-            api_version: "kq/v1",
-            kind: "PreemptionApply",
             pod,
             node,
             method,

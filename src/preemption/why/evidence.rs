@@ -24,8 +24,9 @@
 //! An event without the pod's UID is likely at the most while the pod exists. `each_row_of_the_table` in `tests` holds the
 //! rows; what the containers and the phase alone force stands in `termination`.
 
-use super::report::{Cause, Certainty, Evidence, EvidenceSource};
+use super::report::{Cause, Evidence, EvidenceSource};
 use super::sequel::{Known, Sequel};
+use crate::answer::Certainty;
 use crate::eviction::DisruptionTarget;
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};

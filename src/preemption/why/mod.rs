@@ -20,10 +20,10 @@ mod tests;
 pub mod view;
 
 pub use preemptor::named_uid;
-pub use report::{Cause, Certainty, Evidence, EvidenceSource, PreemptionCause, Preemptor};
+pub use report::{Cause, Evidence, EvidenceSource, PreemptionCause, Preemptor};
 
 use crate::admission::qualified;
-use crate::facts::basis::Basis;
+use crate::answer::{Basis, Certainty, Missing};
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{KubeletLog, LogLine};
 use crate::facts::pod_selector::PodSelector;
@@ -109,7 +109,7 @@ pub fn why_killed(
     if at > 0
         && let Some((now, _)) = judged.first()
     {
-        basis.warnings.push(format!(
+        basis.warn(format!(
             "{} has another UID now, {}, and was not killed: this is about the one before it",
             now.name, now.uid
         ));
@@ -124,13 +124,9 @@ pub fn why_killed(
         (&traces.events, cause, subject.pod)
     {
         let kept = if events.is_empty() { "no" } else { "only these" };
-        basis
-            .assumptions
-            .push(format!("{kept} events are left: they are kept for an hour by default"));
+        basis.assume(format!("{kept} events are left: they are kept for an hour by default"));
     }
     Ok(PreemptionCause {
-        api_version: "kq/v1",
-        kind: "PreemptionCause",
         pod: subject.name.clone(),
         uid: (!subject.uid.is_empty()).then(|| subject.uid.clone()),
         exists: subject.pod.is_some(),
@@ -352,23 +348,21 @@ fn say_missing(fate: &Fate, preemptors: &[Preemptor], traces: &Traces<'_>, basis
         return;
     }
     if let Err(reason) = &traces.pods {
-        basis.missing.push(format!("the pods: {reason} (--pods, --kubeconfig)"));
+        basis.lack(Missing::new(format!("the pods: {reason}"), ["--pods", "--kubeconfig"]));
     }
     if let Err(reason) = &traces.events {
-        basis.missing.push(format!("the events: {reason} (--events, --kubeconfig)"));
+        basis.lack(Missing::new(format!("the events: {reason}"), ["--events", "--kubeconfig"]));
     }
     match (fate.cause, traces.log) {
-        (Cause::PreemptedByKubelet, None) => basis.missing.push(format!(
+        (Cause::PreemptedByKubelet, None) => basis.lack(format!(
             "for which pod: only the kubelet's log says it, from verbosity 2 on ({HOW})"
         )),
-        (Cause::PreemptedByKubelet, Some(_)) if !is_named => basis.missing.push(
+        (Cause::PreemptedByKubelet, Some(_)) if !is_named => basis.lack(
             "for which pod: the log does not name it (verbosity below 2, an older kubelet, or another stretch of \
              time)"
                 .to_owned(),
         ),
-        (cause, None) if !is_sure && cause.may_be_the_kubelets() => basis
-            .missing
-            .push(format!("the kubelet's log, which says what the kubelet did to the pod ({HOW})")),
+        (cause, None) if !is_sure && cause.may_be_the_kubelets() => basis.lack(format!("the kubelet's log, which says what the kubelet did to the pod ({HOW})")),
         _ => {}
     }
 }

@@ -1,10 +1,11 @@
 //! For which pod another was killed.
 
 use super::evidence::{is_refusal, scheduler_certainty};
-use super::report::{Cause, Certainty, Preemptor};
+use super::report::{Cause, Preemptor};
 use super::sequel::{has_run, last_end};
 use super::{Subject, Traces};
 use crate::admission::qualified;
+use crate::answer::Certainty;
 use crate::eviction::DisruptionTarget;
 use crate::facts::events::{PodEvent, PodReference};
 use crate::facts::kubelet_log::LogEntry;

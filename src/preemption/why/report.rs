@@ -1,18 +1,14 @@
 //! The answer about the end of a pod, in the fields of its JSON.
 
-use crate::facts::basis::Basis;
+use crate::answer::{Basis, Certainty, answer};
 use crate::facts::timestamp::Timestamp;
 use serde::Serialize;
 use std::fmt;
 
 /// `kq preempt why`
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreemptionCause {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `PreemptionCause`
-    pub kind: &'static str,
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
     /// Its UID, where it is known.
@@ -43,6 +39,8 @@ pub struct PreemptionCause {
     pub now: Timestamp,
 }
 
+answer!("PreemptionCause", PreemptionCause);
+
 impl PreemptionCause {
     /// Returns what happened, with the container and the probe that it is about.
     pub fn what(&self) -> String {
@@ -58,7 +56,7 @@ impl PreemptionCause {
 }
 
 /// What happened to a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
     /// The scheduler deleted it for another of higher priority.
@@ -169,30 +167,8 @@ impl fmt::Display for Cause {
     }
 }
 
-/// How sure something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Certainty {
-    /// The evidence forces it.
-    Certain,
-    /// The evidence points to it, and leaves another explanation.
-    Likely,
-    /// It was announced and has not followed, or an unknown component says it: no answer.
-    Possible,
-}
-
-impl fmt::Display for Certainty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Certain => "certain",
-            Self::Likely => "likely",
-            Self::Possible => "possible",
-        })
-    }
-}
-
 /// A pod for which another was killed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Preemptor {
     /// As NAMESPACE/NAME, or what else it is called; `None`: only its UID is known.
@@ -208,7 +184,7 @@ pub struct Preemptor {
 }
 
 /// A piece of evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
     /// Where from.
@@ -222,7 +198,7 @@ pub struct Evidence {
 }
 
 /// Where evidence is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum EvidenceSource {
     /// The pod's status.

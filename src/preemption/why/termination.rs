@@ -20,11 +20,12 @@
 //! | Running or Pending | not killed, certain; likely where an end was announced and did not come |
 
 use super::evidence::{every_status, probe_kill};
-use super::report::{Cause, Certainty};
+use super::report::Cause;
 use super::sequel::{
     Known, deleted_at, ends_alone, finished, has_disruption_target, is_final, last_end,
     stopping_time,
 };
+use crate::answer::Certainty;
 use crate::facts::events::PodEvent;
 use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
@@ -332,7 +333,7 @@ mod tests {
     #[test]
     fn a_pod_is_judged_by_its_containers() {
         use Cause::*;
-        use Certainty::*;
+        use Certainty::{Certain, Likely};
         let none = || json!({});
         for (name, pod, cause, certainty) in [
             ("failed", pod("Failed", end(3, "Error", "11:00:00"), none(), 0), Ended, Certain),
@@ -399,7 +400,7 @@ mod tests {
     #[test]
     fn a_final_phase_is_explained_by_the_restart_policy_or_not() {
         use Cause::*;
-        use Certainty::*;
+        use Certainty::{Certain, Likely};
         for (policy, phase, code, cause, certainty) in [
             ("Always", "Succeeded", 0, EndedByKubelet, Likely),
             ("Always", "Failed", 3, EndedByKubelet, Likely),
@@ -433,7 +434,7 @@ mod tests {
     #[test]
     fn what_a_probe_did_is_told_from_what_came_later() {
         use Cause::*;
-        use Certainty::*;
+        use Certainty::{Certain, Likely};
         let running = |last: Value, restarts: i32| pod("Running", json!({}), last, restarts);
         let liveness = "Container c failed liveness probe, will be restarted";
         for (name, pod, message, cause, certainty, probe) in [

@@ -55,7 +55,7 @@ fn ask(pods: &[Pod], events: Option<&[PodEvent]>, log: Option<&str>) -> Preempti
 #[test]
 fn each_status_has_its_cause() {
     use Cause::*;
-    use Certainty::*;
+    use Certainty::{Certain, Likely, Possible};
     let oom = |phase: &'static str, state: &'static str| {
         move |pod: &mut Value| {
             pod["status"] = json!({"phase": phase, "containerStatuses": [{"name": "c", state: {
@@ -201,7 +201,7 @@ fn each_condition_has_its_cause() {
 #[test]
 fn events_tell_of_a_pod_that_is_gone() {
     use Cause::*;
-    use Certainty::*;
+    use Certainty::{Certain, Likely, Possible};
     for (reporter, reason, message, cause, certainty) in [
         (
             "default-scheduler",
@@ -339,7 +339,7 @@ fn the_log_tells_for_whom() {
     let old = line(r#""Preempting pod to free up resources" pod="shop/web" podUID="uid-web""#);
     let answer = ask(&[], None, Some(&old));
     assert!(answer.preemptors.is_empty(), "{answer:?}");
-    assert!(answer.basis.missing.iter().any(|it| it.contains("the log does not name it")));
+    assert!(answer.basis.missing.iter().any(|it| it.text.contains("the log does not name it")));
     let evicted = line(r#""Eviction manager: pod is evicted successfully" pod="shop/web""#);
     assert_eq!(ask(&[], None, Some(&evicted)).cause, Cause::EvictedByKubelet);
     let other = preempting.replace("uid-web", "uid-of-another");
@@ -472,7 +472,7 @@ fn critical_pods_that_start_right_after_are_candidates() {
     let alone = [&[victim.clone(), one.clone()], &others[..]].concat();
     let answer = ask(&alone, Some(&[]), None);
     assert_eq!(for_whom(&answer), [("shop/dns", Certainty::Likely)]);
-    assert!(answer.basis.missing[0].contains("--kubelet-log"), "{:?}", answer.basis);
+    assert!(answer.basis.missing[0].to_string().contains("--kubelet-log"), "{:?}", answer.basis);
     let two = [&alone[..], &[critical("proxy", "2026-11-20T11:00:20Z")]].concat();
     let possible = Certainty::Possible;
     assert_eq!(
@@ -621,7 +621,10 @@ fn a_pod_that_took_the_name_over_is_not_the_one_that_was_killed() {
     let own = event("uid-web", "kubelet", "Started", "Started container c");
     let answer = ask(&[pod("web", |_| {})], Some(&events(vec![own.clone(), killed.clone()])), None);
     assert_eq!((answer.cause, answer.uid.as_deref()), (Cause::PreemptedByScheduler, Some("u1")));
-    assert!(!answer.exists && answer.basis.warnings[0].contains("another UID now"), "{answer:?}");
+    assert!(
+        !answer.exists && answer.basis.warnings[0].text.contains("another UID now"),
+        "{answer:?}"
+    );
     // Who was killed itself is asked about itself.
     let evicted = pod("web", ended("Evicted", ""));
     let answer = ask(&[evicted], Some(&events(vec![own, killed])), None);
@@ -650,7 +653,10 @@ fn what_nobody_knows_is_no_answer() {
     assert_eq!(error, "no pod db, and no trace of one: 2 pods; events: forbidden");
     let lost = pod("web", |it| it["status"]["phase"] = json!("Unknown"));
     let answer = why("web", vec![&lost]).expect("an answer");
-    assert!(answer.cause.is_open() && answer.basis.missing[0].contains("forbidden"), "{answer:?}");
+    assert!(
+        answer.cause.is_open() && answer.basis.missing[0].text.contains("forbidden"),
+        "{answer:?}"
+    );
 }
 
 /// What became of the pod that a piece of evidence is about.

@@ -27,7 +27,7 @@ pub struct Expanded {
 struct TooLong;
 
 /// What is worth to know about a variable that a command names.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpansionNote {
     /// Its value comes from elsewhere, and so the probe gets the empty text, unlike the container.

@@ -1,6 +1,7 @@
 //! What is asked, and whom.
 
-use super::{Finding, Probed};
+use super::{Probed, info, warning};
+use crate::answer::Finding;
 use crate::k8s::pod::{Handler, HttpGetAction, IntOrString, Probe, ProbeType};
 use crate::probe::http::build_request;
 use crate::probe::resolve_port;
@@ -64,11 +65,11 @@ fn same_handler(probed: &Probed<'_>) -> Option<Finding> {
     let advice = "let liveness ask only whether the process is stuck, or give it a much larger \
                   failureThreshold";
     Some(if killed <= unready {
-        Finding::warn("same-handler", field, found)
+        warning("same-handler", field, found)
             .because("a container that is only busy is killed before it is relieved of requests")
             .advise(advice)
     } else {
-        Finding::info("same-handler", field, found)
+        info("same-handler", field, found)
             .because("a dependency that is down for longer restarts every container, which brings nothing back")
             .advise(advice)
     })
@@ -94,11 +95,7 @@ fn port(probed: &Probed<'_>, kind: ProbeType, path: &str, port: &IntOrString) ->
         (IntOrString::String(name), Err(error)) => {
             let found = format!("no port of the container is named {name}: {error}");
             let advice = "name a port of this container, or take its number";
-            Some(
-                Finding::warn("unknown-port-name", field, found)
-                    .because(of_errors(kind))
-                    .advise(advice),
-            )
+            Some(warning("unknown-port-name", field, found).because(of_errors(kind)).advise(advice))
         }
         (IntOrString::Int(number), Ok(_))
             if !ports.is_empty() && !ports.iter().any(|port| port.container_port == *number) =>
@@ -107,7 +104,7 @@ fn port(probed: &Probed<'_>, kind: ProbeType, path: &str, port: &IntOrString) ->
             let why =
                 "the kubelet does not mind, but a port that was moved is easily forgotten here";
             let advice = "list the port with a name, and let the probe name it";
-            Some(Finding::info("undeclared-port", field, found).because(why).advise(advice))
+            Some(info("undeclared-port", field, found).because(why).advise(advice))
         }
         _ => None,
     }
@@ -125,12 +122,12 @@ fn other_host(probed: &Probed<'_>, path: &str, host: &str) -> Option<Finding> {
         // On the node's network it is where the container listens.
         (true, true) => None,
         (true, false) => Some(
-            Finding::warn("host-is-the-node", field, format!("{host} is the node, not the pod"))
+            warning("host-is-the-node", field, format!("{host} is the node, not the pod"))
                 .because("the kubelet connects from the node's network, and whoever listens there answers")
                 .advise("leave host out: then the pod's IP is taken"),
         ),
         (false, _) => Some(
-            Finding::info("other-host", field, format!("{host} is asked instead of the pod's IP"))
+            info("other-host", field, format!("{host} is asked instead of the pod's IP"))
                 .because("the probe says how that host is, not this container; its name is looked up by the \
                           node")
                 .advise("leave host out; for a virtual host, set the header Host"),
@@ -141,7 +138,7 @@ fn other_host(probed: &Probed<'_>, path: &str, host: &str) -> Option<Finding> {
 fn node_network(probed: &Probed<'_>, path: &str, host: &str) -> Option<Finding> {
     (probed.spec.host_network && host.is_empty()).then(|| {
         let found = "the pod has the node's network: the port is one of the node's";
-        Finding::info("host-network", path, found)
+        info("host-network", path, found)
             .because("another process that has the port already answers instead")
             .advise("make sure that the port is the container's own on every node")
     })
@@ -151,7 +148,7 @@ fn https(path: &str, get: &HttpGetAction) -> Option<Finding> {
     get.scheme.eq_ignore_ascii_case("https").then(|| {
         let found =
             "the certificate is not checked: neither its name, nor its dates, nor who signed it";
-        Finding::info("https-not-verified", format!("{path}.scheme"), found)
+        info("https-not-verified", format!("{path}.scheme"), found)
             .because("a certificate that has expired does not fail the probe")
             .advise("watch the dates of certificates elsewhere")
     })
@@ -159,7 +156,7 @@ fn https(path: &str, get: &HttpGetAction) -> Option<Finding> {
 
 fn plaintext(path: &str) -> Finding {
     let found = "the kubelet speaks gRPC without TLS only";
-    Finding::info("grpc-plaintext", path, found)
+    info("grpc-plaintext", path, found)
         .because("a server that wants TLS on this port never answers")
         .advise("serve the health service on a port without TLS, or use an exec probe")
 }
@@ -175,7 +172,7 @@ fn headers(path: &str, get: &HttpGetAction) -> Vec<Finding> {
         let is_first = !seen.contains(&name);
         if NOT_SENT.contains(&name.as_str()) {
             findings.push(
-                Finding::warn("header-not-sent", field, format!("{} is not sent", header.name))
+                warning("header-not-sent", field, format!("{} is not sent", header.name))
                     .because(
                         "the client of the kubelet writes it by itself, and for a GET not at all",
                     )
@@ -183,7 +180,7 @@ fn headers(path: &str, get: &HttpGetAction) -> Vec<Finding> {
             );
         } else if SENT_ONCE.contains(&name.as_str()) && !is_first {
             findings.push(
-                Finding::warn(
+                warning(
                     "header-not-sent",
                     field,
                     format!("only the first {} is sent", header.name),
@@ -194,13 +191,9 @@ fn headers(path: &str, get: &HttpGetAction) -> Vec<Finding> {
         } else if name == "accept" && is_first && header.value.is_empty() && !header.value_withheld
         {
             findings.push(
-                Finding::info(
-                    "no-accept-header",
-                    field,
-                    "no header Accept is sent, further values neither",
-                )
-                .because("an empty value asks for that; without the header it would be */*")
-                .advise("leave it out unless the server minds */*"),
+                info("no-accept-header", field, "no header Accept is sent, further values neither")
+                    .because("an empty value asks for that; without the header it would be */*")
+                    .advise("leave it out unless the server minds */*"),
             );
         }
         seen.push(name);
@@ -224,7 +217,7 @@ fn refused(
         Ok(request) => request,
         Err(error) => {
             return Some(
-                Finding::warn("no-request", path, format!("no request can be made: {error}"))
+                warning("no-request", path, format!("no request can be made: {error}"))
                     .because(of_errors(kind))
                     .advise("correct host and path"),
             );
@@ -234,7 +227,7 @@ fn refused(
         Ok(prepared) => prepared,
         Err(cause) => {
             return Some(
-                Finding::warn("request-refused", path, format!("every probe fails: {cause}"))
+                warning("request-refused", path, format!("every probe fails: {cause}"))
                     .because("the client of the kubelet refuses the request before it connects")
                     .advise("correct what it names"),
             );
@@ -245,7 +238,7 @@ fn refused(
     let same = target == written || target.strip_prefix(b"/") == Some(written);
     (!same && prepared.h2.refused.is_none()).then(|| {
         let target = String::from_utf8_lossy(&target);
-        Finding::info("path-rewritten", format!("{path}.path"), format!("{target} is asked for"))
+        info("path-rewritten", format!("{path}.path"), format!("{target} is asked for"))
             .because("the path is read as a URL reference: a host and a fragment are cut off, bytes that \
                       no path has are escaped, and what is no reference is escaped with its ? and #")
             .advise("write the path as it is to be sent")

@@ -12,66 +12,30 @@ mod tests;
 mod timing;
 mod variables;
 
-use crate::facts::snapshot::API_VERSION;
+use crate::answer::{Basis, Finding, Severity, Subject, answer};
 use crate::k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
 use crate::k8s::probe_defaults::with_defaults;
 use crate::k8s::validation::{FieldError, validate_probes};
 use crate::probe::subject::{display_name, subjects};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Severity {
-    /// The API server refuses it, and a kubelet a static pod with it.
-    Refused,
-    /// Does not do what is expected of it.
-    Warn,
-    /// Is worth knowing.
-    Info,
-}
-
-/// Something that is unwise or surprising.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// Which rule found it; it does not change from version to version of kq.
-    pub id: &'static str,
-    /// How bad it is.
-    pub severity: Severity,
-    /// The pod: `NAMESPACE/NAME`.
-    pub pod: String,
-    /// The container.
-    pub container: String,
-    /// The field: `spec.containers[0].livenessProbe.timeoutSeconds`.
-    pub field: String,
-    /// What happens, with the numbers.
-    pub found: String,
-    /// Why that matters.
-    pub why: String,
-    /// What to do.
-    pub advice: String,
-}
 
 /// The findings as a value: what `-o json` and `-o yaml` print.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeLint {
-    /// `kq/v1`
-    pub api_version: &'static str,
-    /// `ProbeLint`
-    pub kind: &'static str,
     /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
     /// How many probes were looked at.
     pub probes: usize,
-    /// What could not be looked at, and why.
-    pub not_looked_at: Vec<String>,
     /// The findings; the worst first, else in the order of the pods.
     pub items: Vec<Finding>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
+
+answer!("ProbeLint", ProbeLint);
 
 impl ProbeLint {
     /// Looks at pods, as a kubelet has them whose gates are the default.
@@ -98,14 +62,9 @@ impl ProbeLint {
                 }
             }
         }
-        let lint = Self {
-            api_version: API_VERSION,
-            kind: "ProbeLint",
-            summary: BTreeMap::new(),
-            probes,
-            not_looked_at,
-            items,
-        };
+        let mut basis = Basis::default();
+        basis.lack_all(not_looked_at);
+        let lint = Self { summary: BTreeMap::new(), probes, items, basis };
         lint.in_order()
     }
 
@@ -120,12 +79,10 @@ impl ProbeLint {
                 Some(nearest) => format!("did you mean {nearest}?"),
                 None => "leave it out".to_owned(),
             };
-            Finding {
-                pod: object,
-                ..Finding::warn("unknown-field", path, "Kubernetes has no such field")
-            }
-            .because("it is passed over, and the default counts")
-            .advise(advice)
+            let found = warning("unknown-field", path, "Kubernetes has no such field");
+            about(found, &object, "")
+                .because("it is passed over, and the default counts")
+                .advise(advice)
         }));
         self.in_order()
     }
@@ -134,17 +91,13 @@ impl ProbeLint {
     fn in_order(mut self) -> Self {
         // Stable: within a severity they stay in the order of the pods.
         self.items.sort_by_key(|finding| finding.severity);
-        let count = |severity: Severity| {
-            let of_it = self.items.iter().filter(|finding| finding.severity == severity);
-            (severity.to_string(), of_it.count())
-        };
-        self.summary = [Severity::Refused, Severity::Warn, Severity::Info].map(count).into();
+        self.summary = Severity::count(&self.items);
         self
     }
 
     /// Tells whether something is refused, or does not do what is expected of it.
     pub fn has_warnings(&self) -> bool {
-        self.items.iter().any(|finding| finding.severity != Severity::Info)
+        self.items.iter().any(Finding::is_problem)
     }
 }
 
@@ -165,11 +118,8 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
         let mut found = timing::findings(&probed);
         found.extend(handlers::findings(&probed));
         found.extend(variables::findings(&probed));
-        for finding in &mut found {
-            finding.pod = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
-            finding.container.clone_from(&container.name);
-        }
-        all.extend(found);
+        let name = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
+        all.extend(found.into_iter().map(|it| about(it, &name, &container.name)));
     }
     all
 }
@@ -183,14 +133,12 @@ fn refused(pod: &Pod, error: &FieldError) -> Finding {
         let (at, _) = error.path.strip_prefix(start)?.split_once(']')?;
         list.get(at.parse::<usize>().ok()?)
     });
-    Finding {
-        severity: Severity::Refused,
-        pod: format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
-        container: container.map(|container| container.name.clone()).unwrap_or_default(),
-        ..Finding::warn("refused", error.path.clone(), error.kind.to_string())
-    }
-    .because("the API server refuses the pod, and a kubelet a static pod with it")
-    .advise("correct it")
+    let name = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
+    let container = container.map(|container| container.name.as_str()).unwrap_or_default();
+    let finding = warning("refused", error.path.clone(), error.kind.to_string());
+    about(Finding { severity: Severity::Error, ..finding }, &name, container)
+        .because("the API server refuses the pod, and a kubelet a static pod with it")
+        .advise("correct it")
 }
 
 /// A container with its probes, as the API server fills them in.
@@ -229,39 +177,25 @@ fn field(kind: ProbeType) -> &'static str {
     }
 }
 
-impl Finding {
-    fn warn(id: &'static str, field: impl Into<String>, found: impl Into<String>) -> Self {
-        Self {
-            id,
-            severity: Severity::Warn,
-            pod: String::new(),
-            container: String::new(),
-            field: field.into(),
-            found: found.into(),
-            why: String::new(),
-            advice: String::new(),
-        }
-    }
-
-    fn info(id: &'static str, field: impl Into<String>, found: impl Into<String>) -> Self {
-        Self { severity: Severity::Info, ..Self::warn(id, field, found) }
-    }
-
-    fn because(self, why: impl Into<String>) -> Self {
-        Self { why: why.into(), ..self }
-    }
-
-    fn advise(self, advice: impl Into<String>) -> Self {
-        Self { advice: advice.into(), ..self }
-    }
+/// Returns a finding that a field does not do what one expects.
+fn warning(id: &'static str, field: impl Into<String>, found: impl Into<String>) -> Finding {
+    let (pod, container, field) = (String::new(), String::new(), field.into());
+    Finding::new(Severity::Warning, id, Subject::Container { pod, container, field }, found)
 }
 
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Refused => "REFUSED",
-            Self::Warn => "WARN",
-            Self::Info => "INFO",
-        })
-    }
+/// Returns a finding that is worth knowing about a field.
+fn info(id: &'static str, field: impl Into<String>, found: impl Into<String>) -> Finding {
+    Finding { severity: Severity::Info, ..warning(id, field, found) }
+}
+
+/// Names the container that a finding is about.
+fn about(finding: Finding, of_pod: &str, of_container: &str) -> Finding {
+    let subject = match finding.subject {
+        Subject::Container { field, .. } => {
+            let (pod, container) = (of_pod.to_owned(), of_container.to_owned());
+            Subject::Container { pod, container, field }
+        }
+        other => other,
+    };
+    Finding { subject, ..finding }
 }

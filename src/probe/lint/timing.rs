@@ -4,7 +4,8 @@
 //! container started; each other a period later, or when the one before has ended, whichever is later; the
 //! last of `failureThreshold` failures in a row counts (`doProbe`, `pkg/kubelet/prober/worker.go`).
 
-use super::{Finding, Probed, Severity, field};
+use super::{Probed, field, info, warning};
+use crate::answer::{Finding, Severity};
 use crate::k8s::pod::{Probe, ProbeType};
 
 /// A container that is killed earlier than this after its start may well not be up yet.
@@ -85,14 +86,14 @@ fn slow_start(probed: &Probed<'_>) -> Option<Finding> {
     let why = "a start that takes longer once, on a busy node or with a cold cache, ends in a restart, \
                and the next start is no quicker";
     Some(if kind == ProbeType::Startup {
-        Finding::warn("short-startup", path, found).because(why).advise(
+        warning("short-startup", path, found).because(why).advise(
             "raise failureThreshold of the startup probe: a container that is up sooner loses nothing",
         )
     } else {
         let soon = earliest < QUICK_START_SECONDS;
-        let severity = if soon { Severity::Warn } else { Severity::Info };
+        let severity = if soon { Severity::Warning } else { Severity::Info };
         let advice = "add a startup probe that covers the slowest start: liveness waits for it";
-        let finding = Finding::warn("no-startup-probe", path, found).because(why).advise(advice);
+        let finding = warning("no-startup-probe", path, found).because(why).advise(advice);
         Finding { severity, ..finding }
     })
 }
@@ -107,7 +108,7 @@ fn delay_beside_startup(probed: &Probed<'_>) -> Vec<Finding> {
         .filter(|(kind, _, probe)| *kind != ProbeType::Startup && probe.initial_delay_seconds > 0);
     let findings = probes.map(|(_, path, probe)| {
         let delay = probe.initial_delay_seconds;
-        Finding::info(
+        info(
             "delay-beside-startup",
             format!("{path}.initialDelaySeconds"),
             format!("counts {delay} s from the start of the container, not from the end of its startup probe"),
@@ -121,7 +122,7 @@ fn delay_beside_startup(probed: &Probed<'_>) -> Vec<Finding> {
 fn timeout_above_period(path: &str, probe: &Probe) -> Option<Finding> {
     let (timeout, period) = (probe.timeout_seconds, probe.period_seconds);
     (timeout > period && period > 0).then(|| {
-        Finding::warn(
+        warning(
             "timeout-above-period",
             format!("{path}.timeoutSeconds"),
             format!("a probe may take {timeout} s and is due every {period} s"),
@@ -137,7 +138,7 @@ fn timeout_above_period(path: &str, probe: &Probe) -> Option<Finding> {
 fn exec_timeout(path: &str, probe: &Probe, fails_on_timeout: bool) -> Option<Finding> {
     if !fails_on_timeout {
         return probe.exec.as_ref().map(|_| {
-            Finding::warn(
+            warning(
                 "exec-timeout-ignored",
                 format!("{path}.timeoutSeconds"),
                 format!("a command that takes longer than {} s never fails", probe.timeout_seconds),
@@ -150,7 +151,7 @@ fn exec_timeout(path: &str, probe: &Probe, fails_on_timeout: bool) -> Option<Fin
         });
     }
     (probe.exec.is_some() && probe.timeout_seconds == 1).then(|| {
-        Finding::info(
+        info(
             "exec-one-second",
             format!("{path}.timeoutSeconds"),
             "the command has 1 s, with all that the runtime needs to start it",
@@ -179,12 +180,12 @@ fn single_failure(kind: ProbeType, path: &str, probe: &Probe, may_hang: bool) ->
                 ),
             };
             let why = "one lost packet or one long pause is enough";
-            Some(Finding::warn("single-failure", field, found).because(why).advise(advice))
+            Some(warning("single-failure", field, found).because(why).advise(advice))
         }
         ProbeType::Readiness => {
             let found = "one probe that fails takes the pod out of its services";
             let why = "under load all pods of a service can go at once";
-            Some(Finding::info("single-failure", field, found).because(why).advise(advice))
+            Some(info("single-failure", field, found).because(why).advise(advice))
         }
         // `slow_start` has it.
         ProbeType::Startup => None,
@@ -206,11 +207,9 @@ fn late(kind: ProbeType, path: &str, probe: &Probe) -> Vec<Finding> {
             probe.period_seconds, probe.failure_threshold,
         );
         findings.push(
-            Finding::info("late-failure", path, found)
-                .because("until then it counts as well")
-                .advise(
-                    "lower periodSeconds or failureThreshold; a slow start is for a startup probe",
-                ),
+            info("late-failure", path, found).because("until then it counts as well").advise(
+                "lower periodSeconds or failureThreshold; a slow start is for a startup probe",
+            ),
         );
     }
     let successes = i64::from(probe.success_threshold.saturating_sub(1).max(0));
@@ -222,7 +221,7 @@ fn late(kind: ProbeType, path: &str, probe: &Probe) -> Vec<Finding> {
             probe.success_threshold, probe.period_seconds,
         );
         findings.push(
-            Finding::info("late-success", format!("{path}.successThreshold"), found)
+            info("late-success", format!("{path}.successThreshold"), found)
                 .because("a rollout waits that long for each pod")
                 .advise("lower successThreshold or periodSeconds"),
         );
@@ -239,7 +238,7 @@ fn longer_grace(
     let of_pod = probed.spec.termination_grace_period_seconds.unwrap_or(DEFAULT_GRACE_SECONDS);
     let of_probe = probe.termination_grace_period_seconds?;
     (kind != ProbeType::Readiness && of_probe > of_pod).then(|| {
-        Finding::info(
+        info(
             "longer-grace-period",
             format!("{path}.terminationGracePeriodSeconds"),
             format!(

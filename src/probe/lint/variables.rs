@@ -1,7 +1,8 @@
 //! What the commands of exec probes name: only variables that the container itself lists with a value
 //! (`ExpandContainerCommandOnlyStatic`, `pkg/kubelet/container/helpers.go`).
 
-use super::{Finding, Probed};
+use super::{Probed, warning};
+use crate::answer::Finding;
 use crate::k8s::pod::{EnvVar, ExecAction};
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
             let variable = env.get(name);
             findings.extend(match variable {
                 None => Some(
-                    Finding::warn(
+                    warning(
                         "unknown-variable",
                         field,
                         format!("$({name}) is passed on as it is: the container lists no such variable"),
@@ -29,7 +30,7 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
                     .advise(format!("let a shell in the container read it: sh -c '... \"${name}\"'")),
                 ),
                 Some(variable) if variable.value_from.is_some() => Some(
-                    Finding::warn(
+                    warning(
                         "variable-from-elsewhere",
                         field,
                         format!("$({name}) becomes an empty text: its value comes from elsewhere"),
@@ -94,7 +95,7 @@ fn script(exec: &ExecAction) -> Option<usize> {
 fn one_word(path: &str, exec: &ExecAction) -> Option<Finding> {
     let [word] = &exec.command[..] else { return None };
     word.trim().contains(char::is_whitespace).then(|| {
-        Finding::warn(
+        warning(
             "one-word",
             format!("{path}.exec.command[0]"),
             format!("{word:?} is one word, and so the name of a program"),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// A length of time, and how it comes about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bound {
     /// How long.

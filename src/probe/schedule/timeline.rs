@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// What can come when.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timeline {
     /// In the order of probes, and for each in the order of time.
@@ -24,7 +24,7 @@ pub struct Timeline {
 }
 
 /// What can come of one probe.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TimelineEntry {
     /// Of which probe.
@@ -43,7 +43,7 @@ pub struct TimelineEntry {
 }
 
 /// What comes of a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Milestone {
     /// The first probe begins.
@@ -61,7 +61,7 @@ pub enum Milestone {
 }
 
 /// From when it is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Since {
     /// The start of the container, which answers in the end: at the latest, as late as its startup

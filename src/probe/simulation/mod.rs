@@ -20,7 +20,7 @@ use super::worker::{
     Action, Begun, Call, NewContainer, ProbeTiming, StepFacts, StepReason, StepReport, Worker,
     WorkerState,
 };
-use crate::facts::snapshot::API_VERSION;
+use crate::answer::{Basis, answer};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
@@ -53,11 +53,9 @@ pub struct WhatIf {
 }
 
 /// What came of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Simulation {
-    api_version: &'static str,
-    kind: &'static str,
     /// Which probe it was.
     #[serde(rename = "type")]
     pub probe_type: ProbeType,
@@ -73,12 +71,15 @@ pub struct Simulation {
     pub steps: Vec<SimulatedStep>,
     /// All of them in short.
     pub summary: Summary,
-    /// What is odd, or was assumed.
-    pub notes: Vec<String>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
 }
 
+answer!("ProbeSimulation", Simulation);
+
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SimulatedStep {
     /// How long after `0s`.
@@ -104,7 +105,7 @@ pub struct SimulatedStep {
 }
 
 /// What a probe came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SimulatedProbe {
     /// Success or failure.
@@ -118,7 +119,7 @@ pub struct SimulatedProbe {
 }
 
 /// All steps in short.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// How many steps there were.
@@ -136,7 +137,7 @@ pub struct Summary {
 }
 
 /// How often the kubelet did something.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActionCount {
     /// What, the first time.
@@ -222,9 +223,9 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
     summary.steps = steps.len();
     summary.stopped = steps.len() < trace.steps.len();
     summary.note(trace.steps.len(), moved, &mut notes);
+    let mut basis = Basis::default();
+    basis.warn_all(notes);
     Ok(Simulation {
-        api_version: API_VERSION,
-        kind: KIND,
         probe_type: kind,
         container: name.clone(),
         probe: timing,
@@ -232,7 +233,7 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
         start: trace.origin(),
         steps,
         summary,
-        notes,
+        basis,
     })
 }
 

@@ -82,7 +82,7 @@ steps:
     assert_eq!(said(rest, &WhatIf::default()), expected);
     let simulation = simulate(&trace(rest), &WhatIf::default()).expect("no gates");
     assert!(simulation.summary.stopped);
-    assert_eq!(simulation.notes, ["the worker stopped: 1 step left out"]);
+    assert_eq!(simulation.basis.warnings, ["the worker stopped: 1 step left out"]);
     assert_eq!(simulation.summary.not_asked_for, 1);
 }
 
@@ -176,7 +176,7 @@ fn a_live_run_comes_out_the_same() {
 fn a_kubelet_that_comes_later_is_told() {
     let rest = "type: liveness\nkubelet: {startedAt: 5s}\nsteps: [{at: 4s, result: success}]";
     let simulation = simulate(&trace(rest), &WhatIf::default()).expect("no gates");
-    assert_eq!(simulation.notes.len(), 1, "{:?}", simulation.notes);
+    assert_eq!(simulation.basis.warnings.len(), 1, "{:?}", simulation.basis.warnings);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn what_is_not_known_is_told() {
     let simulation = simulate(&trace(rest), &what_if).expect("no gates");
     assert_eq!(simulation.summary.without_result, 1);
     assert_eq!(simulation.steps[1].reason, StepReason::NoResult);
-    assert_eq!(simulation.notes.len(), 1, "{:?}", simulation.notes);
+    assert_eq!(simulation.basis.warnings.len(), 1, "{:?}", simulation.basis.warnings);
     // Steps by the period of the trace never overtake; with a longer one they do.
     let rest = "type: liveness\nsteps: [failure, failure, {at: 15s, result: failure}]";
     let what_if = WhatIf { period_seconds: Some(20), ..WhatIf::default() };

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// What the kubelet does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "do")]
 pub enum Action {
     /// It kills the container.

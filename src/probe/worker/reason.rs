@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// What decided a step, in the order of the kubelet's checks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "code")]
 pub enum StepReason {
     /// The kubelet has no status of the pod.

@@ -28,7 +28,7 @@ pub struct StepReport {
 }
 
 /// What a worker remembers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkerState {
     /// The container that it saw last.
@@ -42,7 +42,7 @@ pub struct WorkerState {
 }
 
 /// A call on the cache of results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase", rename_all_fields = "camelCase", tag = "call")]
 pub enum Call {
     /// A result is kept.
@@ -62,7 +62,7 @@ pub enum Call {
 }
 
 /// What follows from seeing a container for the first time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NewContainer {
     /// Its result begins with that of its type of probe.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// Whether it starts again, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RestartDecision {
     /// It does.
@@ -22,7 +22,7 @@ pub struct RestartDecision {
 }
 
 /// What decides about a restart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "by")]
 pub enum RestartCause {
     /// A rule of the container.

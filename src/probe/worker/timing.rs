@@ -4,7 +4,7 @@ use crate::k8s::pod::Probe;
 use serde::Serialize;
 
 /// When and how often it is probed, and what counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeTiming {
     /// How long after the start of the container nothing is probed.

@@ -2,9 +2,9 @@
 
 use super::AdmissionNode;
 use crate::admission::{NodePod, qualified};
+use crate::answer::Basis;
 use crate::answer::Failure;
 use crate::device::pods::{NodePods, Standing};
-use crate::facts::basis::Basis;
 use crate::facts::live::incomplete;
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::snapshot::{PodSource, RecordedPods};
@@ -87,10 +87,10 @@ impl AdmissionNode {
             return Err(Failure::missing(error).hint("--pods FILE with the pods of that node"));
         }
         skipped.tell(basis);
-        basis.missing.extend(not_all(recorded));
+        basis.lack_all(not_all(recorded));
         if recorded.source == PodSource::Files && recorded.left_out.is_empty() {
             let known = self.node.pods();
-            basis.missing.extend(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
+            basis.lack_all(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
         }
         Ok(ExistingPods { pods, doubtful: skipped.doubtful })
     }
@@ -191,8 +191,8 @@ impl Skipped<'_> {
     fn tell(&self, basis: &mut Basis) {
         let mut assume = |count: usize, one: &str, more: &str| match count {
             0 => {}
-            1 => basis.assumptions.push(format!("1 {one}")),
-            _ => basis.assumptions.push(format!("{count} {more}")),
+            1 => basis.assume(format!("1 {one}")),
+            _ => basis.assume(format!("{count} {more}")),
         };
         assume(
             self.without_uid,
@@ -210,7 +210,7 @@ impl Skipped<'_> {
             "deleted pod still counts: the container runtime did not say whether it still stops it",
             "deleted pods still count: the container runtime did not say whether it still stops them",
         );
-        basis.assumptions.splice(0..0, self.unknown.iter().cloned());
+        basis.assumptions.splice(0..0, self.unknown.iter().cloned().map(Into::into));
     }
 }
 

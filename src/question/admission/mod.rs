@@ -11,8 +11,8 @@ use super::device_admission::DeviceQuestion;
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
 use crate::admission::{NodePod, Refusal, ResourceLedger};
 use crate::answer::Failure;
+use crate::answer::{Basis, Missing};
 use crate::eviction::{Admission, admit_under_pressure};
-use crate::facts::basis::Basis;
 use crate::facts::kubelet_config::PressureCondition;
 use crate::facts::node_object::NodeObject;
 use crate::facts::snapshot::RecordedPods;
@@ -43,15 +43,15 @@ impl AdmissionNode {
         mut basis: Basis,
     ) -> Self {
         if let Some(found) = &mut node.snapshot.pods.found {
-            basis.warnings.extend(found.value.notes.iter().cloned());
-            basis.warnings.extend(found.value.keep_one_of_a_uid());
+            basis.warn_all(found.value.notes.iter().cloned());
+            basis.warn_all(found.value.keep_one_of_a_uid());
             let RecordedPods { source, pods, .. } = &mut found.value;
             let pods = pods.iter_mut().map(|loaded| &mut loaded.pod);
             pods.for_each(|pod| as_of_kubelet(pod, *source, &node.kubelet.rules));
         }
-        basis.assumptions.extend(node.assumed());
+        basis.assume_all(node.assumed());
         put_allocations(&mut node, &mut basis);
-        basis.warnings.extend(node.notes.iter().cloned());
+        basis.warn_all(node.notes.iter().cloned());
         Self { node, without, device_flags, basis }
     }
 
@@ -127,7 +127,7 @@ impl AdmissionNode {
         };
         if !unknown.is_empty() {
             let unknown = names(&unknown);
-            basis.assumptions.push(format!("no {unknown}: the Node object does not say"));
+            basis.assume(format!("no {unknown}: the Node object does not say"));
         }
         let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);
         let short = names(&short);
@@ -155,14 +155,12 @@ impl AdmissionNode {
 
     /// Says what is taken for granted in every answer about these pods.
     pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
-        basis.assumptions.push(
+        basis.assume(
             "what is not looked at does not refuse the pod: sysctls, CPUs, memory and their topology \
              before the predicates, AppArmor, declared features and node shutdown after them"
                 .to_owned(),
         );
-        basis
-            .assumptions
-            .push("the kubelet has the node and its pods in mind as they were read".to_owned());
+        basis.assume("the kubelet has the node and its pods in mind as they were read".to_owned());
         let containers = |pod: &'p Pod| pod.spec.containers.iter().chain(&pod.spec.init_containers);
         let names: BTreeSet<&ResourceName> = pods
             .flat_map(containers)
@@ -172,8 +170,9 @@ impl AdmissionNode {
         let allocatable = self.node.snapshot.node.value().map(|node| &node.status.allocatable);
         for name in ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from) {
             if names.contains(&name) && allocatable.is_some_and(|has| !has.contains(&name)) {
-                basis.missing.push(format!(
-                    "status.allocatable.{name} of the Node object, which counts as 0 (--node-file)"
+                basis.lack(Missing::new(
+                    format!("status.allocatable.{name} of the Node object, which counts as 0"),
+                    ["--node-file"],
                 ));
             }
         }

@@ -6,8 +6,8 @@ use crate::admission::{
     DeviceDecision, Explanation, Facts, NodePod, Occupancy, explain, finally, qualified,
     refused_before,
 };
+use crate::answer::Basis;
 use crate::answer::Failure;
-use crate::facts::basis::Basis;
 use crate::k8s::pod::Pod;
 use crate::preemption::apply::Target;
 use crate::preemption::{
@@ -109,14 +109,14 @@ pub fn plan<'n>(
     if unordered
         && matches!(preemption.result, PreemptionResult::Preempts | PreemptionResult::NotEnough)
     {
-        basis.assumptions.push(
+        basis.assume(
             "devices, huge pages and the like are missing in the order of their names; the kubelet's \
              is random, and so are its message and how it rounds distances"
                 .to_owned(),
         );
     }
     for it in &admission.removed_requests {
-        basis.warnings.push(format!("{} asks for {}: {}", it.container, it.resource, it.because));
+        basis.warn(format!("{} asks for {}: {}", it.container, it.resource, it.because));
     }
     let admission = admission.with_room(refusals, kills);
     Ok(Planned { admission, preemption, victims, counted, doubtful, unknown_devices, basis })

@@ -1,13 +1,14 @@
 //! What `diff` and `apply` have in common: the plan of a live node, held against its kernel.
 
 use super::live_node::LiveNode;
+use crate::answer::Basis;
 use crate::answer::Failure;
 use crate::cgroup::live::compare::Rounding;
 use crate::cgroup::live::diff::{Context, Difference, diff};
 use crate::cgroup::live::motion::{Census, Confirmed, Look, Motion};
 use crate::cgroup::live::place::live_cgroups;
 use crate::cgroup::plan::{Plan, plan};
-use crate::cgroup::report::Basis;
+use crate::cgroup::report::basis_of;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::checkpoint::StateFile;
@@ -163,7 +164,7 @@ impl Compared {
             match &self.confirmed {
                 Some(confirmed) => confirmed.demote(&mut found),
                 None if found.iter().any(|found| found.verdict.is_drift()) => {
-                    basis.warnings.push(ONE_LOOK.to_owned());
+                    basis.warn(ONE_LOOK.to_owned());
                 }
                 None => {}
             }
@@ -230,7 +231,7 @@ impl Compared {
                 )
             },
         ));
-        let basis = Basis::of(node, &desired, &live.pods, formula, notes);
+        let basis = basis_of(node, &desired, &live.pods, formula, notes);
         show(found, basis, Census::of(pods(), runtime, &cgroups))
     }
 }

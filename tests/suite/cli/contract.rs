@@ -10,21 +10,20 @@ use std::collections::BTreeMap;
 
 /// `kq cgroup plan -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct CgroupPlan {
     api_version: String,
     kind: String,
-    node: BTreeMap<String, Fact>,
+    facts: BTreeMap<String, Fact>,
     assumptions: Vec<Assumption>,
-    warnings: Vec<String>,
-    missing: Vec<Missing>,
+    warnings: Vec<Said>,
+    unknown: Vec<Missing>,
     items: Vec<Item>,
     units: Vec<Unit>,
     sandboxes: Vec<Sandbox>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Unit {
     cgroup: String,
     unit: String,
@@ -33,7 +32,6 @@ struct Unit {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Sandbox {
     namespace: String,
     pod: String,
@@ -42,7 +40,7 @@ struct Sandbox {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct SandboxResources {
     cpu_shares: i64,
     cpu_quota: i64,
@@ -51,23 +49,33 @@ struct SandboxResources {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Fact {
     value: Value,
     origin: String,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Assumption {
     fact: String,
     value: String,
     origin: String,
-    flag: Option<String>,
+    flags: Vec<String>,
+}
+
+/// A note of an answer.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Said {
+    pub text: String,
+}
+
+/// Returns the texts of notes, one a line.
+pub fn said(notes: &[Said]) -> String {
+    let texts: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
+    texts.join("\n")
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Missing {
     level: Level,
     namespace: Option<String>,
@@ -81,7 +89,7 @@ struct Missing {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Item {
     level: Level,
     namespace: Option<String>,
@@ -121,18 +129,18 @@ enum Writer {
 
 /// `kq cgroup shares -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct CpuShares {
     api_version: String,
     kind: String,
     cpus: u64,
     assumptions: Vec<Assumption>,
-    warnings: Vec<String>,
+    warnings: Vec<Said>,
     items: Vec<Share>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Share {
     namespace: Option<String>,
     pod: Option<String>,
@@ -150,7 +158,7 @@ struct Share {
 
 /// `kq cgroup explain -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Explanation {
     file: String,
     value: String,
@@ -163,7 +171,7 @@ struct Explanation {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Candidate {
     writer: String,
     formula: String,
@@ -172,7 +180,6 @@ struct Candidate {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Range {
     source: String,
     from: i64,
@@ -213,15 +220,17 @@ fn a_plan_is_as_promised() {
          --kubelet-config examples/node/configz.json --cgroup-version 1",
     ] {
         let (plan, answer) = plan(line);
-        assert_eq!(plan.api_version, "kq/v1", "{line}");
+        assert_eq!(plan.api_version, "kq/v2", "{line}");
         assert_eq!(plan.kind, "CgroupPlan", "{line}");
-        assert!(plan.node.contains_key("kubeletVersion"), "{line}");
-        assert!(plan.node.values().all(|fact| !fact.origin.is_empty()));
-        assert!(plan.node["capacity.cpu"].value.is_string() || plan.missing.iter().any(needs_cpus));
+        assert!(plan.facts.contains_key("kubeletVersion"), "{line}");
+        assert!(plan.facts.values().all(|fact| !fact.origin.is_empty()));
+        assert!(
+            plan.facts["capacity.cpu"].value.is_string() || plan.unknown.iter().any(needs_cpus)
+        );
         for assumption in &plan.assumptions {
             assert!(!assumption.fact.is_empty() && !assumption.value.is_empty());
-            let flag = assumption.flag.as_deref().unwrap_or("--");
-            assert!(flag.starts_with("--"), "{line}: {assumption:?}");
+            let mut flags = assumption.flags.iter();
+            assert!(flags.all(|flag| flag.starts_with("--")), "{line}: {assumption:?}");
             let origin = assumption.origin.as_str();
             assert!(matches!(origin, "assumed" | "default"), "{line}: {assumption:?}");
         }
@@ -242,7 +251,7 @@ fn a_plan_is_as_promised() {
                 assert_eq!(texts, [true, true], "{item:?}");
             }
         }
-        let systemd = plan.node["cgroupDriver"].value == "systemd";
+        let systemd = plan.facts["cgroupDriver"].value == "systemd";
         assert_eq!(plan.units.is_empty(), !systemd, "{line}");
         for Unit { cgroup, unit, parent, properties } in &plan.units {
             assert!(cgroup.ends_with(unit) && parent.ends_with(".slice"), "{cgroup}");
@@ -255,7 +264,7 @@ fn a_plan_is_as_promised() {
             let limits = [resources.memory_limit_in_bytes, overhead.memory_limit_in_bytes];
             assert!(limits.iter().all(|limit| *limit >= 0), "{pod}");
         }
-        for missing in &plan.missing {
+        for missing in &plan.unknown {
             let Missing { level, namespace, pod, container, qos_class, .. } = missing;
             check_place(*level, namespace, pod, container, *qos_class);
             assert!(missing.flag.starts_with("--") && !missing.reason.is_empty());
@@ -268,7 +277,7 @@ fn a_plan_is_as_promised() {
             fields.sort_unstable();
             assert_eq!(fields, ITEM_FIELDS, "{line}");
         }
-        assert!(plan.warnings.iter().all(|warning| !warning.is_empty()));
+        assert!(plan.warnings.iter().all(|warning| !warning.text.is_empty()));
     }
 }
 
@@ -293,21 +302,20 @@ fn check_place(
 
 /// `kq doctor -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct NodeChecks {
     api_version: String,
     kind: String,
-    node: BTreeMap<String, Fact>,
-    warnings: Vec<String>,
+    facts: BTreeMap<String, Fact>,
+    warnings: Vec<Said>,
     summary: BTreeMap<CheckStatus, usize>,
     items: Vec<NodeCheck>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct NodeCheck {
-    name: String,
-    status: CheckStatus,
+    id: String,
+    severity: CheckStatus,
     found: String,
     source: Option<String>,
     advice: Option<String>,
@@ -317,23 +325,25 @@ struct NodeCheck {
 #[serde(rename_all = "UPPERCASE")]
 enum CheckStatus {
     Ok,
-    Warn,
-    Fail,
+    Warning,
+    Error,
     Unknown,
+    Info,
 }
 
 #[test]
 fn checks_are_as_promised() {
     let report: NodeChecks = serde_json::from_value(doctor::healthy_answer()).expect("as promised");
-    assert_eq!((report.api_version.as_str(), report.kind.as_str()), ("kq/v1", "NodeChecks"));
-    assert!(report.node.contains_key("kubeletVersion"));
+    assert_eq!((report.api_version.as_str(), report.kind.as_str()), ("kq/v2", "NodeChecks"));
+    assert!(report.facts.contains_key("kubeletVersion"));
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
-    let statuses = [CheckStatus::Ok, CheckStatus::Warn, CheckStatus::Fail, CheckStatus::Unknown];
+    let statuses =
+        [CheckStatus::Ok, CheckStatus::Warning, CheckStatus::Error, CheckStatus::Unknown];
     for status in statuses {
-        let count = report.items.iter().filter(|check| check.status == status).count();
+        let count = report.items.iter().filter(|check| check.severity == status).count();
         assert_eq!(report.summary.get(&status), Some(&count), "{status:?}");
     }
-    let names: Vec<&str> = report.items.iter().map(|check| check.name.as_str()).collect();
+    let names: Vec<&str> = report.items.iter().map(|check| check.id.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -353,9 +363,9 @@ fn checks_are_as_promised() {
             "state-files",
         ]
     );
-    for NodeCheck { name, status, found, source, advice } in report.items {
-        assert!(!found.is_empty() && source.is_some(), "{name}");
-        assert_eq!(advice.is_none(), status == CheckStatus::Ok, "{name}");
+    for NodeCheck { id, severity, found, source, advice } in report.items {
+        assert!(!found.is_empty() && source.is_some(), "{id}");
+        assert_eq!(advice.is_none(), severity == CheckStatus::Ok, "{id}");
     }
 }
 
@@ -363,7 +373,7 @@ fn checks_are_as_promised() {
 fn shares_are_as_promised() {
     let line = "cgroup shares examples/classic.yaml --capacity cpu=3 --sibling system.slice=100";
     let shares: CpuShares = serde_json::from_value(kq(line).json()).expect("as promised");
-    assert_eq!((shares.api_version.as_str(), shares.kind.as_str()), ("kq/v1", "CpuShares"));
+    assert_eq!((shares.api_version.as_str(), shares.kind.as_str()), ("kq/v2", "CpuShares"));
     assert_eq!((shares.cpus, shares.items.len()), (3, 5));
     assert!(!shares.assumptions.is_empty() && shares.warnings.is_empty());
     for share in shares.items {

@@ -1,13 +1,14 @@
 //! The shape of what `kq preempt explain --all-nodes` answers in JSON, written down once more from the
 //! outside, as in `contract`.
 
+use super::contract::Said;
 use super::{folder_with, kq};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// `kq preempt explain --all-nodes -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct ClusterPreemption {
     api_version: String,
     kind: String,
@@ -15,20 +16,19 @@ struct ClusterPreemption {
     critical: Critical,
     summary: Summary,
     nodes: Vec<Node>,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Critical {
     value: bool,
     because: String,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Summary {
     fits: usize,
     preempts: usize,
@@ -38,7 +38,7 @@ struct Summary {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Node {
     node: String,
     result: String,
@@ -52,20 +52,19 @@ struct Node {
     unschedulable: bool,
     ready: Option<bool>,
     kubelet_version: Option<String>,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
 struct Amount {
     resource: String,
     quantity: i64,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Victim {
     pod: String,
     uid: String,
@@ -80,7 +79,7 @@ struct Victim {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Cost {
     highest_priority: i32,
     sum_of_priorities: i64,
@@ -123,7 +122,7 @@ fn an_answer_of_all_nodes_is_as_promised() {
     let ran = kq(line).within(folder.path()).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
     let answer: ClusterPreemption = serde_json::from_str(&ran.stdout).expect("as promised");
-    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "ClusterPreemption"));
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "ClusterPreemption"));
     assert_eq!(answer.pod, "default/new");
     assert!(answer.critical.value && !answer.critical.because.is_empty());
     let Summary { fits, preempts, not_enough, refused, missing } = answer.summary;

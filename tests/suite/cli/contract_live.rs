@@ -1,6 +1,7 @@
 //! The shape of JSON answers about a live node, written down once more from the outside, as in
 //! `contract`.
 
+use super::contract::Said;
 use super::fake_node::FakeNode;
 use super::kq;
 use serde::Deserialize;
@@ -10,18 +11,18 @@ use std::collections::BTreeMap;
 
 /// `kq cgroup show -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct CgroupUsage {
     api_version: String,
     kind: String,
     cgroup_version: u8,
     cgroup_driver: String,
-    warnings: Vec<String>,
+    warnings: Vec<Said>,
     items: Vec<UsedCgroup>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct UsedCgroup {
     level: String,
     namespace: Option<String>,
@@ -36,7 +37,7 @@ struct UsedCgroup {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Usage {
     cpu_usec: Option<u64>,
     periods: Option<u64>,
@@ -53,7 +54,7 @@ struct Usage {
 
 /// `kq cgroup which -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct CgroupOwner {
     api_version: String,
     kind: String,
@@ -70,13 +71,13 @@ struct CgroupOwner {
 
 /// `kq cgroup diff -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct CgroupDiff {
     api_version: String,
     kind: String,
-    node: BTreeMap<String, Value>,
+    facts: BTreeMap<String, Value>,
     assumptions: Vec<Value>,
-    warnings: Vec<String>,
+    warnings: Vec<Said>,
     summary: Summary,
     items: Vec<Difference>,
 }
@@ -95,7 +96,7 @@ struct Summary {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Difference {
     level: String,
     namespace: Option<String>,
@@ -113,11 +114,11 @@ struct Difference {
 
 /// `kq cgroup apply -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct CgroupApply {
     api_version: String,
     kind: String,
-    warnings: Vec<String>,
+    warnings: Vec<Said>,
     rollback_file: Option<String>,
     items: Vec<DoneStep>,
     left: Vec<Left>,
@@ -126,7 +127,7 @@ struct CgroupApply {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct DoneStep {
     cgroup: String,
     owner: String,
@@ -138,7 +139,7 @@ struct DoneStep {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Left {
     cgroup: String,
     file: Option<String>,
@@ -147,7 +148,7 @@ struct Left {
 
 /// What `kq cgroup apply` stores.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct CgroupRollback {
     api_version: String,
     kind: String,
@@ -156,7 +157,7 @@ struct CgroupRollback {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Step {
     cgroup: String,
     owner: String,
@@ -168,7 +169,7 @@ struct Step {
 
 /// `kq snapshot`: the outer shape; what is deeper may grow.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct NodeSnapshot {
     api_version: String,
     kind: String,
@@ -199,7 +200,6 @@ struct Devices {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct NodeFolder {
     path: String,
     filesystem: Lookup,
@@ -207,14 +207,12 @@ struct NodeFolder {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Lookup {
     found: Option<Found>,
     tried: Vec<BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Found {
     source: String,
     value: Value,
@@ -222,7 +220,7 @@ struct Found {
 
 /// `kq evict rank -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct EvictionRank {
     api_version: String,
     kind: String,
@@ -239,13 +237,13 @@ struct EvictionRank {
     before: Vec<String>,
     first: FirstEvicted,
     items: Vec<RankItem>,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct DiskLayout {
     dedicated_image_fs: Option<bool>,
     split_container_image_fs: bool,
@@ -254,7 +252,7 @@ struct DiskLayout {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Threshold {
     signal: String,
     grace_period: String,
@@ -269,14 +267,14 @@ struct Threshold {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct FirstEvicted {
     one_of: Vec<BTreeMap<String, String>>,
     spared: Vec<BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct RankItem {
     rank: usize,
     last_rank: usize,
@@ -320,7 +318,7 @@ fn usage_has_its_shape() {
         node.set(APP, file, "some avg10=0.10 avg60=0.00 avg300=0.00 total=1");
     }
     let shown: CgroupUsage = answer(&node, "cgroup show -o json");
-    assert_eq!((shown.api_version.as_str(), shown.kind.as_str()), ("kq/v1", "CgroupUsage"));
+    assert_eq!((shown.api_version.as_str(), shown.kind.as_str()), ("kq/v2", "CgroupUsage"));
     assert_eq!((shown.cgroup_version, shown.cgroup_driver.as_str()), (2, "cgroupfs"));
     assert!(!shown.warnings.is_empty(), "no runtime was found, and that is said");
     let app = shown.items.iter().find(|item| item.cgroup == APP).expect("the container");
@@ -343,7 +341,7 @@ fn usage_has_its_shape() {
 fn owners_have_their_shape() {
     let node = FakeNode::as_planned();
     let owner: CgroupOwner = answer(&node, "cgroup which --container app1 -o json");
-    assert_eq!((owner.api_version.as_str(), owner.kind.as_str()), ("kq/v1", "CgroupOwner"));
+    assert_eq!((owner.api_version.as_str(), owner.kind.as_str()), ("kq/v2", "CgroupOwner"));
     assert_eq!((owner.level.as_str(), owner.cgroup.as_str()), ("container", APP));
     let names = [owner.namespace, owner.pod, owner.pod_uid, owner.container, owner.container_id];
     assert_eq!(names.map(Option::unwrap_or_default), ["shop", "web", "aaaa-1", "app", "app1"]);
@@ -355,9 +353,9 @@ fn differences_have_their_shape() {
     let node = FakeNode::as_planned();
     node.set(APP, "cpu.weight", "77");
     let report: CgroupDiff = answer(&node, "cgroup diff -o json");
-    assert_eq!((report.api_version.as_str(), report.kind.as_str()), ("kq/v1", "CgroupDiff"));
-    assert!(report.node.contains_key("cgroupDriver") && !report.assumptions.is_empty());
-    assert!(report.warnings.iter().any(|warning| warning.contains("--runtime-endpoint")));
+    assert_eq!((report.api_version.as_str(), report.kind.as_str()), ("kq/v2", "CgroupDiff"));
+    assert!(report.facts.contains_key("cgroupDriver") && !report.assumptions.is_empty());
+    assert!(report.warnings.iter().any(|warning| warning.text.contains("--runtime-endpoint")));
     let Summary { r#match, rounded, drift, missing, extra, resize_pending, changing, unknown } =
         report.summary;
     let others = rounded + missing + extra + resize_pending + changing + unknown;
@@ -381,7 +379,7 @@ fn orders_of_eviction_have_their_shape() {
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
     };
     let disk = rank("disk");
-    assert_eq!((disk.api_version.as_str(), disk.kind.as_str()), ("kq/v1", "EvictionRank"));
+    assert_eq!((disk.api_version.as_str(), disk.kind.as_str()), ("kq/v2", "EvictionRank"));
     assert_eq!(
         (disk.signal.as_str(), disk.resource.as_str()),
         ("nodefs.available", "ephemeral-storage")
@@ -428,7 +426,7 @@ fn changes_have_their_shape() {
     node.set(APP, "cpu.weight", "77");
     node.set("/kubepods/burstable/podgone-9", "cpu.weight", "5");
     let planned: CgroupApply = answer(&node, "cgroup apply --dry-run -o json");
-    assert_eq!((planned.api_version.as_str(), planned.kind.as_str()), ("kq/v1", "CgroupApply"));
+    assert_eq!((planned.api_version.as_str(), planned.kind.as_str()), ("kq/v2", "CgroupApply"));
     assert_eq!((planned.rollback_file, planned.stopped), (None, None));
     let [step] = &planned.items[..] else { panic!("{:?}", planned.items) };
     let DoneStep { cgroup, owner, file, from, to, writer, result } = step;

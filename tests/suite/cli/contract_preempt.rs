@@ -1,13 +1,14 @@
 //! The shape of what `kq admit` and `kq preempt` answer in JSON, written down once more from the outside, as
 //! in `contract`.
 
+use super::contract::{Said, said};
 use super::{folder_with, kq};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// `kq admit explain -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct PodAdmission {
     api_version: String,
     kind: String,
@@ -20,14 +21,14 @@ struct PodAdmission {
     resources: Vec<Compared>,
     ledger: Vec<LedgerLine>,
     removed_requests: Vec<Removed>,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 /// `kq preempt explain -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct PodPreemption {
     api_version: String,
     kind: String,
@@ -43,26 +44,26 @@ struct PodPreemption {
     victims: Vec<Victim>,
     spared: Vec<Spared>,
     admission: Value,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 /// `kq admit explain --kubelet-restart -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct PodReadmission {
     api_version: String,
     kind: String,
     node: String,
     items: Vec<Readmitted>,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Readmitted {
     pod: String,
     is_static: bool,
@@ -75,7 +76,7 @@ struct Readmitted {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct ComparedAnew {
     resource: String,
     requested: i64,
@@ -88,21 +89,18 @@ struct ComparedAnew {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Taker {
     pod: String,
     amount: i64,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Refusal {
     reason: String,
     message: String,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Check {
     check: String,
     result: String,
@@ -110,7 +108,6 @@ struct Check {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Compared {
     resource: String,
     requested: i64,
@@ -124,7 +121,6 @@ struct Compared {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct LedgerLine {
     pod: String,
     phase: String,
@@ -134,7 +130,6 @@ struct LedgerLine {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct LedgerAmount {
     resource: String,
     amount: i64,
@@ -142,7 +137,6 @@ struct LedgerAmount {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Removed {
     container: String,
     resource: String,
@@ -150,21 +144,19 @@ struct Removed {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Critical {
     value: bool,
     because: String,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Amount {
     resource: String,
     quantity: i64,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Stage {
     qos_class: String,
     requirements: Vec<Amount>,
@@ -172,7 +164,6 @@ struct Stage {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Round {
     requirements: Vec<Amount>,
     candidates: Vec<Candidate>,
@@ -183,7 +174,6 @@ struct Round {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Candidate {
     pod: String,
     distance: f64,
@@ -191,7 +181,7 @@ struct Candidate {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Victim {
     pod: String,
     uid: String,
@@ -207,7 +197,6 @@ struct Victim {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Written {
     phase: String,
     reason: String,
@@ -216,7 +205,7 @@ struct Written {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Condition {
     #[serde(rename = "type")]
     kind: String,
@@ -228,7 +217,6 @@ struct Condition {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Spared {
     pod: String,
     because: String,
@@ -277,7 +265,7 @@ fn an_admission_is_as_promised() {
     let wanted = pod("", json!({"requests": amounts, "limits": amounts}));
     let answer: PodAdmission =
         serde_json::from_value(answer("admit explain pod.json", &wanted)).expect("as promised");
-    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "PodAdmission"));
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "PodAdmission"));
     assert_eq!((&*answer.pod, &*answer.node, answer.admitted), ("default/new", "n", false));
     assert!(answer.kills.is_empty(), "{:?}", answer.kills);
     let [Refusal { reason, message }] = &*answer.refusals else { panic!("{:?}", answer.refusals) };
@@ -304,10 +292,10 @@ fn an_admission_is_as_promised() {
     let [Removed { container, resource, because }] = &*answer.removed_requests else { panic!() };
     assert_eq!((&**container, &**resource), ("c", "example.com/x"));
     assert!(!because.is_empty());
-    let assumed = answer.assumptions.join("\n");
+    let assumed = said(&answer.assumptions);
     assert!(assumed.contains("sysctls, CPUs, memory and their topology"), "{assumed}");
     let [warning] = &*answer.warnings else { panic!("{:?}", answer.warnings) };
-    assert!(warning.starts_with("c asks for example.com/x: "), "{warning}");
+    assert!(warning.text.starts_with("c asks for example.com/x: "), "{warning:?}");
     assert!(answer.missing.is_empty(), "{:?}", answer.missing);
 }
 
@@ -316,7 +304,7 @@ fn a_preemption_is_as_promised() {
     let wanted = pod("system-node-critical", json!({"requests": {"cpu": "1"}}));
     let value = answer("preempt explain pod.json", &wanted);
     let answer: PodPreemption = serde_json::from_value(value).expect("as promised");
-    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "PodPreemption"));
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "PodPreemption"));
     assert_eq!((&*answer.pod, &*answer.node, &*answer.result), ("default/new", "n", "preempts"));
     assert!(answer.critical.value && !answer.critical.because.is_empty());
     assert!(!answer.because.is_empty() && answer.refusals.is_empty());
@@ -362,7 +350,7 @@ fn a_preemption_is_as_promised() {
 fn a_readmission_is_as_promised() {
     let value = answer("admit explain --kubelet-restart", &Value::Null);
     let answer: PodReadmission = serde_json::from_value(value).expect("as promised");
-    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "PodReadmission"));
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "PodReadmission"));
     assert_eq!((&*answer.node, answer.items.len()), ("n", 2));
     for it in &answer.items {
         assert_eq!((&*it.result, it.is_static, &it.created_at), ("admitted", false, &None));
@@ -375,7 +363,7 @@ fn a_readmission_is_as_promised() {
             assert!(line.requested > 0 && line.taken_by.is_empty() && line.more_takers == 0);
         }
     }
-    let assumed = answer.assumptions.join("\n");
+    let assumed = said(&answer.assumptions);
     assert!(assumed.contains("2 of the pods have no creationTimestamp"), "{assumed}");
     assert!(answer.warnings.is_empty() && answer.missing.is_empty(), "{answer:?}");
 }

@@ -2,6 +2,7 @@
 //! `contract`.
 
 #[cfg(feature = "apiserver")]
+use super::contract::Said;
 use super::{
     cluster::{Budget, pod},
     preempt_apply::World,
@@ -12,7 +13,7 @@ use serde_json::json;
 
 /// `kq preempt apply -o json`
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct PreemptionApply {
     api_version: String,
     kind: String,
@@ -24,13 +25,13 @@ struct PreemptionApply {
     because: String,
     steps: Vec<Step>,
     notes: Vec<String>,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Step {
     pod: String,
     uid: String,
@@ -43,7 +44,6 @@ struct Step {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Check {
     result: String,
     because: Option<String>,
@@ -53,7 +53,7 @@ struct Check {
 fn read(stdout: &str) -> PreemptionApply {
     let read: PreemptionApply =
         serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"));
-    assert_eq!((read.api_version.as_str(), read.kind.as_str()), ("kq/v1", "PreemptionApply"));
+    assert_eq!((read.api_version.as_str(), read.kind.as_str()), ("kq/v2", "PreemptionApply"));
     assert!(!read.assumptions.is_empty() && !read.because.is_empty(), "{read:?}");
     read
 }

@@ -270,12 +270,13 @@ fn no_snapshot_holds_what_plugins_answered() {
 #[expect(dead_code, reason = "the fields are there to be read")]
 mod contract {
     use super::{checkpoint, folder_with, kq};
+    use crate::cli::contract::Said;
     use crate::devices::stored::{MOMENTS, stored};
     use serde::Deserialize;
     use std::collections::BTreeMap;
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct DeviceList {
         api_version: String,
         kind: String,
@@ -285,13 +286,13 @@ mod contract {
         given: Vec<Given>,
         resources: BTreeMap<String, Resource>,
         damage: Option<String>,
-        assumptions: Vec<String>,
-        warnings: Vec<String>,
-        missing: Vec<String>,
+        assumptions: Vec<Said>,
+        warnings: Vec<Said>,
+        missing: Vec<Said>,
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct FreeDevices {
         api_version: String,
         kind: String,
@@ -299,13 +300,13 @@ mod contract {
         items: Vec<FreeOf>,
         unknown: Vec<String>,
         damage: Option<String>,
-        assumptions: Vec<String>,
-        warnings: Vec<String>,
-        missing: Vec<String>,
+        assumptions: Vec<Said>,
+        warnings: Vec<Said>,
+        missing: Vec<Said>,
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct FreeOf {
         resource: String,
         device: String,
@@ -313,7 +314,7 @@ mod contract {
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct Pod {
         namespace: String,
         name: String,
@@ -321,7 +322,7 @@ mod contract {
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct Item {
         pod: Pod,
         container: String,
@@ -338,14 +339,14 @@ mod contract {
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct Finding {
         state: String,
         reason: String,
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct Given {
         pod: Pod,
         container: String,
@@ -355,7 +356,7 @@ mod contract {
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     enum Answer {
         Withheld,
         Undecodable(String),
@@ -363,7 +364,7 @@ mod contract {
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct Response {
         envs: BTreeMap<String, String>,
         mounts: Vec<BTreeMap<String, serde_json::Value>>,
@@ -373,7 +374,7 @@ mod contract {
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct Resource {
         capacity: Option<i64>,
         allocatable: Option<i64>,
@@ -385,7 +386,7 @@ mod contract {
     }
 
     #[derive(Debug, Deserialize)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct Free {
         device: String,
         numa_nodes: Option<Vec<i64>>,
@@ -400,7 +401,7 @@ mod contract {
                 let ran = kq(&line).within(folder.path()).run();
                 let list: DeviceList = serde_json::from_str(&ran.stdout)
                     .unwrap_or_else(|error| panic!("{line}: {error}\n{}", ran.text()));
-                assert_eq!((&*list.api_version, &*list.kind), ("kq/v1", "DeviceList"));
+                assert_eq!((&*list.api_version, &*list.kind), ("kq/v2", "DeviceList"));
                 assert!(!list.items.is_empty(), "{line}");
                 let ran = kq(&format!("{line} --free")).within(folder.path()).run();
                 let free: FreeDevices = serde_json::from_str(&ran.stdout)

@@ -168,7 +168,7 @@ fn a_plan_is_a_value() {
     let ran = ask(folder.path(), "many.yaml --devices devices.yaml -o json");
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!(plan["apiVersion"], "kq/v1");
+    assert_eq!(plan["apiVersion"], "kq/v2");
     assert_eq!(plan["kind"], "DevicePlan");
     let pod = &plan["pods"][0];
     assert_eq!(pod["admitted"], false);

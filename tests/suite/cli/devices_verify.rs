@@ -274,7 +274,7 @@ fn devices_that_two_pods_have_are_an_error() {
             verify("kubelet_internal_checkpoint", &checkpoint.to_bytes(), "");
         let verdict = if code == 0 { "OK" } else { "CONTRADICTS" };
         assert_eq!(file["verdict"], verdict);
-        let bad = findings.iter().filter(|it| it["severity"] != "NOTE");
+        let bad = findings.iter().filter(|it| it["severity"] != "INFO");
         let ids: Vec<String> =
             bad.map(|it| it["id"].as_str().unwrap_or_default().to_owned()).collect();
         (code, ids.join(","))
@@ -339,9 +339,9 @@ fn the_files_of_a_node_are_held_against_its_machine_and_its_pods() {
     };
     // Which containers of the pod are init containers is known now: they share.
     let sound = told(0);
-    assert!(sound.iter().all(|it| it.starts_with("NOTE")), "{sound:?}");
-    assert!(!sound.contains(&"NOTE shared-in-pod".to_owned()), "{sound:?}");
-    assert!(sound.contains(&"NOTE resize".to_owned()), "{sound:?}");
+    assert!(sound.iter().all(|it| it.starts_with("INFO")), "{sound:?}");
+    assert!(!sound.contains(&"INFO shared-in-pod".to_owned()), "{sound:?}");
+    assert!(sound.contains(&"INFO resize".to_owned()), "{sound:?}");
     fs::write(node.path().join("root/sys/devices/system/cpu/online"), "0-3\n").expect("written");
     let other = told(1);
     assert_eq!(other.first().map(String::as_str), Some("ERROR other-cpus"), "{other:?}");

@@ -143,12 +143,12 @@ fn examine(snapshot: &Value, flags: &str) -> Ran {
 /// Returns the line of a check.
 #[track_caller]
 fn line<'r>(ran: &'r Ran, check: &str) -> &'r str {
-    let of_check = |line: &&str| line.split_whitespace().next() == Some(check);
+    let of_check = |line: &&str| line.split_whitespace().nth(1) == Some(check);
     ran.stdout.lines().find(of_check).unwrap_or_else(|| panic!("no {check}: {}", ran.text()))
 }
 
 fn status<'r>(ran: &'r Ran, check: &str) -> &'r str {
-    line(ran, check).split_whitespace().nth(1).unwrap_or_default()
+    line(ran, check).split_whitespace().next().unwrap_or_default()
 }
 
 /// Returns the texts of a cgroup in a snapshot.
@@ -162,10 +162,10 @@ fn a_healthy_node_is_well() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.text());
     let lines: Vec<&str> = ran.stdout.lines().collect();
     let heading: Vec<&str> = lines[0].split_whitespace().collect();
-    assert_eq!(heading, ["CHECK", "STATUS", "FOUND", "SOURCE"]);
+    assert_eq!(heading, ["SEVERITY", "RULE", "FOUND", "SOURCE"]);
     assert_eq!(lines.len(), 15, "{}", ran.stdout);
     for line in &lines[1..] {
-        assert_eq!(line.split_whitespace().nth(1), Some("OK"), "{line}");
+        assert_eq!(line.split_whitespace().next(), Some("OK"), "{line}");
     }
     assert!(line(&ran, "cpu-weight").contains("beside system.slice 100"), "{}", ran.stdout);
 }
@@ -269,11 +269,11 @@ fn each_failure_is_told_with_its_remedy() {
         change(&mut node);
         let ran = examine(&node, "");
         assert_eq!(ran.code, 1, "{name}: {}", ran.text());
-        assert_eq!(status(&ran, check), "FAIL", "{name}: {}", ran.text());
+        assert_eq!(status(&ran, check), "ERROR", "{name}: {}", ran.text());
         let told = ran.stderr.lines().find(|line| line.starts_with(&format!("fix: {check}: ")));
         assert!(told.is_some_and(|told| told.contains(advice)), "{name}: {}", ran.text());
         let wide = examine(&node, "-owide").stdout;
-        let own = wide.lines().find(|line| line.split_whitespace().next() == Some(check));
+        let own = wide.lines().find(|line| line.split_whitespace().nth(1) == Some(check));
         assert!(own.is_some_and(|own| own.contains(advice)), "{name}: {wide}");
     }
 }
@@ -311,7 +311,7 @@ fn a_live_node_and_its_snapshot_are_told_the_same() {
         assert_eq!(kq(&line).run().text(), live.text(), "{output}");
     }
     let live = node.run("doctor");
-    assert_eq!(status(&live, "cgroup-values"), "FAIL", "{}", live.text());
+    assert_eq!(status(&live, "cgroup-values"), "ERROR", "{}", live.text());
     assert_eq!(status(&live, "kubelet"), "UNKNOWN", "{}", live.text());
     assert_eq!(status(&live, "pods"), "OK", "{}", live.text());
     assert_eq!(status(&live, "swap"), "OK", "{}", live.text());
@@ -324,7 +324,10 @@ fn formats_hold_the_same() {
     let json = healthy_answer();
     let yaml = examine(&node, "-oyaml").stdout;
     assert_eq!(kq::k8s::yaml::read(&yaml).expect("kq reads its own YAML").value, json);
-    assert_eq!(json["summary"], json!({ "OK": 14, "WARN": 0, "FAIL": 0, "UNKNOWN": 0 }));
+    assert_eq!(
+        json["summary"],
+        json!({ "OK": 14, "WARNING": 0, "ERROR": 0, "UNKNOWN": 0, "INFO": 0 })
+    );
 }
 
 #[test]

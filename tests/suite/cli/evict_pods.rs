@@ -207,7 +207,8 @@ fn who_was_measured_and_was_not_read_is_missing() {
     ] {
         let (shown, told) = of_values(&pods, &measured(known("n"), measured_pods), "");
         assert_eq!(shown.code, if missing.is_some() { 3 } else { 0 }, "{}", shown.text());
-        let texts = told["missing"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let texts =
+            told["missing"].as_array().into_iter().flatten().filter_map(|it| it["text"].as_str());
         assert_eq!(texts.collect::<Vec<_>>(), missing.into_iter().collect::<Vec<_>>());
     }
 }

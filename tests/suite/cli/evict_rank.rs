@@ -151,7 +151,7 @@ fn the_answer_as_data() {
     pods["items"].as_array_mut().expect("pods").truncate(2);
     let folder = stored(&pods, &summary, json!({}));
     asked(&folder, "inodes").arg("-oyaml").shows(str![[r#"
-apiVersion: kq/v1
+apiVersion: kq/v2
 kind: EvictionRank
 at: "2026-11-20T12:00:00Z"
 signal: nodefs.inodesFree
@@ -242,10 +242,11 @@ items:
     localVolumes: 0
   decidedBy: null
   because: nobody comes after
+facts: {}
 assumptions: []
-warnings:
-- "measured, and no pod that may be evicted: shop/worker-1 and 3 others; the kubelet does not rank what ended or is not its own"
 missing: []
+warnings:
+- text: "measured, and no pod that may be evicted: shop/worker-1 and 3 others; the kubelet does not rank what ended or is not its own"
 --- exit 0
 
 "#]]);
@@ -326,10 +327,10 @@ fn a_pod_that_is_read_twice_is_ranked_once() {
     assert_eq!(twice["items"], once["items"]);
     assert_eq!(
         twice["warnings"],
-        json!([
-            "kube-system/dns and 6 others are there more than once: what was read last is taken, and \
-             counts once"
-        ])
+        json!([{
+            "text": "kube-system/dns and 6 others are there more than once: what was read last is taken, \
+                     and counts once"
+        }])
     );
 }
 

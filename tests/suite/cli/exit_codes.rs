@@ -76,6 +76,7 @@ const COMMANDS: &[Row] = &[
     of_node("preempt why", "default/nosuch"),
     of_node("doctor", ""),
     of_node("snapshot", ""),
+    of_files("schema"),
     of_files("completion"),
 ];
 
@@ -206,8 +207,8 @@ fn a_node_without_its_kubelet_fails() {
     ends_with(1, &ran, "doctor");
     let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let items = answer["items"].as_array().expect("checks");
-    let kubelet = items.iter().find(|check| check["name"] == "kubelet").expect("a check");
-    assert_eq!(kubelet["status"], "FAIL", "{kubelet}");
+    let kubelet = items.iter().find(|check| check["id"] == "kubelet").expect("a check");
+    assert_eq!(kubelet["severity"], "ERROR", "{kubelet}");
 }
 
 /// Checks a code; what is not answered says why.

@@ -129,6 +129,8 @@ hint: did you mean cpu.weight?
 fn formats_hold_the_same() {
     kq("cgroup explain cpu.weight 35 -o json").shows(str![[r#"
 {
+  "apiVersion": "kq/v2",
+  "kind": "CgroupExplanation",
   "file": "cpu.weight",
   "value": "35",
   "cgroupVersion": 2,
@@ -172,7 +174,11 @@ fn formats_hold_the_same() {
   ],
   "notes": [
     "shares come from requests.cpu; a container without that request gets them from limits.cpu, and kubepods from the node's allocatable CPUs"
-  ]
+  ],
+  "facts": {},
+  "assumptions": [],
+  "missing": [],
+  "warnings": []
 }
 --- exit 0
 

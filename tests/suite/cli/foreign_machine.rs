@@ -22,6 +22,7 @@ const ABOUT_FILES: &[&str] = &[
     "cgroup plan web.yaml --kubelet-config kubelet.yaml",
     "cgroup shares web.yaml --node-file node.json",
     "cgroup explain cpu.weight 17",
+    "schema CgroupPlan",
     "cgroup show -v --host-root COPY",
     "cgroup which --pid 900 -v --host-root COPY",
     "cgroup diff -v --host-root COPY",

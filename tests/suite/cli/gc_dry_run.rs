@@ -1,6 +1,7 @@
 //! `kq gc dry-run`: its flags, its exit codes, what it says when something is missing or makes no sense,
 //! and the shape of its answer. What it answers about a recorded node is in `images`.
 
+use super::contract::Said;
 use super::{Ran, folder_with, kq};
 use crate::images::stored::{PASSES, records, snapshot};
 use serde::Deserialize;
@@ -147,7 +148,7 @@ fn what_is_missing_is_named() {
             changed(|node| node["kubelet"]["found"]["value"]["startedAt"] = Value::Null),
             "",
             0,
-            "missing: when the kubelet started is not known: say --kubelet-start",
+            "missing: the start of the kubelet; the likely order assumes that it was long ago (--kubelet-start)",
         ),
         (
             "records from the future",
@@ -319,7 +320,7 @@ fn timeless(text: &str, taken: Option<&str>) -> String {
 
 /// An outside copy of what programs were promised.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct ImageGcPlan {
     api_version: String,
     kind: String,
@@ -332,14 +333,14 @@ struct ImageGcPlan {
     items: Vec<Item>,
     freed: Freed,
     outcome: Outcome,
-    kubelet_start: Option<KubeletStart>,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    facts: Value,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Run {
     image_filesystem: Option<String>,
     usage: Option<Usage>,
@@ -354,7 +355,7 @@ struct Run {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Usage {
     capacity_bytes: i64,
     available_bytes: i64,
@@ -362,7 +363,7 @@ struct Usage {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Item {
     place: Option<usize>,
     id: String,
@@ -383,7 +384,7 @@ struct Item {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Use {
     pod: String,
     container: String,
@@ -395,7 +396,7 @@ struct Use {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Known {
     first_detected: Span,
     last_used: LastUse,
@@ -405,21 +406,21 @@ struct Known {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct LastUse {
     may_be_never: bool,
     span: Option<Span>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Span {
     earliest: Option<String>,
     latest: String,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Freed {
     images: usize,
     counted_bytes: i64,
@@ -432,7 +433,7 @@ struct Freed {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Outcome {
     error: Option<String>,
     events: Vec<Event>,
@@ -440,18 +441,11 @@ struct Outcome {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Event {
     r#type: String,
     reason: String,
     message: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct KubeletStart {
-    at: String,
-    source: String,
 }
 
 #[test]
@@ -462,7 +456,7 @@ fn the_answer_has_its_shape() {
             let plan: ImageGcPlan = serde_json::from_str(&ran.stdout)
                 .unwrap_or_else(|error| panic!("{flags}: {error}: {}", ran.text()));
             let kind = (plan.api_version.as_str(), plan.kind.as_str());
-            assert_eq!(kind, ("kq/v1", "ImageGcPlan"));
+            assert_eq!(kind, ("kq/v2", "ImageGcPlan"));
             assert_eq!(plan.containers.is_some(), plan.trigger == "eviction");
             assert_eq!(plan.pressure.is_some(), plan.trigger == "eviction");
             assert!(plan.items.iter().all(|item| !item.reason.is_empty()), "{plan:#?}");
@@ -510,13 +504,10 @@ fn the_answer_has_its_shape() {
     assert!(plan.freed.real_bytes.is_none() && plan.freed.real_unknown.is_some());
     assert!(plan.outcome.error.is_none() && plan.outcome.events.is_empty());
     assert_eq!((plan.outcome.follows.len(), plan.assumptions.len()), (1, 3));
-    let is_pause = |text: &String| text.contains("looks like the image of sandboxes");
+    let is_pause = |it: &Said| it.text.contains("looks like the image of sandboxes");
     assert!(plan.warnings.iter().all(is_pause) && plan.missing.is_empty());
-    let start = plan.kubelet_start.expect("it is known");
-    assert_eq!(
-        (start.at.as_str(), start.source.as_str()),
-        ("2026-11-20T12:04:25Z", "process 12823")
-    );
+    let start = json!({"value": "2026-11-20T12:04:25Z", "origin": "process 12823"});
+    assert_eq!(plan.facts["kubeletStart"], start);
 
     let failed: ImageGcPlan = serde_json::from_str(&ask(&full(), "-o json --at-usage 90%").stdout)
         .expect("it has its shape");

@@ -200,7 +200,7 @@ containerfs.inodesFree   hard   5% of 1000000 = 50000   900000      850000   no 
 
 ORDER   IMAGE              ID              SIZE   VERDICT        CERTAINTY   REASON
 1       shop.test/old:v1   bbbb000000000   2Gi    REMOVE-SPACE   possible    not in use; no use is known, first found 36h0m0s ago
--       shop.test/web:v1   aaaa000000000   1Gi    IN-USE         sure        used by shop/batch/app (running) and 2 more
+-       shop.test/web:v1   aaaa000000000   1Gi    IN-USE         certain     used by shop/batch/app (running) and 2 more
 --- stderr
 kubelet start: 2026-11-19T00:00:00Z (--kubelet-start)
 missing: when images were first found and last used: only the kubelet knows; kq gc record keeps records of its own
@@ -480,7 +480,7 @@ struct Answer {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Pressure {
     layout: Layout,
     thresholds: Vec<Threshold>,
@@ -493,7 +493,7 @@ struct Pressure {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Layout {
     dedicated_image_fs: Option<bool>,
     split_container_image_fs: bool,
@@ -503,7 +503,7 @@ struct Layout {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Threshold {
     signal: String,
     grace_period: String,
@@ -518,7 +518,7 @@ struct Threshold {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct PodName {
     namespace: String,
     name: String,
@@ -526,7 +526,7 @@ struct PodName {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Exceeding {
     pod: PodName,
     exceeded: Vec<String>,
@@ -534,7 +534,7 @@ struct Exceeding {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Act {
     signal: String,
     grace_period: String,
@@ -548,7 +548,7 @@ struct Act {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Settlement {
     enough: Option<bool>,
     freed_bytes: FreedBytes,
@@ -558,14 +558,14 @@ struct Settlement {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct FreedBytes {
     at_least: u64,
     at_most: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Victim {
     pod: PodName,
     grace_period_seconds: i64,
@@ -575,7 +575,7 @@ struct Victim {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Reclaims {
     containers: bool,
     images: bool,

@@ -177,9 +177,9 @@ USED BY           shop/web/app (running), created 2026-11-20T10:00:00Z (2h0m0s a
 KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h30m0s ago) and 2026-11-19T11:31:00Z (24h29m0s ago)
                   last found in use between 2026-11-20T11:54:45Z (5m15s ago) and now
                   from records of kq gc record
-PERIODIC          IN-USE (sure): used by shop/web/app (running)
-AGE               IN-USE (sure): used by shop/web/app (running)
-EVICTION          IN-USE (sure): used by shop/web/app (running)
+PERIODIC          IN-USE (certain): used by shop/web/app (running)
+AGE               IN-USE (certain): used by shop/web/app (running)
+EVICTION          IN-USE (certain): used by shop/web/app (running)
 AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   for space: not while it is in use; not before its containers are removed
                     usage 80% = 100 - 20000000000 x 100 / 100000000000; imageGCHighThresholdPercent 85% is reached with 4000000001 bytes more in use, when 15999999999 bytes or less are available
@@ -210,12 +210,12 @@ USED BY           no container
 KNOWN             first found by the kubelet between 2026-11-19T11:30:00Z (24h30m0s ago) and 2026-11-19T11:31:00Z (24h29m0s ago)
                   last found in use between 2026-11-19T13:54:45Z (22h5m15s ago) and 2026-11-19T14:05:00Z (21h55m0s ago)
                   from records of kq gc record
-PERIODIC          NOT-WANTED (sure, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
+PERIODIC          NOT-WANTED (certain, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
                     the kubelet has been up for 24h30m0s, not longer than imageMaximumGCAge 30h0m0s: no image goes for its age yet
                     usage 80% = 100 - 20000000000 x 100 / 100000000000 < imageGCHighThresholdPercent 85%, so no space is wanted
-AGE               NOT-WANTED (sure, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
+AGE               NOT-WANTED (certain, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
                     the kubelet has been up for 24h30m0s, not longer than imageMaximumGCAge 30h0m0s: no image goes for its age yet
-EVICTION          REMOVE-SPACE (sure, number 2 of 2): not in use; last used 22h0m0s ago, first found 24h30m0s ago
+EVICTION          REMOVE-SPACE (certain, number 2 of 2): not in use; last used 22h0m0s ago, first found 24h30m0s ago
                     under disk pressure every image that is not in use goes, but for those younger than imageMinimumGCAge 2m0s; thresholds do not matter
 AT THE EARLIEST   for its age: later; between 2026-11-20T19:54:45Z (in 7h54m45s) and 2026-11-20T20:05:00Z (in 8h5m0s), then with the next pass of the loop, every 5m0s
                     it must be unused for longer than imageMaximumGCAge 30h0m0s, and the kubelet be up for longer than that; never used counts as unused for ever, and imageMinimumGCAge does not matter
@@ -249,9 +249,9 @@ USED BY           no container
 KNOWN             first found by the kubelet between 2026-11-20T11:59:00Z (1m0s ago) and now
                   last found in use never
                   from records of kq gc record
-PERIODIC          TOO-YOUNG (sure, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
-AGE               NOT-WANTED (sure, number 1 of 2): not in use, and nothing is wanted; no use is known, first found 30s ago
-EVICTION          TOO-YOUNG (sure, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
+PERIODIC          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
+AGE               NOT-WANTED (certain, number 1 of 2): not in use, and nothing is wanted; no use is known, first found 30s ago
+EVICTION          TOO-YOUNG (certain, number 1 of 2): first found 30s ago, which is less than imageMinimumGCAge 2m0s
 AT THE EARLIEST   for its age: never; imageMaximumGCAge is off
                   for space: later; between 2026-11-20T12:01:00Z (in 1m0s) and 2026-11-20T12:02:00Z (in 2m0s), then with the next pass of the loop, every 5m0s, when space is wanted
                     usage 90% = 100 - 10000000000 x 100 / 100000000000 >= imageGCHighThresholdPercent 85%

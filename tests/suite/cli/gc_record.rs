@@ -86,9 +86,9 @@ fn what_is_recorded_once_is_read_and_narrows_verdicts() {
     let without = plan("");
     for id in ["a", "b", "d", "e"] {
         assert_eq!(certainty(&without, id), "possible", "{id}: {without}");
-        assert_eq!(certainty(&with, id), "sure", "{id}: {with}");
+        assert_eq!(certainty(&with, id), "certain", "{id}: {with}");
     }
-    assert_eq!(certainty(&with, "c"), "sure");
+    assert_eq!(certainty(&with, "c"), "certain");
 }
 
 #[test]

@@ -248,6 +248,7 @@ Commands:
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
   doctor      Check this node: available data sources, kubelet, runtime and cgroups
   snapshot    Store all data that kq can read about this node
+  schema      Print the JSON Schema of a kind of answer
   completion  Print the completion script of a shell
   help        Print this message or the help of the given subcommand(s)
 
@@ -285,6 +286,7 @@ Commands:
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
   doctor      Check this node: available data sources, kubelet, runtime and cgroups
   snapshot    Store all data that kq can read about this node
+  schema      Print the JSON Schema of a kind of answer
   completion  Print the completion script of a shell
   help        Print this message or the help of the given subcommand(s)
 

@@ -142,6 +142,8 @@ mod probe_run;
 mod probe_simulate;
 /// The README's sessions.
 mod readme;
+/// `kq schema`, and the check of every answer
+pub mod schema;
 /// `kq cgroup shares`
 mod shares;
 /// `kq snapshot`
@@ -247,6 +249,7 @@ impl Run {
             stderr: text(output.stderr),
         };
         assert!(!ran.stderr.contains("panicked"), "kq {}: {}", self.line, ran.stderr);
+        schema::check(&ran.stdout, &self.line);
         ran
     }
 

@@ -172,9 +172,9 @@ fn without_the_configuration_what_rests_on_it_is_unknown() {
             .collect()
     };
     assert!(
-        names("missing").contains(&"/kubepods memory.max".to_owned()),
+        names("unknown").contains(&"/kubepods memory.max".to_owned()),
         "{:?}",
-        names("missing")
+        names("unknown")
     );
     assert!(!names("items").contains(&"/kubepods memory.max".to_owned()));
 }

@@ -19,14 +19,14 @@ kubepods                         ?            -              ?            ?     
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
-unknown: the number of the node's CPUs is not known (--capacity cpu=N)
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the number of the node's CPUs is not known (--capacity cpu=N)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);
     let answer = kq("cgroup plan examples/web.yaml").json();
-    let missing = answer["missing"].as_array().expect("what is missing");
+    let missing = answer["unknown"].as_array().expect("what is unknown");
     let missing: Vec<String> = missing
         .iter()
         .map(|missing| format!("{} {}", missing["cgroup"], missing["file"]).replace('"', ""))
@@ -152,9 +152,9 @@ fn a_running_kubelet_answers_for_itself() {
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
 warning: no FILE is given: planned without pods (- reads standard input)
-unknown: the number of the node's CPUs is not known (--capacity cpu=N)
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the number of the node's CPUs is not known (--capacity cpu=N)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);
@@ -179,7 +179,7 @@ fn drop_ins_are_merged_in_order() {
     let line =
         format!("cgroup plan --kubelet-config kubelet.yaml --kubelet-config-dir conf.d {MACHINE}");
     let answer = kq(&line).within(&folder).json();
-    let fact = |name: &str| answer["node"][name].clone();
+    let fact = |name: &str| answer["facts"][name].clone();
     let pids = json!({"value": 20, "origin": "conf.d/20-more.conf"});
     assert_eq!(fact("podPidsLimit"), pids);
     // A map is merged key by key; its origin is the last file that spoke of it.
@@ -231,10 +231,10 @@ featureGates: {MemoryQoS: true, PodLevelResources: false}
         ("kubeletVersion", json!("1.35"), "--kubelet-version"),
     ] {
         let expected = json!({"value": value, "origin": origin});
-        assert_eq!(answer["node"][fact], expected, "{fact}");
+        assert_eq!(answer["facts"][fact], expected, "{fact}");
     }
     let gates = json!({"MemoryQoS": false, "PodLevelResources": false});
-    assert_eq!(answer["node"]["featureGates"]["value"], gates);
+    assert_eq!(answer["facts"]["featureGates"]["value"], gates);
     expect(run(flags), &[("/kubepods cpu.weight", "235")]);
 }
 
@@ -285,9 +285,9 @@ fn a_cgroup_root_is_above_kubepods() {
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
-unknown: the number of the node's CPUs is not known (--capacity cpu=N)
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the number of the node's CPUs is not known (--capacity cpu=N)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);
@@ -301,9 +301,9 @@ unknown: the node's largest number of processes (pid_max) is not known (--capaci
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
-unknown: the number of the node's CPUs is not known (--capacity cpu=N)
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the number of the node's CPUs is not known (--capacity cpu=N)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);
@@ -316,7 +316,7 @@ default/web   Burstable   -            -              -            -
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
 warning: cgroupsPerQOS is false: pods have no cgroups of their own, and the runtime decides where it puts containers
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
 --- exit 0
 
 "#]]);

@@ -153,7 +153,7 @@ kubepods.slice                              157          -                      
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);
@@ -167,9 +167,9 @@ unknown: the node's largest number of processes (pid_max) is not known (--capaci
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
-unknown: the number of the node's CPUs is not known (--capacity cpu=N)
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the number of the node's CPUs is not known (--capacity cpu=N)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);
@@ -327,9 +327,9 @@ spec:
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
-unknown: the number of the node's CPUs is not known (--capacity cpu=N)
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the number of the node's CPUs is not known (--capacity cpu=N)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);
@@ -475,7 +475,7 @@ kubepods                         118          -              8Gi          -     
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
-unknown: the node's swap is not known (--swap-capacity AMOUNT)
+missing: the node's swap is not known (--swap-capacity AMOUNT)
 --- exit 0
 
 "#]]);
@@ -618,9 +618,9 @@ fn pods_of_another_node_are_left_out() {
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
 warning: 1 of 3 pods left out: not bound to node n1
-unknown: the number of the node's CPUs is not known (--capacity cpu=N)
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the number of the node's CPUs is not known (--capacity cpu=N)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);
@@ -633,9 +633,9 @@ unknown: the node's largest number of processes (pid_max) is not known (--capaci
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
 warning: 3 of 3 pods left out: not bound to node n3
-unknown: the number of the node's CPUs is not known (--capacity cpu=N)
-unknown: the node's memory is not known (--capacity memory=AMOUNT)
-unknown: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
+missing: the number of the node's CPUs is not known (--capacity cpu=N)
+missing: the node's memory is not known (--capacity memory=AMOUNT)
+missing: the node's largest number of processes (pid_max) is not known (--capacity pid=N)
 --- exit 0
 
 "#]]);

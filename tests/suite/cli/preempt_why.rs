@@ -1,5 +1,6 @@
 //! `kq preempt why`: from files, and what cannot be understood of them.
 
+use super::contract::Said;
 use super::{Ran, folder_with, kq};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// `kq preempt why -o json`, written down once more from the outside, as in `contract`.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct PreemptionCause {
     api_version: String,
     kind: String,
@@ -22,13 +23,12 @@ struct PreemptionCause {
     probe: Option<String>,
     preemptors: Vec<Preemptor>,
     evidence: Vec<Evidence>,
-    assumptions: Vec<String>,
-    warnings: Vec<String>,
-    missing: Vec<String>,
+    assumptions: Vec<Said>,
+    warnings: Vec<Said>,
+    missing: Vec<Said>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Preemptor {
     pod: Option<String>,
     uid: Option<String>,
@@ -38,7 +38,6 @@ struct Preemptor {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Evidence {
     source: String,
     at: Option<String>,
@@ -89,7 +88,7 @@ fn an_answer_is_as_promised() {
     let ran = why("shop/web --pods pods.json --events events.json -o json", &files);
     let answer: PreemptionCause =
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()));
-    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v1", "PreemptionCause"));
+    assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "PreemptionCause"));
     assert_eq!((&*answer.pod, answer.uid.as_deref()), ("shop/web", Some("uid-web")));
     assert_eq!((answer.exists, answer.node.as_deref()), (true, Some("n1")));
     assert_eq!((&*answer.cause, &*answer.certainty), ("preemptedByScheduler", "certain"));

@@ -59,7 +59,7 @@ assumed: a pre-stop hook is part of the grace period; back-off before the next s
 #[test]
 fn a_plan_is_a_value() {
     let value = kq("probe plan examples/probes.yaml --pod-ip fd00::7 --timeout-seconds 3").json();
-    assert_eq!((&value["kind"], &value["apiVersion"]), (&json!("ProbePlan"), &json!("kq/v1")));
+    assert_eq!((&value["kind"], &value["apiVersion"]), (&json!("ProbePlan"), &json!("kq/v2")));
     let probe = &value["probes"][2];
     assert_eq!(probe["type"], json!("liveness"));
     assert_eq!(probe["address"], json!("[fd00::7]:8080"));
@@ -107,12 +107,13 @@ fn what_is_refused_and_what_hurts_is_found() {
     let found: Vec<String> = items
         .iter()
         .map(|it| {
-            format!("{} {} {}", it["severity"], it["container"], it["found"]).replace('"', "")
+            format!("{} {} {}", it["severity"], it["subject"]["container"], it["found"])
+                .replace('"', "")
         })
         .collect();
-    assert_eq!(value["summary"]["REFUSED"], json!(2), "{found:?}");
+    assert_eq!(value["summary"]["ERROR"], json!(2), "{found:?}");
     assert!(found[0].contains("may not specify more than 1 handler type"), "{found:?}");
-    assert!(found[1].starts_with("REFUSED once Forbidden: may not be set"), "{found:?}");
+    assert!(found[1].starts_with("ERROR once Forbidden: may not be set"), "{found:?}");
     assert!(items.iter().any(|it| it["id"] == "timeout-above-period"), "{found:?}");
     let fine = kq("probe lint examples/probes.yaml").run();
     assert_eq!(fine.code, 0, "{}", fine.text());
@@ -143,7 +144,7 @@ fn secrets_are_not_kept_in_snapshots_and_named_where_they_matter() {
     // Nobody is told that something is wrong with what is only not there.
     let ran = kq("probe lint shop/web --snapshot node.json -o json").within(folder.path()).run();
     let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!(value["summary"]["REFUSED"], json!(0), "{value}");
+    assert_eq!(value["summary"]["ERROR"], json!(0), "{value}");
 }
 
 #[test]

@@ -89,7 +89,8 @@ fn beside_looks(ran: Ran, format: &str) -> String {
     let text: String = match serde_json::from_str::<Value>(&ran.stdout) {
         Ok(mut answer) if format == "json" => {
             if let Some(warnings) = answer.get_mut("warnings").and_then(Value::as_array_mut) {
-                warnings.retain(|text| !text.as_str().is_some_and(|it| it.starts_with(WARNING)));
+                warnings
+                    .retain(|it| !it["text"].as_str().is_some_and(|it| it.starts_with(WARNING)));
             }
             Ran { stdout: format!("{answer:#}\n"), ..ran }.text()
         }

@@ -50,7 +50,7 @@ fn a_healthy_node_has_nothing_wrong() {
         let list = DeviceList::of(&snapshot(moment), Asked::Both, None);
         let states: Vec<String> = list.items.iter().map(|row| row.state.to_string()).collect();
         assert_eq!(states.join(" "), expected, "{moment}");
-        assert!(list.missing.is_empty() && list.assumptions.is_empty(), "{moment}");
+        assert!(list.basis.missing.is_empty() && list.basis.assumptions.is_empty(), "{moment}");
     }
 }
 

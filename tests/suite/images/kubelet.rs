@@ -100,8 +100,8 @@ fn the_kubelet_does_what_kq_says() {
             assert_eq!(in_use, pass.in_use.iter().map(String::as_str).collect(), "{what}");
             let removed: BTreeSet<&str> = pass.removed.iter().map(|(id, _)| id.as_str()).collect();
             // What is sure came to be.
-            let sure = ids(&plan, |item| item["certainty"] == "sure" && is_removal(item));
-            let stay = ids(&plan, |item| item["certainty"] == "sure" && !is_removal(item));
+            let sure = ids(&plan, |item| item["certainty"] == "certain" && is_removal(item));
+            let stay = ids(&plan, |item| item["certainty"] == "certain" && !is_removal(item));
             assert!(sure.is_subset(&removed) && stay.is_disjoint(&removed), "{what}: {plan:#}");
             let freed: i64 = pass.removed.iter().map(|(_, size)| size).sum();
             let bound = |field: &str| plan["freed"][field].as_i64().expect("a number");
@@ -126,12 +126,12 @@ fn records_leave_the_order_of_the_oldest_open() {
     let oldest = ["bulk-00", "bulk-02", "busybox", "probesrv", "pause"];
     let plan = dry_run(snapshot(PASSES[1].1, Some(records(&EACH_MINUTE))), "");
     // use-04 ran for so short a time that the kubelet might have missed it.
-    let missed = ids(&plan, |item| item["certainty"] != "sure" && !is_removal(item));
+    let missed = ids(&plan, |item| item["certainty"] != "certain" && !is_removal(item));
     assert_eq!(missed, named(&plan, &["bulk-04"]).iter().map(String::as_str).collect());
-    let open = ids(&plan, |item| item["certainty"] != "sure" && is_removal(item));
+    let open = ids(&plan, |item| item["certainty"] != "certain" && is_removal(item));
     assert_eq!(open, named(&plan, &oldest).iter().map(String::as_str).collect(), "{plan:#}");
     // Without the largest of them there is never enough, so it goes in any order.
-    let sure = ids(&plan, |item| item["certainty"] == "sure" && is_removal(item));
+    let sure = ids(&plan, |item| item["certainty"] == "certain" && is_removal(item));
     assert_eq!(sure, named(&plan, &["bulk-03"]).iter().map(String::as_str).collect());
     for item in items(&plan).into_iter().filter(|item| open.contains(item["id"].as_str().unwrap()))
     {
@@ -142,7 +142,7 @@ fn records_leave_the_order_of_the_oldest_open() {
 
     // Seen as often as the kubelet looks, those that came 90 s after its start may be as old.
     let plan = dry_run(snapshot(PASSES[1].1, Some(records(&WITH_THE_KUBELET))), "");
-    let open = ids(&plan, |item| item["certainty"] != "sure");
+    let open = ids(&plan, |item| item["certainty"] != "certain");
     let more = [&oldest[..], &["bulk-03", "bulk-04", "bulk-05", "bulk-06"]].concat();
     assert_eq!(open, named(&plan, &more).iter().map(String::as_str).collect(), "{plan:#}");
 }

@@ -76,7 +76,8 @@ impl Node {
             found.push(fields.map(|field| word(&item[field])).join(" "));
             reasons.push(word(&item["reason"]));
         }
-        let warnings = answer["warnings"].as_array().into_iter().flatten().map(&word);
+        let warnings =
+            answer["warnings"].as_array().into_iter().flatten().map(|it| word(&it["text"]));
         let warnings = warnings.collect::<Vec<_>>().join("\n");
         Differences { found, reasons, warnings, code: ran.code }
     }

@@ -78,9 +78,9 @@ fn pods_that_come_and_go_are_no_drift() {
                 let ran = live(&running, "doctor -o json").run();
                 let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
                 let checks = report["items"].as_array().expect("checks").iter();
-                let named = checks
-                    .filter(|it| it["name"] == "orphaned-pods" || it["name"] == "cgroup-values");
-                wrong.extend(named.filter(|it| it["status"] == "FAIL").map(Value::to_string));
+                let named =
+                    checks.filter(|it| it["id"] == "orphaned-pods" || it["id"] == "cgroup-values");
+                wrong.extend(named.filter(|it| it["severity"] == "ERROR").map(Value::to_string));
             }
         }
         drop(over);

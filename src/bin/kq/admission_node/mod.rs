@@ -14,8 +14,8 @@ use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::pod_selectors::is_file;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
+use kq::answer::Basis;
 use kq::edge::cri::RuntimeNeeds;
-use kq::facts::basis::Basis;
 use kq::facts::snapshot::PodSource;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
@@ -75,7 +75,7 @@ impl AdmissionArgs {
             None => pod_of_node(&about.node, name)?,
         };
         if !is_file(name) && pod.status.phase == "Running" {
-            about.basis.assumptions.push(
+            about.basis.assume(
                 "the pod runs on the node already: the answer is about one that comes anew"
                     .to_owned(),
             );
@@ -137,7 +137,9 @@ impl AdmissionArgs {
     /// Gathers the node.
     fn node(&self, basis: &mut Basis) -> Result<KubeletNode, Failure> {
         let sources = &self.kubelet.sources;
-        let node_file = NodeFile::read(self.node_file.as_deref(), &mut basis.warnings)?;
+        let mut notes = Vec::new();
+        let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
+        basis.warn_all(notes);
         let devices = self.devices.read()?;
         let mut needs = Needs {
             node: true,

@@ -5,8 +5,8 @@ use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
 use kq::admission::qualified;
+use kq::answer::{Assumption, Basis};
 use kq::edge::input::{read_input, shown};
-use kq::facts::basis::Basis;
 use kq::facts::pod_selector::{PodSelector, nearest_pod};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::defaults::apply_default_tolerations;
@@ -32,11 +32,11 @@ impl AdmissionArgs {
             _ => return Err(not_one(name, file, &loaded)),
         };
         let mut pod = one.pod.clone();
-        basis.warnings.extend(loaded.notes.iter().map(ToString::to_string));
-        basis.warnings.extend(odd_priority(&pod));
+        basis.warn_all(loaded.notes.iter().map(ToString::to_string));
+        basis.warn_all(odd_priority(&pod));
         let Source { workload, item, .. } = &one.source;
         if let Some(one_pod) = workload.as_ref().and_then(Workload::one_pod) {
-            basis.assumptions.push(format!("{one_pod} is asked about"));
+            basis.assume(format!("{one_pod} is asked about"));
         }
         if self.is_static {
             let kind = match workload {
@@ -66,7 +66,7 @@ impl AdmissionArgs {
             if let Some(own) = spec.priority.filter(|own| *own != priority) {
                 let text =
                     format!("the pod's own priority {own} does not count (--priority {priority})");
-                basis.warnings.push(text);
+                basis.warn(text);
             }
             spec.priority = Some(priority);
         }
@@ -76,17 +76,16 @@ impl AdmissionArgs {
         let class = &spec.priority_class_name;
         spec.priority = priority_of_class(class);
         if spec.priority.is_none() {
-            basis.assumptions.push(match class.as_str() {
+            basis.assume(Assumption::new(match class.as_str() {
                 "" => {
-                    "priority 0: the pod names no class; the cluster's default can be another one \
-                     (--priority)"
+                    "priority 0: the pod names no class; the cluster's default can be another one"
                         .to_owned()
                 }
                 class => format!(
                     "priority 0: only the cluster knows the value of class {class} (--priority); no \
                      class but Kubernetes' own two makes a pod critical"
                 ),
-            });
+            }, ["--priority"]));
             spec.priority = Some(0);
         }
     }

@@ -2,15 +2,14 @@
 
 use super::change::{ChangeArgs, Files, act, conclude, values};
 use super::comparison::{Compared, ComparisonArgs, code};
-use super::question::write_basis;
-use crate::exit::{Code, Failure, note};
+use crate::exit::{Code, Failure, note, tell};
 use crate::write::{self, Output};
 use anyhow::anyhow;
+use kq::answer::Basis;
 use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look_at_all};
 use kq::cgroup::live::apply_report::{CgroupChange, steps_table};
 use kq::cgroup::live::diff::is_incomplete;
 use kq::cgroup::live::repair::{Ground, Repair, Step, repair};
-use kq::cgroup::report::Basis;
 use kq::edge::cgroup_files::KernelFiles;
 use kq::edge::clock::now;
 use kq::edge::replace::create;
@@ -88,14 +87,14 @@ impl Args {
         let structured = matches!(self.output, Output::Json | Output::Yaml);
         let unchanged = |plan: &Repair, code| -> Result<Code, Failure> {
             if structured {
-                let change = CgroupChange::new(plan, None, basis.warnings.clone());
-                write::value(self.output, &change)?;
+                let change = CgroupChange::new(plan, None, basis.clone());
+                write::answer(self.output, &change)?;
             }
             Ok(code)
         };
         if !structured {
             self.show(&plan)?;
-            write_basis(&basis.assumptions, &basis.warnings);
+            tell(&basis);
         }
         let is_weight = |step: &Step| step.file == "cpu.weight" && step.writer == "runtime";
         if !plan.steps.is_empty()
@@ -140,9 +139,9 @@ impl Args {
         note("rollback", &rollback_file);
         let outcome = act(&plan.steps, &files, caution, structured, apply);
         if structured {
-            let mut change = CgroupChange::new(&plan, Some(&outcome), basis.warnings.clone());
+            let mut change = CgroupChange::new(&plan, Some(&outcome), basis.clone());
             change.rollback_file = Some(rollback_file.clone());
-            write::value(self.output, &change)?;
+            write::answer(self.output, &change)?;
         }
         Ok(match conclude(&outcome, plan.steps.len(), Some(&rollback_file)) {
             Code::Answered => after,

@@ -1,8 +1,7 @@
 //! `kq cgroup diff`
 
 use super::comparison::{ComparisonArgs, code};
-use super::question::write_basis;
-use crate::exit::{Code, Failure};
+use crate::exit::{Code, Failure, tell};
 use crate::write::{self, Output};
 use kq::cgroup::live::diff_report::CgroupDiff;
 use kq::cgroup::live::diff_view;
@@ -46,14 +45,14 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let compared = self.comparison.gather(false)?;
         compared.with(|found, basis| {
-            let report = CgroupDiff::new(&compared.live.node.facts, found, basis);
+            let report = CgroupDiff::new(found, basis);
             let code = match report.has_drift() {
                 true => Code::No,
                 false => code(&compared).unless(report.is_incomplete()),
             };
             match self.output {
                 output @ (Output::Json | Output::Yaml) => {
-                    write::value(output, &report)?;
+                    write::answer(output, &report)?;
                     return Ok(code);
                 }
                 Output::Table => {
@@ -74,7 +73,7 @@ impl Args {
                     write::lines(paths)?;
                 }
             }
-            write_basis(&report.assumptions, &report.warnings);
+            tell(&report.basis);
             Ok(code)
         })
     }

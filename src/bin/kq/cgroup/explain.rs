@@ -61,8 +61,8 @@ impl Args {
         })?;
         match self.output {
             Format::Table => write::lines(explanation.lines())?,
-            Format::Json => write::value(Output::Json, &explanation)?,
-            Format::Yaml => write::value(Output::Yaml, &explanation)?,
+            Format::Json => write::answer(Output::Json, &explanation)?,
+            Format::Yaml => write::answer(Output::Yaml, &explanation)?,
         }
         Ok(Code::Answered)
     }

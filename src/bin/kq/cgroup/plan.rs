@@ -1,7 +1,7 @@
 //! `kq cgroup plan`
 
-use super::question::{Question, write_basis};
-use crate::exit::{Code, Failure, note};
+use super::question::Question;
+use crate::exit::{Code, Failure, tell};
 use crate::write::{self, Output};
 use kq::cgroup::report::CgroupPlan;
 use kq::cgroup::view;
@@ -42,11 +42,12 @@ impl Args {
         let gathered = self.question.gather()?;
         let mut plan = gathered.plan()?;
         gathered.withhold(&mut plan);
-        let basis = gathered.basis(&plan);
+        let mut basis = gathered.basis(&plan);
         gathered.select(&mut plan);
+        basis.lack_all(view::unknown_facts(&plan));
         match self.question.output {
             output @ (Output::Json | Output::Yaml) => {
-                write::value(output, &CgroupPlan::new(&gathered.node, &plan, basis))?;
+                write::answer(output, &CgroupPlan::new(&plan, basis))?;
                 gathered.write_problems();
                 return Ok(gathered.code());
             }
@@ -54,10 +55,7 @@ impl Args {
             Output::Wide => write::text(view::wide(&plan))?,
             Output::Name => write::lines(view::names(&plan))?,
         }
-        write_basis(&basis.assumptions, &basis.warnings);
-        for fact in view::unknown_facts(&plan) {
-            note("unknown", &fact);
-        }
+        tell(&basis);
         let code = gathered.code();
         // The process ends here: giving back the memory of a large node piece by piece is wasted.
         std::mem::forget(plan);

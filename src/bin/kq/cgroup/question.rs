@@ -1,19 +1,19 @@
 //! What the cgroup commands have in common: pods, a node, and the plan that follows.
 
 use super::live_tree::gather_node;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, warn};
 use crate::node_args::NodeArgs;
 use crate::pod_selectors::{PodSelectors, is_file};
 use crate::source_args::SourceArgs;
 use crate::write::Output;
 use anyhow::anyhow;
+use kq::answer::Basis;
 use kq::cgroup::knowledge::Knowledge;
 use kq::cgroup::live::selection::select;
 use kq::cgroup::plan::{Plan, RuntimeFormula, display_name, plan};
-use kq::cgroup::report::{Assumption, Basis};
+use kq::cgroup::report::basis_of;
 use kq::edge::input::{read_input, shown};
 use kq::facts::node::Node;
-use kq::facts::origin::Origin;
 use kq::facts::pod_selector::Selection;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::defaults::{apply_api_defaults, apply_priority};
@@ -256,7 +256,7 @@ impl Gathered {
 
     /// Returns what a plan rests on.
     pub fn basis(&self, plan: &Plan<'_>) -> Basis {
-        Basis::of(&self.node, plan, &self.pods, self.formula, self.notes.clone())
+        basis_of(&self.node, plan, &self.pods, self.formula, self.notes.clone())
     }
 
     /// Writes what was left out, for answers that carry everything else themselves.
@@ -269,21 +269,5 @@ impl Gathered {
     /// Returns the exit code of an answer.
     pub fn code(&self) -> Code {
         Code::Answered.unless(self.is_incomplete || !self.left_out.is_empty())
-    }
-}
-
-/// Writes assumptions and warnings beside an answer for people: first what kq had to choose, then what
-/// the kubelet does by default.
-pub fn write_basis(assumptions: &[Assumption], warnings: &[String]) {
-    for (kind, origin) in [("assumed", Origin::Assumed), ("default", Origin::Default)] {
-        let of_kind = assumptions.iter().filter(|assumption| assumption.origin == origin);
-        let texts: Vec<String> =
-            of_kind.map(|Assumption { fact, value, .. }| format!("{fact} {value}")).collect();
-        if !texts.is_empty() {
-            note(kind, &texts.join(", "));
-        }
-    }
-    for warning in warnings {
-        warn(warning);
     }
 }

@@ -1,7 +1,7 @@
 //! `kq cgroup shares`
 
-use super::question::{Question, write_basis};
-use crate::exit::{Code, Failure};
+use super::question::Question;
+use crate::exit::{Code, Failure, tell};
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::cgroup::shares::{Sibling, shares, table};
@@ -65,7 +65,7 @@ impl Args {
         });
         match self.question.output {
             output @ (Output::Json | Output::Yaml) => {
-                write::value(output, &divided)?;
+                write::answer(output, &divided)?;
                 gathered.write_problems();
                 return Ok(gathered.code());
             }
@@ -76,7 +76,7 @@ impl Args {
                 write::lines(paths.map(str::to_owned))?;
             }
         }
-        write_basis(&divided.assumptions, &divided.warnings);
+        tell(&divided.basis);
         Ok(gathered.code())
     }
 }

@@ -1,7 +1,7 @@
 //! `kq cgroup show`
 
 use super::live_tree::{LiveTree, check_kubepods};
-use crate::exit::{Code, Failure, warn};
+use crate::exit::{Code, Failure, tell};
 use crate::interval::parse_interval;
 use crate::node_args::RootArgs;
 use crate::pod_selectors::PodSelectors;
@@ -85,7 +85,7 @@ impl Args {
         let shown = show(tree, &live.roots, &live.workloads, &selection, warnings);
         match self.output {
             output @ (Output::Json | Output::Yaml) => {
-                write::value(output, &shown)?;
+                write::answer(output, &shown)?;
                 return Ok(Code::Answered);
             }
             Output::Table => write::text(show_view::table(&shown))?,
@@ -94,9 +94,7 @@ impl Args {
                 write::lines(shown.items.iter().map(|item| item.place.cgroup.to_owned()))?;
             }
         }
-        for warning in &shown.warnings {
-            warn(warning);
-        }
+        tell(&shown.basis);
         Ok(Code::Answered)
     }
 }

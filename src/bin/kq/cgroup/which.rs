@@ -83,7 +83,7 @@ impl Args {
             Err(error) => return Err(Failure::no(error)),
         };
         match self.output {
-            output @ (Output::Json | Output::Yaml) => write::value(output, &owner)?,
+            output @ (Output::Json | Output::Yaml) => write::answer(output, &owner)?,
             Output::Table | Output::Wide => write::lines(lines(&owner))?,
             Output::Name => write::lines([owner.place.cgroup.to_owned()])?,
         }

@@ -98,7 +98,7 @@ pub use asked::ask;
 mod asked {
     use super::{Answer, Args, Code, Failure, Request};
     use crate::devices::topology::refuse_twice;
-    use crate::exit::{note, warn};
+    use crate::exit::{note, tell, warn};
     use crate::form::Form;
     use anyhow::anyhow;
     use kq::device::fake_kubelet::{
@@ -211,8 +211,7 @@ mod asked {
                     self.output.write(report, table, wide)?;
                 }
                 if self.output.is_for_people() {
-                    report.assumptions.iter().for_each(|text| note("assumed", text));
-                    report.warnings.iter().for_each(|text| warn(text));
+                    tell(&report.basis);
                 }
             }
             Ok(())

@@ -4,11 +4,11 @@ use super::given::read_devices;
 use super::node::DeviceNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
+use kq::answer::{Basis, Missing};
 use kq::device::capacity::{Around, capacity, table, wide};
 use kq::device::pods::NodePods;
 use kq::device::reconstruct::assemble;
 use kq::edge::cri::RuntimeNeeds;
-use kq::facts::basis::Basis;
 use kq::node::{Needs, PodNeeds};
 
 /// Show the node's device capacity as the kubelet counts it
@@ -72,10 +72,10 @@ impl Args {
             kubelet_start: node.kubelet_start.as_ref().map(|start| start.at),
             now: node.now,
         };
-        basis.warnings.splice(0..0, node.notes.iter().cloned());
+        basis.warnings.splice(0..0, node.notes.iter().cloned().map(Into::into));
         if let Some(reason) = &assembled.unknown_devices {
-            let flags = "(--pod-resources, --devices)";
-            basis.missing.push(format!("which devices there are: {reason} {flags}"));
+            let text = format!("which devices there are: {reason}");
+            basis.lack(Missing::new(text, ["--pod-resources", "--devices"]));
         }
         let report = capacity(&assembled, around, basis);
         self.output.write(&report, table, wide)?;

@@ -2,7 +2,7 @@
 
 use super::node::DeviceNodeArgs;
 use super::unknown_pod::unknown_pod;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
 use crate::write;
@@ -110,7 +110,7 @@ impl Args {
         if !has_source(&node, asked) {
             return Err(no_source(&list));
         }
-        list.warnings.extend(node.odd().cloned());
+        list.basis.warn_all(node.odd().cloned());
         check_known(&node, &list, &selection)?;
         list.select(&selection);
         if self.output.is_for_people() {
@@ -123,9 +123,7 @@ impl Args {
                 let name = &resource.resource;
                 resource.notes.iter().for_each(|text| note("note", &format!("{name}: {text}")));
             });
-            list.warnings.iter().for_each(|text| warn(text));
-            list.assumptions.iter().for_each(|text| note("assumed", text));
-            list.missing.iter().for_each(|text| note("missing", text));
+            tell(&list.basis);
         }
         Ok(if list.is_complete() { Code::Answered } else { Code::Missing })
     }
@@ -191,7 +189,8 @@ fn has_source(node: &KubeletNode, asked: Asked) -> bool {
 }
 
 fn no_source(list: &DeviceList) -> Failure {
-    let reasons = list.missing.join("; ");
+    let reasons: Vec<String> = list.basis.missing.iter().map(ToString::to_string).collect();
+    let reasons = reasons.join("; ");
     Failure::missing(anyhow!("nobody tells who has which device: {reasons}"))
         .hint("run as root on the node, or take a snapshot there and pass it with --snapshot")
 }

@@ -2,10 +2,10 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
+use kq::answer::Basis;
 use kq::device::plan::PodToPlan;
 use kq::device::pods::{NodePods, Standing};
 use kq::edge::input::{read_input, shown};
-use kq::facts::basis::Basis;
 use kq::k8s::manifest::{Loaded, LoadedPod, Note, load};
 use std::collections::BTreeMap;
 
@@ -50,12 +50,12 @@ pub fn pods_of_file(file: &str, basis: &mut Basis) -> Result<Vec<PodToPlan>, Fai
             .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
     }
     refuse_twice(shown(file), &loaded)?;
-    basis.warnings.extend(loaded.notes.iter().map(Note::to_string));
-    basis.missing.extend(loaded.problems.iter().map(ToString::to_string));
+    basis.warn_all(loaded.notes.iter().map(Note::to_string));
+    basis.lack_all(loaded.problems.iter().map(ToString::to_string));
     let one = loaded.pods.iter().filter_map(|pod| pod.source.workload.as_ref()?.one_pod());
     let assumed =
         one.map(|one| format!("{one} is planned; every other on this node needs as much"));
-    basis.assumptions.extend(assumed);
+    basis.assume_all(assumed);
     let pods = loaded.pods.into_iter().enumerate().map(|(at, loaded)| {
         let mut pod = loaded.pod;
         if pod.metadata.uid.is_empty() {
@@ -73,7 +73,7 @@ pub fn warn_of_namesakes(to_plan: &[PodToPlan], pods: &NodePods<'_>, basis: &mut
         let found = pods.named(&metadata.namespace, &metadata.name);
         let Some(uid) = found.filter(|uid| *uid != metadata.uid) else { continue };
         if matches!(pods.standing(uid), Standing::Active(_)) {
-            basis.warnings.push(format!(
+            basis.warn(format!(
                 "pod {}/{} is on the node (UID {uid}), and is another one than that of {source}: its \
                  devices stay in use",
                 metadata.namespace, metadata.name

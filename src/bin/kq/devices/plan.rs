@@ -12,6 +12,7 @@ use crate::kubelet_node::KubeletNode;
 use crate::pod_selectors::is_file;
 use anyhow::anyhow;
 use kq::admission::qualified;
+use kq::answer::{Assumption, Basis, Missing};
 use kq::device::manager::ManagerState;
 use kq::device::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
@@ -22,7 +23,6 @@ use kq::device::plan::{
 };
 use kq::device::pods::{NodePods, Standing};
 use kq::device::reconstruct::{GivenDevice, ReconstructedManager, assemble, keeping, some};
-use kq::facts::basis::Basis;
 use kq::facts::devices::DeviceFacts;
 use kq::facts::live::incomplete;
 use kq::facts::pod_selector::PodSelector;
@@ -148,13 +148,13 @@ impl Args {
             now: node.now,
         };
         if assembled.unknown_use {
-            basis.assumptions.push(NO_OTHER_USE.to_owned());
+            basis.assume(NO_OTHER_USE.to_owned());
         }
         // A kubelet that starts knows what its checkpoint says, and that may be nothing.
         let unknown = assembled.unknown_devices.clone().filter(|_| !self.kubelet_restart);
         let unknown = unknown.map(|reason| reason + " (--pod-resources, --devices)");
         if let Some(reason) = &unknown {
-            basis.missing.push(format!("which devices there are: {reason}"));
+            basis.lack(format!("which devices there are: {reason}"));
         }
         let before = assembled.state.clone();
         let mut state = state_of(assembled, &question).map_err(|error| match &unknown {
@@ -172,19 +172,19 @@ impl Args {
         };
         for PodToPlan { pod, .. } in &to_plan {
             let refusal = OsRefusal::of(pod).map(|refusal| refusal.warning());
-            basis.warnings.extend(refusal.map(|text| format!("{}: {text}", qualified(pod))));
+            basis.warn_all(refusal.map(|text| format!("{}: {text}", qualified(pod))));
         }
         if self.pod.is_none() {
             know_pods(&node, &to_plan, &unhealthy, &mut basis)?;
         }
         if self.kubelet_restart && is_of_node {
             let unknown = to_plan.iter().filter_map(|it| unknown_containers(&it.pod, &pods));
-            basis.missing.extend(unknown);
+            basis.lack_all(unknown);
         }
         let running = to_plan.iter().flat_map(|planned| running(&planned.pod, &pods)).collect();
         let now = Now { records: before.pod_devices.clone(), running };
         let changes = if self.kubelet_restart { Vec::new() } else { changes(&before, &state) };
-        basis.warnings.extend(unhealthy.iter().filter(|device| !device.was_healthy).map(
+        basis.warn_all(unhealthy.iter().filter(|device| !device.was_healthy).map(
             |UnhealthyDevice { device, resource, .. }| {
                 format!("{device} of {resource} is not healthy as it is")
             },
@@ -214,15 +214,18 @@ impl Args {
             let planned = plan(&mut admitting.clone(), &to_plan, &turn, &mut plugins, asked);
             // Without its answer the preference is as unknown as if nobody had asked.
             let Some((resource, why)) = plugins.take_unanswered() else { break planned };
-            basis.missing.push(format!("what the plugin of {resource} prefers: {why} (--timeout)"));
+            basis.lack(Missing::new(
+                format!("what the plugin of {resource} prefers: {why}"),
+                ["--timeout"],
+            ));
             circumstances.unknown_options.insert(resource);
         };
         (planned.changes, planned.unhealthy) = (changes, unhealthy);
         foresee(&mut planned, &to_plan, &now, &admitting);
         planned.look_up_resources(node.snapshot.node.value());
         assume_preferences(&mut planned);
-        planned.basis.warnings.splice(0..0, node.warnings());
-        planned.basis.missing.extend(node.missing_config());
+        planned.basis.warnings.splice(0..0, node.warnings().map(Into::into));
+        planned.basis.lack_all(node.missing_config());
         self.output.write(&planned, table, wide)?;
         if self.output.is_for_people() {
             tell(&planned.basis);
@@ -383,7 +386,7 @@ fn know_pods(
     if to_plan.is_empty() && unhealthy.is_empty() {
         return Err(Failure::missing(anyhow!("it is not known {missing}")));
     }
-    basis.missing.push(missing);
+    basis.lack(missing);
     Ok(())
 }
 
@@ -407,7 +410,7 @@ fn know_checkpoint(
         .hint("run as root on the node, or name the file with --checkpoint FILE"));
     }
     let what = "the checkpoint has the resources of --devices, whose plugins had registered (--checkpoint)";
-    basis.assumptions.push(what.to_owned());
+    basis.assume(what.to_owned());
     assembled.registered.extend(given.iter().map(|device| device.resource.clone()));
     Ok(())
 }
@@ -415,18 +418,16 @@ fn know_checkpoint(
 /// Says what is taken for granted whatever the answer.
 fn assume(pods: &[PodToPlan], state: &ManagerState, restart: bool, basis: &mut Basis) {
     if restart {
-        basis.assumptions.push(BEFORE_ALL_SOURCES.to_owned());
+        basis.assume(BEFORE_ALL_SOURCES.to_owned());
     } else if pods.len() > 1 {
-        basis
-            .assumptions
-            .push("the pods are admitted in this order; each finds what is left".to_owned());
+        basis.assume("the pods are admitted in this order; each finds what is left".to_owned());
     }
     let several = pods.iter().flat_map(|planned| in_order(&planned.pod)).any(|(_, container)| {
         let limits = container.resources.limits.iter();
         limits.filter(|(name, _)| state.is_device_resource(name.as_str())).count() > 1
     });
     if several {
-        basis.assumptions.push(
+        basis.assume(
             "the resources of a container are taken in the order of their names; the kubelet's is random"
                 .to_owned(),
         );
@@ -447,10 +448,12 @@ fn assume_preferences(planned: &mut DevicePlan) {
         .collect();
     let unknown: Vec<&str> = unknown.into_iter().collect();
     if !unknown.is_empty() {
-        planned.basis.assumptions.push(format!(
-            "what the plugins of {} prefer is not known, so it may be any device of the set \
-             (--ask-plugin)",
-            some(&unknown)
+        planned.basis.assume(Assumption::new(
+            format!(
+                "what the plugins of {} prefer is not known, so it may be any device of the set",
+                some(&unknown)
+            ),
+            ["--ask-plugin"],
         ));
     }
     let steps = planned.pods.iter().flat_map(|pod| &pod.admission.containers);
@@ -463,7 +466,7 @@ fn assume_preferences(planned: &mut DevicePlan) {
         .flat_map(|step| &step.allocation.resources)
         .any(|resource| matches!(&resource.outcome, Outcome::Allocated(choice) if depends(choice)));
     if depends {
-        planned.basis.assumptions.push(
+        planned.basis.assume(
             "NUMA hints and what plugins prefer are those with the first by id taken before, where \
              there was a choice; which devices it can be does not rest on that"
                 .to_owned(),

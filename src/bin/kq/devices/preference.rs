@@ -3,9 +3,9 @@
 use super::plugins;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
+use kq::answer::Basis;
 use kq::device::manager::{Allocated, ManagerState, PluginOptions, Plugins};
 use kq::edge::device_plugin::{ask_options, ask_preferred};
-use kq::facts::basis::Basis;
 use kq::facts::checkpoint::device::DeviceSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -122,7 +122,7 @@ pub fn find(
         match offers.sockets.get(*resource) {
             Some((socket, because)) => {
                 let socket_name = socket.display();
-                basis.assumptions.push(format!(
+                basis.assume(format!(
                     "{socket_name} is the plugin of {resource}: {because} (--ask-plugin \
                      {resource}=SOCKET)"
                 ));
@@ -136,7 +136,7 @@ pub fn find(
                         "which socket in {folder} is its is not known, as the plugin API does not tell"
                     ),
                 };
-                basis.missing.push(format!(
+                basis.lack(format!(
                     "what the plugin of {resource} prefers: {why} (--ask-plugin {resource}=SOCKET)"
                 ));
             }

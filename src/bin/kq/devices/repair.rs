@@ -2,7 +2,7 @@
 
 use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
 use crate::confirm::ask;
-use crate::exit::{self, Code, Failure, note, warn};
+use crate::exit::{self, Code, Failure, note, tell, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
 use crate::write;
@@ -257,7 +257,7 @@ impl Args {
                 .is_ok_and(|loaded| loaded.is_valid() && loaded.checkpoint == plan.after);
         let undo = format!("mv {} {}", quoted(&backup), quoted(&target.shown()));
         report.done = Some(Done { backup, undo, verified });
-        report.notes.extend(trouble.clone());
+        report.basis.warn_all(trouble.clone());
         self.end(report, trouble.as_deref())
     }
 
@@ -338,7 +338,7 @@ impl Args {
         if self.remove_stale && self.output == Form::Table {
             why_kept(report).iter().for_each(|text| note("kept", text));
         }
-        report.notes.iter().for_each(|text| warn(text));
+        tell(&report.basis);
         for refusal in &report.refusals {
             note("refused", refusal);
         }

@@ -1,6 +1,6 @@
 //! `kq devices verify`
 
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
 use crate::source_args::SourceArgs;
@@ -104,16 +104,16 @@ impl Args {
         };
         let pods = NodePods::of(&node.snapshot);
         let known = known(&node, &pods, is_of_node);
-        let answer = Verification::of(&files, &known);
+        let mut answer = Verification::of(&files, &known);
         if let Some(file) = answer.none_judged() {
             return Err(Failure::usage(anyhow!("{}: {}", file.path, file.derivation.join("; "))));
         }
+        if is_of_node {
+            answer.basis.warn_all(node.notes.iter().cloned());
+        }
         self.output.write(&answer, view::table, view::wide)?;
         if self.output.is_for_people() {
-            answer.assumptions.iter().for_each(|text| note("assumed", text));
-            if is_of_node {
-                node.notes.iter().for_each(|text| warn(text));
-            }
+            tell(&answer.basis);
         }
         if self.output == Form::Table {
             view::advice(&answer).iter().for_each(|text| note("fix", text));

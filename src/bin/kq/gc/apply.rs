@@ -224,7 +224,7 @@ impl Args {
     /// Writes how it ended, if anything was done.
     fn end(&self, report: &ImageGcApply, is_done: bool) -> Result<(), Failure> {
         let written = if !self.is_for_people() {
-            write::value(self.output, report)
+            write::answer(self.output, report)
         } else if is_done {
             write::lines([summary_line(report)])
         } else if !self.dry_run {

@@ -56,7 +56,7 @@ impl Args {
 pub fn show(output: Output, planned: &ImageGcAnswer) -> Result<(), Failure> {
     let plan = &planned.plan;
     match output {
-        Output::Json | Output::Yaml => return write::value(output, planned),
+        Output::Json | Output::Yaml => return write::answer(output, planned),
         Output::Name => {
             let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
             write::lines(removed.map(|item| item.id.clone()))?;

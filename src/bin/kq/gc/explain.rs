@@ -2,7 +2,7 @@
 
 use super::question::{UsageArgs, write_notes};
 use super::records::GcNodeArgs;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
@@ -102,7 +102,7 @@ impl Args {
 
     fn explain_disk(&self) -> Result<Code, Failure> {
         let node = self.node.gather(Needs::GC_DISK)?;
-        let disk = ImageDisk::of(DiskFacts {
+        let mut disk = ImageDisk::of(DiskFacts {
             now: node.now,
             folders: &node.snapshot.folders,
             runtime: &node.snapshot.runtime,
@@ -111,10 +111,10 @@ impl Args {
             config: &node.kubelet.config,
             rules: node.kubelet.rules,
         });
+        disk.basis.warn_all(node.notes.iter().cloned());
         self.output.write(&disk, disk::describe, disk::describe_wide)?;
         if self.output.is_for_people() {
-            node.notes.iter().for_each(|text| warn(text));
-            disk.missing.iter().for_each(|text| note("missing", text));
+            tell(&disk.basis);
         }
         Ok(if disk.judged.unknown.is_some() { Code::Missing } else { Code::Answered })
     }

@@ -1,7 +1,7 @@
 //! `kq gc images`
 
 use super::records::GcNodeArgs;
-use crate::exit::{Code, Failure, note};
+use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use kq::image_gc::images::{ImageList, table, wide};
 use kq::image_gc::uses::Uses;
@@ -42,12 +42,12 @@ impl Args {
         let mut list = ImageList::of(images, &uses, records, rules, node.now);
         if runtime.containers.found.is_none() {
             let reason = runtime.containers.reason();
-            list.missing.push(format!("who uses the images: {reason}"));
+            list.basis.lack(format!("who uses the images: {reason}"));
         }
         self.output.write(&list, table, wide)?;
         if self.output.is_for_people() {
-            list.missing.iter().for_each(|text| note("missing", text));
+            tell(&list.basis);
         }
-        Ok(if list.missing.is_empty() { Code::Answered } else { Code::Missing })
+        Ok(if list.basis.is_complete() { Code::Answered } else { Code::Missing })
     }
 }

@@ -1,14 +1,14 @@
 //! `kq gc lint`
 
 use super::records::GcNodeArgs;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNode;
+use kq::answer::finding_view::{advice, table, wide};
 use kq::facts::filesystems::FolderRole;
 use kq::facts::kubelet_config::{EvictionSettings, EvictionThreshold, parse_eviction_thresholds};
 use kq::facts::runtime::Image;
 use kq::image_gc::lint::{Disks, GcLint, LintInput};
-use kq::image_gc::lint_view::{advice, table, wide};
 use kq::image_gc::uses::{Uses, listed};
 use kq::node::Needs;
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ impl Args {
         let in_use = images.and_then(|images| in_use(&node, images));
         let runtime = node.snapshot.runtime.value();
         let sandbox_image = runtime.and_then(|runtime| runtime.sandbox_image.value());
-        let lint = GcLint::of(LintInput {
+        let mut lint = GcLint::of(LintInput {
             config: &node.kubelet.config,
             given_minimum_age: node.kubelet.given.image_minimum_gc_age,
             gates: node.kubelet.rules.gates,
@@ -60,16 +60,11 @@ impl Args {
             in_use: in_use.as_ref(),
             sandbox_image: sandbox_image.map(String::as_str),
         });
+        lint.basis.lack_all(node.missing_config());
+        lint.basis.warn_all(node.notes.iter().chain(&problem).cloned());
         self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
-        // The value of JSON has no place for it.
-        if let Some(missing) = node.missing_config().filter(|_| !self.output.is_for_people()) {
-            note("missing", &missing);
-        }
         if self.output.is_for_people() {
-            node.notes.iter().chain(&problem).for_each(|text| warn(text));
-            for text in &lint.not_looked_at {
-                note("not looked at", text);
-            }
+            tell(&lint.basis);
         }
         if self.output == Form::Table {
             advice(&lint.items).iter().for_each(|advice| note("fix", advice));

@@ -2,10 +2,11 @@
 //! that follows.
 
 use super::records::GcNodeArgs;
-use crate::exit::{Failure, note, warn};
+use crate::exit::{Failure, note, tell};
 use crate::kubelet_node::KubeletNode;
 use clap::ValueEnum;
-use kq::image_gc::plan::{Basis, ImageGcPlan, Trigger};
+use kq::answer::Basis;
+use kq::image_gc::plan::{ImageGcPlan, Trigger};
 use kq::k8s::quantity::Quantity;
 use kq::question::image_gc::{
     ImageFsUsage, ImageGcAnswer, ImageGcOptions, image_gc_needs, image_gc_plan,
@@ -95,18 +96,11 @@ pub fn write_basis(plan: &ImageGcPlan) {
 
 /// Writes what an answer rests on.
 pub fn write_notes(basis: &Basis) {
-    if let Some(start) = &basis.kubelet_start {
-        note("kubelet start", &format!("{} ({})", start.at, start.source));
+    if let Some(start) = basis.facts.get("kubeletStart") {
+        let at = start.value.as_str().unwrap_or_default();
+        note("kubelet start", &format!("{at} ({})", start.origin));
     }
-    for assumption in &basis.assumptions {
-        note("assumed", assumption);
-    }
-    for missing in &basis.missing {
-        note("missing", missing);
-    }
-    for warning in &basis.warnings {
-        warn(warning);
-    }
+    tell(basis);
 }
 
 fn parse_percent(text: &str) -> Result<u8, String> {

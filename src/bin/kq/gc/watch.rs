@@ -135,7 +135,7 @@ impl Args {
 
     fn show(&self, pass: &Pass) -> Result<Code, Failure> {
         match self.output {
-            Output::Json | Output::Yaml => write::value(self.output, pass)?,
+            Output::Json | Output::Yaml => write::answer(self.output, pass)?,
             Output::Name => {
                 let plan: &ImageGcPlan = &pass.plan;
                 let removed = plan.items.iter().filter(|item| item.verdict.is_removal());

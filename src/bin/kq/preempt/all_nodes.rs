@@ -9,9 +9,9 @@ use crate::kubelet_node::KubeletNode;
 use crate::pod_selectors::is_file;
 use crate::progress::Progress;
 use anyhow::anyhow;
+use kq::answer::{Assumption, Basis};
 use kq::edge::api_server::{ApiError, ApiServer};
 use kq::edge::clock::now;
-use kq::facts::basis::Basis;
 use kq::facts::lookup::{Lookup, Sourced};
 use kq::facts::node_list::ListedNode;
 use kq::facts::node_object::NodeObject;
@@ -48,14 +48,14 @@ pub fn explain(args: &AdmissionArgs, name: &str, output: Form) -> Result<Code, F
     };
     args.set_priority(&mut pod, &mut basis);
     let own = std::mem::take(&mut pod.spec.node_name);
-    basis.assumptions.push(match own.as_str() {
+    basis.assume(match own.as_str() {
         "" => "each node is asked as if the pod were bound to it".to_owned(),
         own => format!(
             "each node is asked as if the pod were bound to it: its spec.nodeName {own} does not count"
         ),
     });
     let describe = args.kubelet.of_nodes()?;
-    basis.assumptions.push(match args.kubelet.is_told() {
+    basis.assume(match args.kubelet.is_told() {
         true => "every kubelet has the version, gates and configuration that the flags say; the \
                  rest is the default of its version"
             .to_owned(),
@@ -65,9 +65,7 @@ pub fn explain(args: &AdmissionArgs, name: &str, output: Form) -> Result<Code, F
                 .to_owned()
         }
     });
-    basis
-        .assumptions
-        .push("no container runtime is asked: pods are as the API server has them".to_owned());
+    basis.assume("no container runtime is asked: pods are as the API server has them".to_owned());
     let knows_version = args.kubelet.knows_version();
     let question = Question { pod, describe, now: now(), knows_version };
     let answers = match &mut pods {
@@ -124,14 +122,18 @@ fn refuse_flags_of_one_node(args: &AdmissionArgs) -> Result<(), Failure> {
     }
 }
 
+fn shown(notes: &[impl ToString]) -> Vec<String> {
+    notes.iter().map(ToString::to_string).collect()
+}
+
 /// Tells what single nodes' answers rest on: each text once, with the nodes.
 fn tell_of_nodes(nodes: &[NodeAnswer]) {
-    let of = |texts: fn(&Basis) -> &Vec<String>, say: &dyn Fn(&str)| {
-        let mut of_text: Vec<(&String, Vec<&str>)> = Vec::new();
-        let mut places: BTreeMap<&String, usize> = BTreeMap::new();
+    let of = |texts: fn(&Basis) -> Vec<String>, say: &dyn Fn(&str)| {
+        let mut of_text: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for node in nodes {
             for text in texts(&node.basis) {
-                let place = *places.entry(text).or_insert_with(|| {
+                let place = *places.entry(text.clone()).or_insert_with(|| {
                     of_text.push((text, Vec::new()));
                     of_text.len() - 1
                 });
@@ -152,9 +154,9 @@ fn tell_of_nodes(nodes: &[NodeAnswer]) {
             say(&format!("{which}: {text}"));
         }
     };
-    of(|basis| &basis.assumptions, &|text| note("assumed", text));
-    of(|basis| &basis.warnings, &warn);
-    of(|basis| &basis.missing, &|text| note("missing", text));
+    of(|basis| shown(&basis.assumptions), &|text| note("assumed", text));
+    of(|basis| shown(&basis.warnings), &warn);
+    of(|basis| shown(&basis.missing), &|text| note("missing", text));
 }
 
 impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
@@ -168,11 +170,11 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
         };
         standing.kubelet_version.clone_from(&object.status.node_info.kubelet_version);
         if standing.kubelet_version.is_empty() && !self.knows_version {
-            basis.assumptions.push(
-                "the newest kubelet that kq knows: the Node object does not say which it is \
-                 (--kubelet-version)"
+            basis.assume(Assumption::new(
+                "the newest kubelet that kq knows: the Node object does not say which it is"
                     .to_owned(),
-            );
+                ["--kubelet-version"],
+            ));
         }
         match self.examine(&standing, object, pods, &mut basis) {
             Ok(answer) => answer,
@@ -193,7 +195,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
             pods: Lookup { found: Some(pods), tried: Vec::new() },
             ..Snapshot::default()
         };
-        basis.warnings.extend(snapshot.pods.value().into_iter().flat_map(|it| it.notes.clone()));
+        basis.warn_all(snapshot.pods.value().into_iter().flat_map(|it| it.notes.clone()));
         // What decides about defaults is the kubelet's version, and that is described first.
         let loaded = std::mem::take(&mut snapshot.pods);
         let mut node = (self.describe)(snapshot)?;
@@ -204,7 +206,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
             let pods = found.value.pods.iter_mut().map(|loaded| &mut loaded.pod);
             pods.for_each(|pod| as_of_kubelet(pod, source, &rules));
         }
-        basis.warnings.extend(node.notes.iter().cloned());
+        basis.warn_all(node.notes.iter().cloned());
         let mut pod = self.pod.clone();
         as_of_kubelet(&mut pod, PodSource::Files, &rules);
         let about = AdmissionNode::of(node, std::mem::take(basis));
@@ -212,7 +214,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
         let Planned { preemption, victims, basis, .. } = planned;
         let mut answer = NodeAnswer::new(standing, preemption, &victims, basis);
         if answer.victims.iter().any(|victim| !victim.ties.is_empty()) {
-            answer.basis.assumptions.push(
+            answer.basis.assume(
                 "among equals the pods are in the order of their names; the kubelet's is random"
                     .to_owned(),
             );

@@ -119,7 +119,7 @@ impl ApplyArgs {
         let detail = Detail { trace, ledger: false };
         let mut planned = plan(&about, &pod, |others| sort(others, &self.order), detail)?;
         let targets: Vec<Target> = planned.victims.iter().map(|pod| Target::of(pod)).collect();
-        planned.basis.missing.extend(planned.doubts(&targets));
+        planned.basis.lack_all(planned.doubts(&targets));
         let victims = planned.victims.iter().map(|pod| (Target::of(pod), unfit(pod))).collect();
         let successors = successors(&planned.victims, &planned.admission.node);
         let answer = PodPreemption::new(planned.preemption, planned.admission, planned.basis);
@@ -220,7 +220,7 @@ impl ApplyArgs {
             StepReport::planned(target, &manner, check)
         };
         report.steps = planned.victims.iter().map(step).collect();
-        report.basis.assumptions.extend(random_order(&answer.preemption, &self.order));
+        report.basis.assume_all(random_order(&answer.preemption, &self.order));
         report.notes = notes(self.like_kubelet, &planned.successors, pod);
         report
     }
@@ -241,7 +241,7 @@ impl ApplyArgs {
             Err(failure) if self.dry_run => {
                 let reason = failure.reason();
                 let missing = format!("what the API server says to it: {reason} (--kubeconfig)");
-                report.basis.missing.push(missing);
+                report.basis.lack(missing);
                 return Ok(None);
             }
             Err(failure) => return Err(failure),

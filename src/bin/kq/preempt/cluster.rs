@@ -3,10 +3,10 @@
 use crate::admission_node::AdmissionArgs;
 use crate::exit::Failure;
 use anyhow::anyhow;
+use kq::answer::Basis;
 use kq::edge::api_server::ApiServer;
 use kq::edge::input::shown;
 use kq::edge::node_list_file::read_node_list_file;
-use kq::facts::basis::Basis;
 use kq::facts::lookup::Sourced;
 use kq::facts::node_list::{ListedNode, read_node_list};
 use kq::facts::pod_selector::{PodSelector, is_uid};
@@ -49,20 +49,20 @@ impl FiledPods {
             }
         }
         if bound_nowhere > 0 {
-            basis.assumptions.push(format!(
+            basis.assume(format!(
                 "{bound_nowhere} of the pods without spec.nodeName: on no node, so that they do not count"
             ));
         }
         if let Some(first) = elsewhere.first() {
-            basis.warnings.push(format!(
+            basis.warn(format!(
                 "nodes that have pods and are not in the list of nodes: {}, such as {first}",
                 elsewhere.len()
             ));
         }
         for problem in &self.recorded.left_out {
-            basis.missing.push(format!("a pod that could not be read: {problem}"));
+            basis.lack(format!("a pod that could not be read: {problem}"));
         }
-        basis.warnings.extend(self.recorded.notes.iter().cloned());
+        basis.warn_all(self.recorded.notes.iter().cloned());
         by_node
     }
 }
@@ -96,7 +96,9 @@ impl<'a> Cluster<'a> {
         let timeout = self.args.kubelet.sources.timeout;
         let (nodes, source) = match &self.args.node_file {
             Some(file) => {
-                let nodes = read_node_list_file(file, &mut basis.warnings).map_err(of_file)?;
+                let mut notes = Vec::new();
+                let nodes = read_node_list_file(file, &mut notes).map_err(of_file)?;
+                basis.warn_all(notes);
                 (nodes, shown(file).to_owned())
             }
             None => {
@@ -162,7 +164,7 @@ impl<'a> Cluster<'a> {
                 loaded
             }
         };
-        basis.missing.extend(asked.problems.iter().map(|it| format!("a pod of that name: {it}")));
+        basis.lack_all(asked.problems.iter().map(|it| format!("a pod of that name: {it}")));
         let filed = filed.into_iter().flat_map(|filed| &filed.recorded.pods);
         let mut meant = filed.chain(&asked.pods).map(|loaded| &loaded.pod).filter(is_meant);
         match (meant.next(), meant.next()) {

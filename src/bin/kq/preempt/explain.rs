@@ -79,7 +79,7 @@ impl ExplainArgs {
         let detail = Detail { trace, ledger: !self.output.is_for_people() };
         let planned = plan(&about, &pod, |others| sort(others, &self.order), detail)?;
         let Planned { admission, preemption, mut basis, .. } = planned;
-        basis.assumptions.extend(random_order(&preemption, &self.order));
+        basis.assume_all(random_order(&preemption, &self.order));
         let answer = PodPreemption::new(preemption, admission, basis);
         self.output.write(&answer, table, wide)?;
         if self.output.is_for_people() {

@@ -28,7 +28,8 @@ pub fn look(
     };
     let new = found.as_ref().unwrap_or(pod);
     let planned = plan(&about, new, favour, Detail::BRIEF).map_err(|failure| failure.reason())?;
-    let missing = [planned.basis.missing.clone(), planned.doubts(targets)].concat();
+    let missing = planned.basis.missing.iter().map(ToString::to_string);
+    let missing: Vec<String> = missing.chain(planned.doubts(targets)).collect();
     if !missing.is_empty() {
         let tried = about.node.snapshot.pods.tried.iter().map(ToString::to_string);
         return Err(missing.into_iter().chain(tried).collect::<Vec<_>>().join("; "));

@@ -6,11 +6,12 @@ use crate::form::Form;
 use crate::node_args::RootArgs;
 use crate::source_args::{SourceArgs, gather};
 use anyhow::anyhow;
+use kq::answer::Certainty;
+use kq::answer::{Basis, Missing};
 use kq::edge::api_server::{ApiError, ApiServer};
 use kq::edge::clock::after_now;
 use kq::edge::cri::RuntimeNeeds;
 use kq::edge::input::{read_input, read_input_within, shown};
-use kq::facts::basis::Basis;
 use kq::facts::events::{PodEvent, read_events};
 use kq::facts::kubelet_log::KubeletLog;
 use kq::facts::pod_selector::{PodSelector, is_uid};
@@ -20,7 +21,7 @@ use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{LoadedPod, load};
 use kq::node::{DeviceNeeds, Needs, of_files};
 use kq::preemption::why::view::{table, wide};
-use kq::preemption::why::{Certainty, NoTraces, Traces, named_uid, why_killed};
+use kq::preemption::why::{NoTraces, Traces, named_uid, why_killed};
 use std::collections::BTreeSet;
 
 /// Show which component killed a pod, and for which other pod
@@ -198,8 +199,8 @@ impl WhyArgs {
         })?;
         let pods = match snapshot.pods.found {
             Some(found) => {
-                basis.warnings.extend(found.value.notes);
-                basis.missing.extend(
+                basis.warn_all(found.value.notes);
+                basis.lack_all(
                     found
                         .value
                         .left_out
@@ -219,10 +220,10 @@ impl WhyArgs {
 
     fn pods_of_files(&self, basis: &mut Basis) -> Result<Vec<LoadedPod>, Failure> {
         let found = of_files(&self.sources.spec())?.value;
-        basis.warnings.extend(found.notes);
-        basis
-            .missing
-            .extend(found.left_out.iter().map(|it| format!("a pod that could not be read: {it}")));
+        basis.warn_all(found.notes);
+        basis.lack_all(
+            found.left_out.iter().map(|it| format!("a pod that could not be read: {it}")),
+        );
         Ok(found.pods)
     }
 
@@ -279,7 +280,10 @@ impl WhyArgs {
             match (&mut pods, more) {
                 (Ok(pods), Ok(more)) => *pods = joined(std::mem::take(pods), more),
                 (Ok(_), Err(reason)) => {
-                    basis.missing.push(format!("the other pods of node {node}: {reason} (--pods)"));
+                    basis.lack(Missing::new(
+                        format!("the other pods of node {node}: {reason}"),
+                        ["--pods"],
+                    ));
                 }
                 (Err(_), _) => {}
             }
@@ -355,7 +359,7 @@ impl Asked<'_> {
         for page in pages {
             let loaded = load("the API server", &page);
             let unread = loaded.problems.iter();
-            basis.missing.extend(unread.map(|it| format!("a pod that could not be read: {it}")));
+            basis.lack_all(unread.map(|it| format!("a pod that could not be read: {it}")));
             pods.extend(loaded.pods);
         }
         Ok(Ok(pods))

@@ -2,12 +2,12 @@
 
 use super::node::ProbeNodeArgs;
 use super::pods::{Wanted, gather_for_lint};
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
 use crate::write;
+use kq::answer::finding_view::{advice, table, wide};
 use kq::k8s::feature_gates::Gate;
 use kq::probe::lint::ProbeLint;
-use kq::probe::lint_view::{advice, table, wide};
 
 /// Find invalid, unwise or surprising settings in the probes of pods
 ///
@@ -53,7 +53,9 @@ impl Args {
         let fails_on_timeout = probed.node.kubelet.rules.gates.enabled(Gate::ExecProbeTimeout);
         let pods = probed.pods.iter().map(|probed| &probed.pod);
         let lint = ProbeLint::by(pods, fails_on_timeout);
-        let lint = lint.with_unknown_fields(unknown);
+        let mut lint = lint.with_unknown_fields(unknown);
+        lint.basis.warn_all(probed.node.notes.iter().cloned());
+        lint.basis.lack_all(probed.left_out.iter().map(|text| format!("left out: {text}")));
         if self.output.is_for_people() && lint.items.is_empty() {
             let pods = probed.pods.len();
             write::lines([format!("nothing found in {} probes of {pods} pods", lint.probes)])?;
@@ -61,13 +63,7 @@ impl Args {
             self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
         }
         if self.output.is_for_people() {
-            probed.node.notes.iter().for_each(|text| warn(text));
-        }
-        for text in &probed.left_out {
-            note("left out", text);
-        }
-        for text in lint.not_looked_at.iter().filter(|_| self.output.is_for_people()) {
-            note("not looked at", text);
+            tell(&lint.basis);
         }
         if self.output == Form::Table {
             advice(&lint.items).iter().for_each(|advice| note("fix", advice));

@@ -2,10 +2,10 @@
 
 use super::node::ProbeNodeArgs;
 use super::pods::{Wanted, gather_for_plan};
-use super::run::{TypeArg, tell};
+use super::run::TypeArg;
 use super::targets::{Purpose, Targets};
 use super::what_if::WhatIf;
-use crate::exit::{Code, Failure};
+use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use kq::k8s::pod::{OsRefusal, ProbeType};
 use kq::probe::plan;
@@ -67,7 +67,7 @@ impl Args {
         let mut targets =
             Targets::of_pods(&self.node, probed, container, kind, Purpose::Plan, &self.what_if)?;
         let refused = targets.targets.first().and_then(|target| OsRefusal::of(&target.pod));
-        targets.basis.warnings.extend(refused.map(|refusal| refusal.warning()));
+        targets.basis.warn_all(refused.map(|refusal| refusal.warning()));
         let plan = plan::plan(&targets.targets, patience, targets.basis);
         self.output.write(&plan, plan::table, plan::wide)?;
         if self.output.is_for_people() {

@@ -1,9 +1,9 @@
 //! Probes again and again, each at its own pace, and what the kubelet's worker would make of them.
 
 use super::looker::{ContainerPoller, Look};
-use super::run::{code, show, streamed, tell};
+use super::run::{code, show, streamed};
 use super::targets::{Place, Seen, Targets};
-use crate::exit::{Code, Failure, note};
+use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
 use crate::write;
 use anyhow::anyhow;
@@ -118,7 +118,7 @@ pub fn run(pace: &Pace, mut targets: Targets, output: Form, wire: bool) -> Resul
     if let (true, Some(missing)) = (sendable.is_empty(), targets.basis.missing.first()) {
         return Err(Failure::missing(anyhow!("{missing}")));
     }
-    targets.basis.assumptions.extend(targets.assumed_of_workers());
+    targets.basis.assume_all(targets.assumed_of_workers());
     if output.is_for_people() {
         tell(&targets.basis);
     }
@@ -199,7 +199,7 @@ fn tell_round(shared: &Shared, turned: &Turned, output: Form) -> Result<(), Fail
         Some(form) => {
             let rounds = vec![turned.round.clone()];
             let report = ProbeReport { rounds, ..turned.report.clone() };
-            write::value(form, &shared.targets.run_of(turned.round.at, vec![report]))
+            write::answer(form, &shared.targets.run_of(turned.round.at, vec![report]))
         }
         None => Ok(()),
     }

@@ -6,13 +6,13 @@ use super::pods::{Probed, Wanted, gather};
 use super::rounds::{self, Pace};
 use super::targets::{Purpose, Targets};
 use super::what_if::WhatIf;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::k8s::pod::ProbeType;
 use kq::probe::ad_hoc::{self, AdHocError};
-use kq::probe::report::{Basis, ProbeRun, ProbeVerdict};
+use kq::probe::report::{ProbeRun, ProbeVerdict};
 use kq::probe::view;
 
 /// Probe a container now, as the kubelet does, and explain the result
@@ -212,19 +212,6 @@ pub fn show(run: &ProbeRun, output: Form, tells: bool) -> Result<(), Failure> {
         tell(&run.basis);
     }
     Ok(())
-}
-
-/// Says what an answer rests on.
-pub fn tell(basis: &Basis) {
-    for text in &basis.assumptions {
-        note("assumed", text);
-    }
-    for text in &basis.warnings {
-        warn(text);
-    }
-    for text in &basis.missing {
-        note("missing", text);
-    }
 }
 
 /// Shows what went over the wire, where it was asked for.

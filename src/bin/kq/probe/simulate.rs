@@ -1,6 +1,6 @@
 //! `kq probe simulate`
 
-use crate::exit::{Code, Failure, note};
+use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use anyhow::Context;
 use kq::edge::input::{read_input, shown};
@@ -79,10 +79,10 @@ impl Args {
                 error.problems.iter().filter_map(FeatureGateProblem::hint).collect();
             hints.into_iter().fold(Failure::usage(error), Failure::hint)
         })?;
-        simulation.notes.splice(0..0, notes);
+        simulation.basis.warnings.splice(0..0, notes.into_iter().map(Into::into));
         self.output.write(&simulation, table, wide)?;
         if self.output.is_for_people() {
-            simulation.notes.iter().for_each(|text| note("note", text));
+            tell(&simulation.basis);
         }
         Ok(Code::Answered)
     }

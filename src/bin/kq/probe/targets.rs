@@ -7,6 +7,7 @@ use super::what_if::WhatIf;
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
+use kq::answer::{Assumption, Basis};
 use kq::edge::probe::run::{Ran, Sending, Wire, run_probes};
 use kq::facts::origin::Origin;
 use kq::facts::runtime::Sandbox;
@@ -14,9 +15,7 @@ use kq::facts::timestamp::Timestamp;
 use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::pod::{Container, Pod, Probe, ProbeType};
 use kq::node::Needs;
-use kq::probe::report::{
-    API_VERSION, Basis, Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced,
-};
+use kq::probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
 use kq::probe::subject::{ContainerKind, Subject, SubjectError, select, subjects};
 use kq::probe::trace::{At, Changes, Trace, TraceAttempt, TraceStep};
 use kq::probe::worker::{PodFacts, Worker};
@@ -161,7 +160,7 @@ impl Targets {
         let Probed { node, pods, left_out } = probed;
         let mut targets = Self::new(&node, args);
         targets.purpose = purpose;
-        targets.basis.missing.extend(left_out.iter().map(|text| format!("left out: {text}")));
+        targets.basis.lack_all(left_out.iter().map(|text| format!("left out: {text}")));
         let (mut passed_over, mut failed) = (0, Vec::new());
         for probed in pods {
             if purpose == Purpose::All {
@@ -171,7 +170,7 @@ impl Targets {
             }
         }
         if passed_over > 0 {
-            targets.basis.warnings.push(format!(
+            targets.basis.warn(format!(
                 "not sent, because their containers do not run: {passed_over} of the probes"
             ));
         }
@@ -182,27 +181,26 @@ impl Targets {
             } else if filter && passed_over == 0 {
                 return Err(Failure::usage(anyhow!("no pod has such a probe")));
             }
-            targets.basis.warnings.push("there is nothing to probe".to_owned());
+            targets.basis.warn("there is nothing to probe".to_owned());
         } else {
             // One pod without probes does not lose the others.
             let texts = failed.iter().map(ToString::to_string);
-            targets.basis.warnings.extend(texts);
+            targets.basis.warn_all(texts);
         }
         Ok(targets)
     }
 
     fn new(node: &KubeletNode, args: &ProbeNodeArgs) -> Self {
         let kubelet = &node.kubelet;
-        let mut basis = Basis {
-            kubelet_version: kubelet.version.to_string(),
-            kubelet_start: node.kubelet_start.clone(),
-            warnings: node.notes.clone(),
-            ..Basis::default()
-        };
+        let mut basis = Basis::default();
+        let version = kubelet.version.to_string();
+        basis.know("kubeletVersion", version, kubelet.version_origin.clone());
+        node.kubelet_start.iter().for_each(|start| basis.know_start(start));
+        basis.warn_all(node.notes.iter().cloned());
         if kubelet.version_origin == Origin::Assumed {
-            basis.assumptions.push(format!(
-                "the kubelet is of version {}, the newest that kq knows (--kubelet-version)",
-                kubelet.version
+            basis.assume(Assumption::new(
+                format!("the kubelet is of version {}, the newest that kq knows", kubelet.version),
+                ["--kubelet-version"],
             ));
         }
         let runtime = node.snapshot.runtime.value();
@@ -228,7 +226,7 @@ impl Targets {
     fn assume_type(&mut self, kind: Option<ProbeType>) {
         if kind.is_none() {
             let text = "it is taken for a liveness probe with the API server's defaults (--type)";
-            self.basis.assumptions.push(text.to_owned());
+            self.basis.assume(text.to_owned());
         }
     }
 
@@ -306,7 +304,7 @@ impl Targets {
         let mut target = Target::of(subject, Arc::clone(pod), &facts, is_ad_hoc, self.rules);
         self.spend_expansion(&mut target, subject.probe);
         if let Err(missing) = &target.job {
-            self.basis.missing.push(format!("{}: {missing}", target.title()));
+            self.basis.lack(format!("{}: {missing}", target.title()));
         }
         self.targets.push(target);
         self.places.push(Place {
@@ -372,8 +370,7 @@ impl Targets {
     /// Puts reports together.
     pub fn run_of(&self, at: Timestamp, probes: Vec<ProbeReport>) -> ProbeRun {
         let basis = self.basis.clone();
-        let (api_version, kind, outlook) = (API_VERSION, "ProbeRun", Vec::new());
-        ProbeRun { api_version, kind, at, probes, outlook, basis }
+        ProbeRun { at, probes, outlook: Vec::new(), basis }
     }
 
     /// Returns what a probe came to.
@@ -469,7 +466,7 @@ impl Targets {
             "the worker begins with this command: what the kubelet has counted before is not known"
                 .to_owned(),
         ];
-        if self.basis.kubelet_start.is_none() {
+        if !self.basis.facts.contains_key("kubeletStart") {
             let text = "the kubelet starts now; a container that ran before keeps its status \
                         (--kubelet-start)";
             assumed.push(text.to_owned());

@@ -4,6 +4,7 @@ use super::{
     Check, Examined, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
     count, first_of,
 };
+use super::{fail, ok, unknown, warn};
 use crate::cgroup::cpu::MIN_QUOTA_US;
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::pod::pod_options;
@@ -19,24 +20,23 @@ pub fn limits(examined: Examined<'_>) -> Check {
     const NAME: &str = "cpu-limits";
     let settings = CgroupSettings::of(examined.node);
     let Some(pods) = &examined.snapshot.pods.found else {
-        return Check::unknown(NAME, NO_PODS, GIVE_PODS);
+        return unknown(NAME, NO_PODS, GIVE_PODS);
     };
     if !settings.cpu_cfs_quota {
-        return Check::ok(NAME, "cpuCFSQuota is false: the kubelet enforces no limit")
-            .from(&pods.source);
+        return ok(NAME, "cpuCFSQuota is false: the kubelet enforces no limit").from(&pods.source);
     }
     let period = settings.cpu_cfs_quota_period_us;
     let small: Vec<String> =
         examined.active_pods().flat_map(|pod| small_limits(pod, period)).collect();
     let least = MIN_QUOTA_US.saturating_mul(1000) / period.max(1);
     match (small.is_empty(), examined.incomplete) {
-        (false, _) => Check::warn(
+        (false, _) => warn(
             NAME,
             format!("{} below {least}m: {}", count(small.len(), "limit"), first_of(&small)),
             format!("ask for {least}m or more: each of them gets a quota of {MIN_QUOTA_US}us"),
         ),
-        (true, Some(reason)) => Check::unknown(NAME, reason, GIVE_PODS),
-        (true, None) => Check::ok(NAME, format!("none below {least}m")),
+        (true, Some(reason)) => unknown(NAME, reason, GIVE_PODS),
+        (true, None) => ok(NAME, format!("none below {least}m")),
     }
     .from(&pods.source)
 }
@@ -89,16 +89,16 @@ pub fn weight(examined: Examined<'_>) -> Check {
     const NAME: &str = "cpu-weight";
     let tree = match examined.tree() {
         Ok(tree) => tree,
-        Err(reason) => return Check::unknown(NAME, reason, READ_TREE),
+        Err(reason) => return unknown(NAME, reason, READ_TREE),
     };
     let source = examined.snapshot.cgroups.found.as_ref().map_or("-", |found| &found.source);
     let top = match top(examined, tree) {
         Ok(top) => top,
-        Err((reason, advice)) => return Check::unknown(NAME, reason, advice).from(source),
+        Err((reason, advice)) => return unknown(NAME, reason, advice).from(source),
     };
     let Some(capacity) = milli_cpu(&examined.node.capacity) else {
         let reason = "the number of CPUs is not known";
-        return Check::unknown(NAME, reason, "say it with --capacity cpu=N").from(source);
+        return unknown(NAME, reason, "say it with --capacity cpu=N").from(source);
     };
     judge(examined, &top, capacity).from(source)
 }
@@ -121,14 +121,14 @@ fn judge(examined: Examined<'_>, top: &Top<'_>, capacity: u64) -> Check {
     let at_least = examined.incomplete.is_some() || examined.snapshot.pods.found.is_none();
     let unknown_pods = || {
         let reason = examined.incomplete.unwrap_or(NO_PODS);
-        Check::unknown(NAME, format!("{found}; {reason}"), GIVE_PODS)
+        unknown(NAME, format!("{found}; {reason}"), GIVE_PODS)
     };
     let heaviest = top.siblings.iter().max_by_key(|(_, weight)| *weight).copied();
     if let Some((name, weight)) = heaviest.filter(|(_, weight)| *weight > own) {
         let both = own.saturating_add(weight);
         let (taken, left) = (part(capacity, weight, both), part(capacity, own, both));
         if !examined.knows_config() && reserved(examined) == 0 {
-            return Check::unknown(
+            return unknown(
                 NAME,
                 format!("{found}; {name} outweighs it, and {NO_CONFIG}"),
                 GIVE_CONFIG,
@@ -143,22 +143,22 @@ fn judge(examined: Examined<'_>, top: &Top<'_>, capacity: u64) -> Check {
             );
             let found = format!("{found}; pods request {requested}m");
             return if left < requested {
-                Check::fail(NAME, found, advice)
+                fail(NAME, found, advice)
             } else if at_least {
                 unknown_pods()
             } else {
-                Check::warn(NAME, found, advice)
+                warn(NAME, found, advice)
             };
         }
     }
     if when_busy < requested {
-        return Check::warn(
+        return warn(
             NAME,
             format!("{found}; pods request {requested}m"),
             "watch the pressure (kq cgroup show), or lower the weights of the others",
         );
     }
-    if at_least { unknown_pods() } else { Check::ok(NAME, found) }
+    if at_least { unknown_pods() } else { ok(NAME, found) }
 }
 
 /// Returns what competes with all pods, or why that cannot be told and what to do.

@@ -4,6 +4,7 @@ use super::{
     Check, Examined, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
     count, first_of,
 };
+use super::{fail, ok, unknown, warn};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePod, live_cgroups};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
@@ -37,10 +38,10 @@ pub fn version(examined: Examined<'_>) -> Check {
     let layout = examined.snapshot.host.cgroup_layout();
     let (shown, source) = match (by_hand, layout) {
         (true, _) => (format!("v{}", node.cgroup_version), "--cgroup-version".to_owned()),
-        (false, Err(error)) => return Check::unknown(NAME, error.to_string(), SAY),
+        (false, Err(error)) => return unknown(NAME, error.to_string(), SAY),
         (false, Ok(layout)) => {
             let shown = match layout.version() {
-                None => return Check::unknown(NAME, "no cgroup hierarchy is mounted", SAY),
+                None => return unknown(NAME, "no cgroup hierarchy is mounted", SAY),
                 Some(_) if layout.is_hybrid() => {
                     let unified = layout.unified.unwrap_or_default();
                     format!("v1, hybrid: the unified hierarchy is at {unified} beside it")
@@ -51,10 +52,10 @@ pub fn version(examined: Examined<'_>) -> Check {
         }
     };
     if node.cgroup_version == CgroupVersion::V2 {
-        return Check::ok(NAME, shown).from(source);
+        return ok(NAME, shown).from(source);
     }
     let Some(kubelet) = examined.said_by("kubeletVersion") else {
-        return Check::unknown(
+        return unknown(
             NAME,
             format!("{shown}; whether the kubelet starts there depends on its version"),
             "say it with --kubelet-version VERSION",
@@ -64,17 +65,17 @@ pub fn version(examined: Examined<'_>) -> Check {
     let source = format!("{source}, {kubelet}");
     let refuses = node.kubelet_version.at_least(REFUSES_V1);
     if !refuses || !node.config.fail_cgroup_v1 {
-        return Check::warn(NAME, format!("{shown}, which kubelets give up"), MOVE).from(source);
+        return warn(NAME, format!("{shown}, which kubelets give up"), MOVE).from(source);
     }
     if !examined.knows_config() {
-        return Check::unknown(
+        return unknown(
             NAME,
             format!("{shown}; {}", NO_CONFIG),
             format!("{GIVE_CONFIG}, or say --set failCgroupV1=false"),
         )
         .from(source);
     }
-    Check::fail(
+    fail(
         NAME,
         format!(
             "{shown}, and failCgroupV1 is true: kubelet {} does not start",
@@ -130,9 +131,9 @@ pub fn driver(examined: Examined<'_>) -> Check {
         (Some((kubelet, _)), Ok((runtime, _)), made) if kubelet != runtime => {
             let made = made.as_ref().map(|(driver, _)| *driver);
             let advice = which_to_change(*kubelet, *runtime, made, runs_systemd(&tree));
-            Check::fail(NAME, shown, advice)
+            fail(NAME, shown, advice)
         }
-        (Some((used, _)), _, Some((made, root))) if used != made => Check::fail(
+        (Some((used, _)), _, Some((made, root))) if used != made => fail(
             NAME,
             shown,
             format!(
@@ -141,7 +142,7 @@ pub fn driver(examined: Examined<'_>) -> Check {
                  runtime back to {made}"
             ),
         ),
-        (_, Ok((runtime, _)), Some((made, root))) if runtime != made => Check::fail(
+        (_, Ok((runtime, _)), Some((made, root))) if runtime != made => fail(
             NAME,
             shown,
             format!(
@@ -151,18 +152,18 @@ pub fn driver(examined: Examined<'_>) -> Check {
         ),
         _ => match (&configured, &runtime, &tree) {
             // A kubelet that follows does not need to be told.
-            (Err(reason), ..) if !follows => Check::unknown(
+            (Err(reason), ..) if !follows => unknown(
                 NAME,
                 format!("{shown}; {reason}"),
                 format!("{GIVE_CONFIG}, or say --cgroup-driver DRIVER"),
             ),
-            (_, Err(reason), _) => Check::unknown(
+            (_, Err(reason), _) => unknown(
                 NAME,
                 format!("{shown}; {reason}"),
                 "name the runtime with --runtime-endpoint ENDPOINT",
             ),
-            (.., Err(reason)) => Check::unknown(NAME, format!("{shown}; {reason}"), READ_TREE),
-            (Ok((configured, _)), Ok((runtime, _)), Ok(_)) if configured != runtime => Check::warn(
+            (.., Err(reason)) => unknown(NAME, format!("{shown}; {reason}"), READ_TREE),
+            (Ok((configured, _)), Ok((runtime, _)), Ok(_)) if configured != runtime => warn(
                 NAME,
                 format!("{shown}; the kubelet goes by the runtime"),
                 format!(
@@ -170,7 +171,7 @@ pub fn driver(examined: Examined<'_>) -> Check {
                      when a runtime does not tell"
                 ),
             ),
-            _ => Check::ok(NAME, shown),
+            _ => ok(NAME, shown),
         },
     };
     if source.is_empty() { check } else { check.from(source) }
@@ -248,7 +249,7 @@ pub fn tree(examined: Examined<'_>) -> Check {
     const NAME: &str = "cgroup-tree";
     let tree = match examined.tree() {
         Ok(tree) => tree,
-        Err(reason) => return Check::unknown(NAME, reason, READ_TREE),
+        Err(reason) => return unknown(NAME, reason, READ_TREE),
     };
     let source =
         examined.snapshot.cgroups.found.as_ref().map_or("-", |found| found.source.as_str());
@@ -263,12 +264,12 @@ pub fn tree(examined: Examined<'_>) -> Check {
     let check = match present.as_slice() {
         [] => {
             let wanted: Vec<&str> = examined.roots.iter().map(|(_, root)| root.as_str()).collect();
-            Check::warn(NAME, format!("neither {} is there", wanted.join(" nor ")), OTHER_ROOT)
+            warn(NAME, format!("neither {} is there", wanted.join(" nor ")), OTHER_ROOT)
         }
-        [_] if tree.problems.is_empty() => Check::ok(NAME, shown.join(", ")),
+        [_] if tree.problems.is_empty() => ok(NAME, shown.join(", ")),
         [_] => {
             let problems: Vec<String> = tree.problems.iter().map(ToString::to_string).collect();
-            Check::unknown(
+            unknown(
                 NAME,
                 format!("{}; not readable: {}", shown.join(", "), first_of(&problems)),
                 "run kq as root",
@@ -286,9 +287,9 @@ pub fn tree(examined: Examined<'_>) -> Check {
                 "the kubelet uses {own}: drain the node and reboot it, so that {names} goes away"
             );
             match stale.iter().find(has_pods) {
-                Some(_) => Check::fail(NAME, shown.join(", "), advice),
+                Some(_) => fail(NAME, shown.join(", "), advice),
                 // Nothing runs in it; it only misleads who measures there.
-                None => Check::warn(NAME, shown.join(", "), advice),
+                None => warn(NAME, shown.join(", "), advice),
             }
         }
     };
@@ -321,7 +322,7 @@ pub fn orphans(examined: Examined<'_>) -> Check {
     const NAME: &str = "orphaned-pods";
     let tree = match examined.tree() {
         Ok(tree) => tree,
-        Err(reason) => return Check::unknown(NAME, reason, READ_TREE),
+        Err(reason) => return unknown(NAME, reason, READ_TREE),
     };
     let source = format!(
         "{}, {}",
@@ -330,10 +331,10 @@ pub fn orphans(examined: Examined<'_>) -> Check {
     );
     if !examined.node.config.cgroups_per_qos {
         let reason = "cgroupsPerQOS is false: pods have no cgroups of their own";
-        return Check::unknown(NAME, reason, "kq cgroup show tells what there is").from(source);
+        return unknown(NAME, reason, "kq cgroup show tells what there is").from(source);
     }
     if examined.present(tree).is_empty() {
-        return Check::unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
+        return unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
     }
     let (mut known, mut busy, mut empty, mut changing) = (0, Vec::new(), Vec::new(), 0);
     for (driver, root) in examined.present(tree) {
@@ -358,27 +359,27 @@ pub fn orphans(examined: Examined<'_>) -> Check {
     if all.is_empty() {
         let check = match known {
             // Nothing was looked at, so nothing is said of it.
-            0 if examined.snapshot.pods.found.is_none() => Check::unknown(NAME, NO_PODS, GIVE_PODS),
+            0 if examined.snapshot.pods.found.is_none() => unknown(NAME, NO_PODS, GIVE_PODS),
             known if changing > 0 => {
                 let (among, moving) = (count(known, "cgroup"), format!("{changing} more"));
                 let found = format!("none among {among}; {moving} came or went meanwhile");
-                Check::unknown(NAME, found, "look again when no pods start or end")
+                unknown(NAME, found, "look again when no pods start or end")
             }
-            known => Check::ok(NAME, format!("none among {}", count(known, "cgroup"))),
+            known => ok(NAME, format!("none among {}", count(known, "cgroup"))),
         };
         return check.from(source);
     }
     let found = format!("{} without a pod: {}", count(all.len(), "cgroup"), first_of(&all));
     match (examined.incomplete, busy.is_empty()) {
-        (Some(reason), _) => Check::unknown(NAME, format!("{found}; {reason}"), GIVE_PODS),
-        (None, false) => Check::fail(
+        (Some(reason), _) => unknown(NAME, format!("{found}; {reason}"), GIVE_PODS),
+        (None, false) => fail(
             NAME,
             found,
             "look again in a minute; what is still there then, stop with crictl stopp SANDBOX and \
              see the kubelet's log for why it does not",
         ),
         (None, true) => {
-            Check::warn(NAME, found, "nothing runs there; the kubelet removes it, or rmdir does")
+            warn(NAME, found, "nothing runs there; the kubelet removes it, or rmdir does")
         }
     }
     .from(source)

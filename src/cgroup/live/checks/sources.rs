@@ -1,6 +1,7 @@
 //! The sources that everything else rests on: what was found, and from where.
 
 use super::{Check, Examined, GIVE_CONFIG, GIVE_PODS, count, first_of};
+use super::{fail, ok, unknown, warn};
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::plan::{RuntimeFormula, plan};
 use crate::facts::kubelet_process::Program;
@@ -31,18 +32,18 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
             _ => snapshot.kubelet_config.found.as_ref().map(|found| found.source.clone()),
         };
         return match left {
-            _ if snapshot.kubelet.tried.is_empty() => Check::unknown(
+            _ if snapshot.kubelet.tried.is_empty() => unknown(
                 NAME,
                 format!("its process was not looked for{version}"),
                 "take a new snapshot on the node",
             ),
             // A node without a kubelet starts, restarts and probes nothing.
-            Some(left) => Check::fail(
+            Some(left) => fail(
                 NAME,
                 format!("{reason}, but this is a node: it has {left}{version}"),
                 "start the kubelet, or run kq where its process is visible",
             ),
-            None => Check::unknown(
+            None => unknown(
                 NAME,
                 format!("{reason}{version}"),
                 "start the kubelet, or say what it is with --kubelet-version VERSION and \
@@ -56,7 +57,7 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
         Program::Kubelite => "kubelite",
     };
     let Some((version, said_by)) = version.zip(said_by) else {
-        return Check::unknown(
+        return unknown(
             NAME,
             format!(
                 "process {} ({program}), of unknown version: {}",
@@ -71,7 +72,7 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
     let sources = format!("{source}, {said_by}");
     if !process.others.is_empty() {
         let others: Vec<String> = process.others.iter().map(ToString::to_string).collect();
-        return Check::warn(
+        return warn(
             NAME,
             format!("{found}; other kubelets run too: {}", first_of(&others)),
             "a node has one kubelet: stop the others, or look at them where they run",
@@ -80,15 +81,13 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
     }
     let reported = snapshot.node.value().map(|node| node.status.node_info.kubelet_version.as_str());
     match (snapshot.kubelet_version.value(), reported) {
-        (Some(own), Some(reported)) if !reported.is_empty() && own.trim() != reported => {
-            Check::warn(
-                NAME,
-                format!("{found}; the program is {}, its Node says {reported}", own.trim()),
-                "restart the kubelet: it runs an older program than the one that is installed, or \
+        (Some(own), Some(reported)) if !reported.is_empty() && own.trim() != reported => warn(
+            NAME,
+            format!("{found}; the program is {}, its Node says {reported}", own.trim()),
+            "restart the kubelet: it runs an older program than the one that is installed, or \
                  has not reported yet",
-            )
-        }
-        _ => Check::ok(NAME, found),
+        ),
+        _ => ok(NAME, found),
     }
     .from(sources)
 }
@@ -97,7 +96,7 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
 pub fn configuration(examined: Examined<'_>) -> Check {
     const NAME: &str = "kubelet-config";
     if !examined.knows_config() {
-        return Check::unknown(NAME, examined.snapshot.kubelet_config.reason(), GIVE_CONFIG);
+        return unknown(NAME, examined.snapshot.kubelet_config.reason(), GIVE_CONFIG);
     }
     let node = examined.node;
     let fields = examined.config.value.as_object().map_or(0, serde_json::Map::len);
@@ -110,8 +109,8 @@ pub fn configuration(examined: Examined<'_>) -> Check {
         stops.push(format!("{error}{reason}"));
     }
     match stops.is_empty() {
-        true => Check::ok(NAME, format!("{} set", count(fields, "field"))),
-        false => Check::fail(
+        true => ok(NAME, format!("{} set", count(fields, "field"))),
+        false => fail(
             NAME,
             stops.join("; "),
             "correct the configuration before the kubelet is started again",
@@ -125,11 +124,11 @@ pub fn node_object(examined: Examined<'_>) -> Check {
     const NAME: &str = "node-object";
     if let Some(file) = examined.node_file {
         let name = examined.node.name.as_deref().unwrap_or("a Node without a name");
-        return Check::ok(NAME, name).from(file);
+        return ok(NAME, name).from(file);
     }
     let node = &examined.snapshot.node;
     let Some(Sourced { source, value: object }) = &node.found else {
-        return Check::unknown(
+        return unknown(
             NAME,
             node.reason(),
             "name an API server with --kubeconfig FILE, or give the object with --node-file FILE",
@@ -137,14 +136,14 @@ pub fn node_object(examined: Examined<'_>) -> Check {
     };
     let other = status_warnings(source, object, &examined.node.allocatable);
     match (other.is_empty(), examined.knows_config()) {
-        (false, true) => Check::warn(
+        (false, true) => warn(
             NAME,
             other.join("; "),
             "restart the kubelet if its configuration was changed, or give the one that it has \
              with --kubelet-config FILE",
         ),
         // What nobody knows contradicts nothing.
-        _ => Check::ok(NAME, object.metadata.name.clone()),
+        _ => ok(NAME, object.metadata.name.clone()),
     }
     .from(source)
 }
@@ -154,17 +153,17 @@ pub fn pods(examined: Examined<'_>) -> Check {
     const NAME: &str = "pods";
     let pods = &examined.snapshot.pods;
     let Some(Sourced { source, value }) = &pods.found else {
-        return Check::unknown(NAME, pods.reason(), GIVE_PODS);
+        return unknown(NAME, pods.reason(), GIVE_PODS);
     };
     let found = format!("{} from {}", examined.pods.len(), value.source);
     match (value.left_out.as_slice(), examined.incomplete) {
-        ([_, ..], _) => Check::warn(
+        ([_, ..], _) => warn(
             NAME,
             format!("{found}; {} left out: {}", value.left_out.len(), first_of(&value.left_out)),
             "correct what is named, and look again",
         ),
-        ([], Some(reason)) => Check::warn(NAME, format!("{found}: {reason}"), GIVE_PODS),
-        ([], None) => Check::ok(NAME, found),
+        ([], Some(reason)) => warn(NAME, format!("{found}: {reason}"), GIVE_PODS),
+        ([], None) => ok(NAME, found),
     }
     .from(source)
 }
@@ -174,7 +173,7 @@ pub fn runtime(examined: Examined<'_>) -> Check {
     const NAME: &str = "container-runtime";
     let runtime = &examined.snapshot.runtime;
     let Some(Sourced { source, value: facts }) = &runtime.found else {
-        return Check::unknown(
+        return unknown(
             NAME,
             runtime.reason(),
             "start it, or name it with --runtime-endpoint ENDPOINT",
@@ -183,7 +182,7 @@ pub fn runtime(examined: Examined<'_>) -> Check {
     let version = &facts.version;
     let own = format!("{} {}", version.runtime_name, version.runtime_version);
     if !matches!(version.runtime_api_version.as_str(), "" | CRI_VERSION) {
-        return Check::fail(
+        return fail(
             NAME,
             format!(
                 "{own} speaks version {:?} of the CRI, and kubelets since 1.26 only {CRI_VERSION}",
@@ -196,7 +195,7 @@ pub fn runtime(examined: Examined<'_>) -> Check {
     let configured = examined.config.value.get("containerRuntimeEndpoint");
     let configured = configured.and_then(serde_json::Value::as_str).unwrap_or_default();
     if !configured.is_empty() && socket(configured) != socket(source) {
-        return Check::warn(
+        return warn(
             NAME,
             format!("{own} answers here, and the kubelet talks to {configured}"),
             format!("look at the kubelet's own: --runtime-endpoint {configured}"),
@@ -205,10 +204,10 @@ pub fn runtime(examined: Examined<'_>) -> Check {
     }
     match &facts.low_level.found {
         Some(Sourced { source: low_source, value: program }) => {
-            Check::ok(NAME, format!("{own} with {} {}", program.name, program.version))
+            ok(NAME, format!("{own} with {} {}", program.name, program.version))
                 .from(format!("{source}, {low_source}"))
         }
-        None => Check::unknown(
+        None => unknown(
             NAME,
             format!("{own}, low-level runtime not known: {}", facts.low_level.reason()),
             "say which it runs with --runtime NAME=VERSION",

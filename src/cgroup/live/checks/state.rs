@@ -3,6 +3,7 @@
 use super::{
     Check, Examined, GIVE_CONFIG, NO_CONFIG, NO_ROOT, OTHER_ROOT, READ_TREE, count, first_of,
 };
+use super::{fail, ok, unknown, warn};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::live::diff::Verdict;
 use crate::cgroup::live::diff_view::counts;
@@ -26,15 +27,15 @@ pub fn swap(examined: Examined<'_>) -> Check {
     let Some((bytes, source)) = node.swap_capacity.zip(source) else {
         let reason = examined.snapshot.host.swap_bytes().err();
         let reason = reason.map_or("not looked for".to_owned(), |reason| reason.to_string());
-        return Check::unknown(NAME, reason, "say it with --swap-capacity AMOUNT");
+        return unknown(NAME, reason, "say it with --swap-capacity AMOUNT");
     };
     if bytes <= 0 {
-        return Check::ok(NAME, "no swap").from(source);
+        return ok(NAME, "no swap").from(source);
     }
     let amount = format!("{} of swap", units::bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
     // What is not the default was said by somebody.
     if node.config.fail_swap_on && !examined.knows_config() {
-        return Check::unknown(
+        return unknown(
             NAME,
             format!("{amount}; {NO_CONFIG}"),
             format!("{GIVE_CONFIG}, or say --set failSwapOn=false"),
@@ -43,7 +44,7 @@ pub fn swap(examined: Examined<'_>) -> Check {
     }
     let source = format!("{source}, {}", examined.config_source_or("--set"));
     if node.config.fail_swap_on {
-        return Check::fail(
+        return fail(
             NAME,
             format!("{amount}, and failSwapOn is true: the kubelet does not start"),
             "turn swap off (swapoff -a, and in /etc/fstab), or set failSwapOn: false",
@@ -56,12 +57,12 @@ pub fn swap(examined: Examined<'_>) -> Check {
     };
     let found = format!("{amount}, failSwapOn is false, swapBehavior {behavior}");
     match (behavior, node.cgroup_version) {
-        ("LimitedSwap", CgroupVersion::V1) => Check::warn(
+        ("LimitedSwap", CgroupVersion::V1) => warn(
             NAME,
             format!("{found}, which has no effect on cgroup v1"),
             "move the node to cgroup v2 if pods are to swap",
         ),
-        _ => Check::ok(NAME, found),
+        _ => ok(NAME, found),
     }
     .from(source)
 }
@@ -71,13 +72,13 @@ pub fn values(examined: Examined<'_>) -> Check {
     const NAME: &str = "cgroup-values";
     let summary = match examined.compared {
         Ok(summary) => summary,
-        Err(reason) => return Check::unknown(NAME, reason, READ_TREE),
+        Err(reason) => return unknown(NAME, reason, READ_TREE),
     };
     let source =
         examined.snapshot.cgroups.found.as_ref().map_or("-", |found| found.source.as_str());
     // Before a kubelet has run, all is missing and nothing drifts.
     if examined.tree().is_ok_and(|tree| examined.present(tree).is_empty()) {
-        return Check::unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
+        return unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
     }
     let of = |verdict: Verdict| summary.get(&verdict.to_string()).copied().unwrap_or(0);
     let drifting: usize =
@@ -85,15 +86,11 @@ pub fn values(examined: Examined<'_>) -> Check {
     let total: usize = summary.values().sum();
     let found = counts(summary);
     let check = if drifting > 0 {
-        Check::fail(
-            NAME,
-            format!("{drifting} not as planned; {found}"),
-            "see which: kq cgroup diff",
-        )
+        fail(NAME, format!("{drifting} not as planned; {found}"), "see which: kq cgroup diff")
     } else if total == of(Verdict::Unknown) {
-        Check::unknown(NAME, found, "see why: kq cgroup diff -o wide")
+        unknown(NAME, found, "see why: kq cgroup diff -o wide")
     } else {
-        Check::ok(NAME, found)
+        ok(NAME, found)
     };
     check.from(source)
 }
@@ -103,7 +100,7 @@ pub fn values(examined: Examined<'_>) -> Check {
 pub fn files(examined: Examined<'_>) -> Check {
     const NAME: &str = "state-files";
     let Some(state) = &examined.snapshot.state_files else {
-        return Check::unknown(NAME, "not looked for", "run kq on the node as root");
+        return unknown(NAME, "not looked for", "run kq on the node as root");
     };
     let (mut read, mut unreadable, mut broken) = (0, Vec::new(), Vec::new());
     for (name, text) in &state.files {
@@ -122,13 +119,13 @@ pub fn files(examined: Examined<'_>) -> Check {
     let checkpoint = devices.and_then(|devices| devices.checkpoint.value());
     let damage = checkpoint.and_then(|checkpoint| checkpoint.error.as_deref());
     let check = if !broken.is_empty() {
-        Check::fail(
+        fail(
             NAME,
             format!("{} not readable by the kubelet: {}", broken.len(), first_of(&broken)),
             "drain the node, stop the kubelet, move the file away and start it again",
         )
     } else if let Some(damage) = damage {
-        Check::warn(
+        warn(
             NAME,
             format!(
                 "the device checkpoint is damaged ({damage}): a kubelet that starts forgets who has \
@@ -137,19 +134,19 @@ pub fn files(examined: Examined<'_>) -> Check {
             "see kq devices verify, before the kubelet starts again",
         )
     } else if !unreadable.is_empty() {
-        Check::unknown(
+        unknown(
             NAME,
             format!("{} not readable: {}", unreadable.len(), first_of(&unreadable)),
             "run kq as root, or look at the disk",
         )
     } else if read == 0 {
-        Check::unknown(
+        unknown(
             NAME,
             "none is there",
             "run kq on the node; a kubelet with another --root-dir is recognised while it runs",
         )
     } else {
-        Check::ok(NAME, count(read, "file"))
+        ok(NAME, count(read, "file"))
     };
     check.from(&state.folder)
 }

@@ -5,8 +5,8 @@ mod layout;
 mod sources;
 mod state;
 
-use super::Status::{Fail, Ok as Fine, Unknown, Warn};
-use super::{Check, Examined, NodeChecks, Status, checks};
+use super::{Check, Examined, NodeChecks, checks};
+use crate::answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupDriver;
@@ -278,7 +278,7 @@ impl Given {
 }
 
 /// A name, what is changed, how the check comes out, and what its finding and its advice hold.
-type Row = (&'static str, fn(&mut Given), Status, &'static str, &'static str);
+type Row = (&'static str, fn(&mut Given), Severity, &'static str, &'static str);
 
 #[track_caller]
 fn come_out(check: &str, rows: &[Row]) {
@@ -286,8 +286,8 @@ fn come_out(check: &str, rows: &[Row]) {
         let mut given = healthy();
         change(&mut given);
         let all = given.checks();
-        let own = all.iter().find(|own| own.name == check).expect("a check of this name");
-        assert_eq!(own.status, *status, "{check}: {name}: {own:?}");
+        let own = all.iter().find(|own| own.id == check).expect("a check of this name");
+        assert_eq!(own.severity, *status, "{check}: {name}: {own:?}");
         assert!(own.found.contains(found), "{check}: {name}: {own:?}");
         let told = own.advice.as_deref().unwrap_or_default();
         assert!(told.contains(advice), "{check}: {name}: {own:?}");
@@ -301,14 +301,14 @@ fn as_it_is(_: &mut Given) {}
 fn all_is_well_on_a_healthy_node() {
     let checks = healthy().checks();
     for check in &checks {
-        assert_eq!(check.status, Fine, "{check:?}");
+        assert_eq!(check.severity, Fine, "{check:?}");
         assert!(check.source.is_some() && !check.found.is_empty(), "{check:?}");
     }
     let facts = crate::facts::node::NodeFacts::default();
     let report = NodeChecks::new(&facts, checks, Vec::new());
     assert!(!report.has_failed() && !report.is_incomplete());
     assert_eq!(report.summary["OK"], 14);
-    assert_eq!(report.summary["FAIL"], 0);
+    assert_eq!(report.summary["ERROR"], 0);
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn nothing_is_taken_for_good_where_nothing_is_known() {
     given.compared = Err("the cgroup tree could not be read".to_owned());
     let checks = given.checks();
     for check in &checks {
-        assert_eq!(check.status, Unknown, "{check:?}");
+        assert_eq!(check.severity, Unknown, "{check:?}");
         assert!(check.advice.is_some(), "{check:?}");
     }
     let facts = crate::facts::node::NodeFacts::default();

@@ -26,7 +26,7 @@ pub struct AllocationContext {
 }
 
 /// What kind of container it is to the device manager.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ContainerKind {
     /// It ends before the next starts, and leaves its devices to it.

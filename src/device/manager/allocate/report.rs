@@ -5,7 +5,7 @@ use crate::k8s::go_text::quote;
 use serde::{Serialize, Serializer};
 
 /// What became of the devices of one container.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerAllocation {
     /// Its name.
@@ -21,7 +21,7 @@ pub struct ContainerAllocation {
 }
 
 /// What became of one resource.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceAllocation {
     /// The resource.
@@ -34,7 +34,7 @@ pub struct ResourceAllocation {
 }
 
 /// What became of one resource.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
 pub enum Outcome {
     /// No plugin offers it, and nothing of it was ever allocated: the device manager lets it pass.
@@ -64,7 +64,7 @@ pub enum Outcome {
 }
 
 /// Which devices, and how they were chosen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
     /// The devices that are picked: one of the kubelet's possible outcomes where it has a choice.
@@ -93,7 +93,7 @@ pub struct Choice {
 }
 
 /// A choice among devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AnyOf {
     /// How many of them.
@@ -106,7 +106,7 @@ pub struct AnyOf {
 }
 
 /// Which devices there was a choice among.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Pool {
     /// Those that init containers leave behind.
@@ -128,7 +128,7 @@ pub enum Pool {
 }
 
 /// How the free devices lie to the NUMA nodes that were decided on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Split {
     /// On one of them.
@@ -140,7 +140,7 @@ pub struct Split {
 }
 
 /// What the plugin said about the choice.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "asked", rename_all = "camelCase")]
 pub enum Preference {
     /// There was nothing to choose, so the kubelet does not ask.
@@ -238,6 +238,8 @@ pub enum AllocateError {
     #[error("no containers return in allocation response ")]
     NoContainerResponse,
 }
+
+crate::schema::schema_as!(AllocateError, String);
 
 impl Serialize for AllocateError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -14,7 +14,9 @@ use std::fmt;
 use std::str::FromStr;
 
 /// `topologyManagerPolicy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TopologyPolicy {
     /// NUMA nodes do not matter.
@@ -29,7 +31,9 @@ pub enum TopologyPolicy {
 }
 
 /// `topologyManagerScope`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum TopologyScope {
     /// Each container gets nodes of its own.
@@ -51,7 +55,7 @@ pub struct TopologyManager {
 }
 
 /// What was decided.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologyDecision {
     /// What the devices say.

@@ -69,9 +69,9 @@ fn entries_that_no_kubelet_writes_are_told() {
         (changed(|it| it.device_ids = None), "OK, WARNING no-ids"),
         (
             changed(|it| it.resource_name = "gpu".to_owned()),
-            "OK, WARNING resource-name, NOTE not-registered",
+            "OK, WARNING resource-name, INFO not-registered",
         ),
-        (vec![entry("p", "c", &["z"])], "OK, NOTE not-registered"),
+        (vec![entry("p", "c", &["z"])], "OK, INFO not-registered"),
         (vec![entry("p", "c", &["a"]), entry("p", "c", &["b"])], "OK, WARNING duplicate-entry"),
     ];
     for (entries, expected) in rows {
@@ -82,8 +82,11 @@ fn entries_that_no_kubelet_writes_are_told() {
     nameless[1].resource_name.clear();
     nameless[1].device_ids = Some(BTreeMap::from([(-2, Some(vec!["b".to_owned()]))]));
     let answer = of(&file(nameless), &VerifyContext::default());
-    let places: Vec<(&str, &str)> =
-        answer.findings.iter().map(|finding| (finding.id, finding.place.as_str())).collect();
+    let places: Vec<(&str, &str)> = answer
+        .findings
+        .iter()
+        .map(|finding| (finding.id, finding.subject.place().unwrap_or_default()))
+        .collect();
     let place = "PodDeviceEntries[1] \"\"/c \"\"";
     let expected = [
         ("no-owner", place),
@@ -98,7 +101,7 @@ fn entries_that_no_kubelet_writes_are_told() {
     let pods = NodePods::of(&node);
     let known = VerifyContext { pods: Some(&pods), ..VerifyContext::default() };
     let bytes = file(vec![entry("p", "c", &["a"]), moved]);
-    assert_eq!(told(&of(&bytes, &known)), "OK, WARNING numa-nodes, NOTE stale");
+    assert_eq!(told(&of(&bytes, &known)), "OK, WARNING numa-nodes, INFO stale");
 }
 
 #[test]
@@ -123,14 +126,14 @@ fn who_may_share_a_device_depends_on_the_pods() {
             "CONTRADICTS, ERROR double",
             "look which of the pods",
         ),
-        (&[("p", "c"), ("q", "c")], &alone, "OK, NOTE stale", "nothing"),
-        (&[("p", "c"), ("q", "c")], &ended, "OK, NOTE stale", "nothing"),
+        (&[("p", "c"), ("q", "c")], &alone, "OK, INFO stale", "nothing"),
+        (&[("p", "c"), ("q", "c")], &ended, "OK, INFO stale", "nothing"),
         (&[("p", "i"), ("p", "c")], &alone, "OK", ""),
         (&[("p", "i"), ("p", "s")], &alone, "OK", ""),
         (&[("p", "c"), ("p", "d")], &alone, "CONTRADICTS, ERROR double", "delete the pod"),
         (&[("p", "s"), ("p", "c")], &alone, "CONTRADICTS, ERROR double", "delete the pod"),
-        (&[("p", "i"), ("p", "c")], &nothing, "OK, NOTE shared-in-pod", "nothing"),
-        (&[("p", "c"), ("p", "d")], &nothing, "OK, NOTE shared-in-pod", "nothing"),
+        (&[("p", "i"), ("p", "c")], &nothing, "OK, INFO shared-in-pod", "nothing"),
+        (&[("p", "c"), ("p", "d")], &nothing, "OK, INFO shared-in-pod", "nothing"),
     ];
     for (owners, node, expected, advice) in rows {
         let pods = NodePods::of(node);
@@ -138,7 +141,8 @@ fn who_may_share_a_device_depends_on_the_pods() {
         let entries = owners.iter().map(|(pod, name)| entry(pod, name, &["a"])).collect();
         let answer = of(&file(entries), &known);
         assert_eq!(told(&answer), expected, "{owners:?}");
-        let given = answer.findings.first().map_or("", |it| it.advice.as_str());
+        let given =
+            answer.findings.first().map_or("", |it| it.advice.as_deref().unwrap_or_default());
         assert!(given.starts_with(advice), "{owners:?}: {given}");
     }
 }
@@ -148,8 +152,8 @@ fn in_a_file_with_a_wrong_checksum_a_double_is_no_reason_to_delete() {
     let both = [entry("p0", "c", &["a"]), entry("p1", "c", &["b"])];
     let text = String::from_utf8(file(both.to_vec())).expect("text");
     let answer = of(text.replace("[\"b\"]", "[\"a\"]").as_bytes(), &VerifyContext::default());
-    assert_eq!(told(&answer), "DISCARDED, NOTE double");
-    assert_eq!(answer.findings[0].why, "may follow from the damage");
+    assert_eq!(told(&answer), "DISCARDED, INFO double");
+    assert_eq!(answer.findings[0].why.as_deref(), Some("may follow from the damage"));
     let advice = super::super::view::advice(&answer);
     assert!(advice.iter().all(|it| !it.contains("delete")), "{advice:?}");
     // The kubelet's words stay, and what they leave out is added.

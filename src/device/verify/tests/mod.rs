@@ -31,5 +31,9 @@ fn told(answer: &Verification) -> String {
 
 /// Returns the findings of one file: `PLACE: FOUND`.
 fn places(answer: &Verification) -> Vec<String> {
-    answer.findings.iter().map(|it| format!("{}: {}", it.place, it.found)).collect()
+    answer
+        .findings
+        .iter()
+        .map(|it| format!("{}: {}", it.subject.place().unwrap_or_default(), it.found))
+        .collect()
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a container gets with its devices.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerAllocateResponse {
     /// Variables.
@@ -22,7 +22,7 @@ pub struct ContainerAllocateResponse {
 }
 
 /// A mount.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Mount {
     /// The path in the container.
@@ -34,7 +34,7 @@ pub struct Mount {
 }
 
 /// A device node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeviceSpec {
     /// The path in the container.

@@ -34,7 +34,7 @@ fn what_follows_from_damage_is_no_reason_to_delete_a_pod() {
     assert_eq!(file["damageText"], json!(damage));
     assert!(findings.iter().any(|it| it["id"] == "double"), "{findings:?}");
     for finding in &findings {
-        assert_eq!(finding["severity"], "NOTE", "{finding}");
+        assert_eq!(finding["severity"], "INFO", "{finding}");
         assert_eq!(finding["why"], "may follow from the damage", "{finding}");
     }
     let node = folder_with(&[(name, &bytes)]);
@@ -50,7 +50,7 @@ fn what_follows_from_damage_is_no_reason_to_delete_a_pod() {
     assert_eq!(file["verdict"], "REFUSED");
     let told: Vec<(&Value, &Value)> =
         findings.iter().map(|it| (&it["severity"], &it["id"])).collect();
-    assert_eq!(told, [(&json!("NOTE"), &json!("shared-cpus"))]);
+    assert_eq!(told, [(&json!("INFO"), &json!("shared-cpus"))]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn pods_that_are_given_tell_whose_file_it_is() {
     assert_eq!(ran.code, 0, "{}", ran.text());
     let (_, ids) = answer(&ran.stdout);
     // The one that is not in the list is gone; init containers of the other share.
-    assert_eq!(ids, ["NOTE stale"]);
+    assert_eq!(ids, ["INFO stale"]);
     for (line, code, said) in [
         ("--pods none.json", 3, "none.json: no such file"),
         ("--pods kubelet_internal_checkpoint", 2, "kubelet_internal_checkpoint"),

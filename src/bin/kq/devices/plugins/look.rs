@@ -3,6 +3,7 @@
 use super::Args;
 use crate::exit::Failure;
 use anyhow::anyhow;
+use kq::answer::Basis;
 use kq::device::plugins::{
     Connections, DevicePlugins, Place, PluginSocket, Process, ResourceState, SocketKind,
     assign_resources,
@@ -35,13 +36,9 @@ const DEPTH: usize = 4;
 /// Looks at the folders once.
 pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
     let (root, _) = host_root(args.host_root.as_deref());
-    let mut report = DevicePlugins {
-        api_version: "kq/v1".to_owned(),
-        kind: "DevicePlugins".to_owned(),
-        ..DevicePlugins::default()
-    };
+    let mut report = DevicePlugins::default();
     let kubelet = find_kubelet(&root).unwrap_or_else(|error| {
-        report.warnings.push(format!("the kubelet's process was not found: {error}"));
+        report.basis.warn(format!("the kubelet's process was not found: {error}"));
         Lookup::default()
     });
     let kubelet = kubelet.value();
@@ -51,7 +48,7 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
         (Some(_), _) => None,
         (None, Some(said)) => Some(said),
         (None, None) => {
-            report.assumptions.push(format!(
+            report.basis.assume(format!(
                 "no kubelet runs, or none that can be seen: its root folder is taken for {KUBELET_ROOT}"
             ));
             Some(KUBELET_ROOT.to_owned())
@@ -68,7 +65,7 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
     let listed = match entries(&folder) {
         // A node that boots has no kubelet yet, and that is what is waited for.
         Err(error) if error.kind() == ErrorKind::NotFound && args.wait.is_some() => {
-            report.warnings.push(format!("there is no {}: no kubelet has started", report.folder));
+            report.basis.warn(format!("there is no {}: no kubelet has started", report.folder));
             Vec::new()
         }
         listed => listed.map_err(|error| {
@@ -76,7 +73,7 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
             Failure::missing(error).hint("run as root on the node, or name the folder with --dir")
         })?,
     };
-    let seen = Seen::look(&root, &folder, report.kubelet, &mut report.warnings);
+    let seen = Seen::look(&root, &folder, report.kubelet, &mut report.basis);
     let mut found = Vec::new();
     for entry in listed.into_iter().filter(is_shown) {
         found.push(seen.socket(&folder, entry, Place::DevicePlugins));
@@ -106,7 +103,7 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
     assign_resources(&mut report, &endpoints);
     for socket in report.sockets.iter().filter(|socket| socket.hangs()) {
         let why = socket.options.as_ref().err().map_or("", String::as_str);
-        report.warnings.push(format!("{} listens and does not answer: {why}", socket.name));
+        report.basis.warn(format!("{} listens and does not answer: {why}", socket.name));
     }
     Ok(report)
 }
@@ -161,10 +158,10 @@ struct Seen {
 }
 
 impl Seen {
-    fn look(root: &Path, folder: &Path, kubelet: Option<i32>, warnings: &mut Vec<String>) -> Self {
+    fn look(root: &Path, folder: &Path, kubelet: Option<i32>, basis: &mut Basis) -> Self {
         let told = diagnose();
         if let Err(reason) = &told {
-            warnings.push(format!("who is connected to whom cannot be seen: {reason}"));
+            basis.warn(format!("who is connected to whom cannot be seen: {reason}"));
         }
         let table = table(root);
         // The descriptors of all processes are walked once, not for each socket.
@@ -306,7 +303,7 @@ fn resources(
     let source = path.display().to_string();
     let bytes = match read_checkpoint(folder) {
         Err(ReadError::Absent) => {
-            report.assumptions.push(format!("there is no {source}: no plugin has registered yet"));
+            report.basis.assume(format!("there is no {source}: no plugin has registered yet"));
             return Vec::new();
         }
         bytes => bytes.map_err(|error| error.to_string()),
@@ -314,7 +311,7 @@ fn resources(
     match bytes.and_then(|bytes| DeviceCheckpoint::parse(&bytes).map_err(|it| it.to_string())) {
         Ok(loaded) => {
             if let Some(error) = loaded.error() {
-                report.warnings.push(format!("{source}: {error}"));
+                report.basis.warn(format!("{source}: {error}"));
             }
             for (name, ids) in loaded.checkpoint.registered.unwrap_or_default() {
                 let healthy = Some(ids.map_or(0, |ids| ids.len()));
@@ -323,7 +320,7 @@ fn resources(
                 report.resources.insert(name, state);
             }
         }
-        Err(reason) => report.warnings.push(format!("{source}: {reason}")),
+        Err(reason) => report.basis.warn(format!("{source}: {reason}")),
     }
     // A folder that is named may be a kubelet's all the same.
     let (root, named_by, beside) = match root_dir {
@@ -336,7 +333,7 @@ fn resources(
         }
     };
     let Some(root_dir) = beside else {
-        report.assumptions.push(
+        report.basis.assume(
             "healthy devices are those of the checkpoint: as the kubelet wrote it last".to_owned(),
         );
         return Vec::new();
@@ -346,7 +343,7 @@ fn resources(
     let allocatable = told.value().and_then(|told| told.allocatable.value());
     let Some(allocatable) = allocatable else {
         let reason = told.value().map_or_else(|| told.reason(), |told| told.allocatable.reason());
-        report.assumptions.push(format!(
+        report.basis.assume(format!(
             "healthy devices are those of the checkpoint, as the kubelet wrote it last: {reason}"
         ));
         return Vec::new();
@@ -395,7 +392,7 @@ fn stand_in(
         }
         Ok(_) => None,
         Err(failure) => {
-            report.warnings.push(format!("the stand-in does not answer: {}", failure.reason()));
+            report.basis.warn(format!("the stand-in does not answer: {}", failure.reason()));
             None
         }
     }

@@ -6,7 +6,7 @@ mod offers;
 pub use offers::offers;
 
 use super::serve::parse_timeout;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
 use anyhow::anyhow;
 use kq::device::plugins::{DevicePlugins, missing_for, table, wide};
@@ -117,8 +117,7 @@ impl Args {
     fn show(&self, report: &DevicePlugins) -> Result<(), Failure> {
         self.output.write(report, table, wide)?;
         if self.output.is_for_people() {
-            report.assumptions.iter().for_each(|text| note("assumed", text));
-            report.warnings.iter().for_each(|text| warn(text));
+            tell(&report.basis);
         }
         Ok(())
     }

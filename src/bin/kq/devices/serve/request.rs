@@ -4,7 +4,7 @@ use kq::device::fake_kubelet::{DeviceAllocation, PluginState, TopologyConfig};
 use serde::{Deserialize, Serialize};
 
 /// What a stand-in is asked.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Request {
     /// Give the pods of a manifest their devices, one after the other.
@@ -26,7 +26,7 @@ pub enum Request {
 }
 
 /// What it answers.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Answer {
     /// What came of each pod.

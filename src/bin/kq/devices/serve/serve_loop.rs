@@ -298,7 +298,7 @@ impl ServeLoop {
         let mut reports = Vec::new();
         for (pod, assumption) in pods {
             let mut report = self.admit(pod, terms)?;
-            report.assumptions.extend(assumption);
+            report.basis.assume_all(assumption);
             reports.push(report);
             // A file can be long: nobody else waits for its end.
             if let ControlFlow::Continue(Some(incoming)) =

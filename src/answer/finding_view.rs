@@ -1,0 +1,110 @@
+//! Findings for people.
+
+use super::{Finding, Severity, Subject};
+use crate::output::table::{Column, Rows, Table, or_dash};
+
+/// The longest text of a narrow table, in characters; the wide table has the rest.
+const SHOWN: usize = 120;
+
+/// Returns a row for each finding.
+pub fn table<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
+    of(findings, false)
+}
+
+/// Returns a row for each finding, with its explanation and advice.
+pub fn wide<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
+    of(findings, true)
+}
+
+fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Table {
+    let findings: Vec<&Finding> = findings.into_iter().collect();
+    let any = |has: fn(&Finding) -> bool| findings.iter().any(|finding| has(finding));
+    let have_subjects = any(|finding| finding.subject != Subject::Node);
+    let have_places = any(|finding| finding.subject.place().is_some());
+    let have_sources = any(|finding| finding.source.is_some());
+    let place = |finding: &&Finding| or_dash(finding.subject.place());
+    let source = |finding: &&Finding| or_dash(finding.source.as_ref());
+    let columns: [Column<&Finding>; 11] = [
+        Column::new("SEVERITY", |finding| finding.severity.to_string()),
+        Column::new("RULE", |finding| finding.id.to_owned()),
+        Column::when(have_subjects, Column::new("SUBJECT", |it| it.subject.to_string())),
+        Column::when(have_places, Column::narrow("PLACE", |it| brief(or_dash(it.subject.place())))),
+        Column::when(have_places, Column::wide("PLACE", place)),
+        Column::narrow("FOUND", |finding| brief(finding.found.clone())),
+        Column::wide("FOUND", |finding| finding.found.clone()),
+        Column::when(
+            have_sources,
+            Column::narrow("SOURCE", |it| brief(or_dash(it.source.as_ref()))),
+        ),
+        Column::when(have_sources, Column::wide("SOURCE", source)),
+        Column::wide("WHY", |finding| or_dash(finding.why.as_ref())),
+        Column::wide("ADVICE", |finding| or_dash(finding.advice.as_ref())),
+    ];
+    Rows::of(&findings).wide(is_wide).table(&columns)
+}
+
+/// Returns the explanation and the advice of each problem, the worst first and equal ones once:
+/// `RULE: WHY; ADVICE`.
+pub fn advice(findings: &[Finding]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for severity in Severity::ALL {
+        for finding in findings.iter().filter(|finding| finding.severity == severity) {
+            let texts: Vec<&str> =
+                [&finding.why, &finding.advice].into_iter().flatten().map(String::as_str).collect();
+            let line = format!("{}: {}", finding.id, texts.join("; "));
+            if !texts.is_empty() && !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+fn brief(text: String) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(severity: Severity, id: &'static str, found: &str) -> Finding {
+        let subject = Subject::Setting { name: "a\u{1b}b".to_owned() };
+        Finding::new(severity, id, subject, found)
+    }
+
+    #[test]
+    fn only_wide_has_the_reason() {
+        let findings = [finding(Severity::Info, "small-gap", "1%").because("because").advise("do")];
+        assert_eq!(
+            table(&findings).to_string(),
+            "SEVERITY   RULE        SUBJECT    FOUND\n\
+             INFO       small-gap   a\\u{1b}b   1%\n"
+        );
+        assert!(wide(&findings).to_string().contains("because   do"));
+    }
+
+    #[test]
+    fn the_worst_advice_comes_first_and_once() {
+        let findings = [
+            finding(Severity::Ok, "a", "fine"),
+            finding(Severity::Warning, "c", "hm").advise("mind"),
+            finding(Severity::Unknown, "b", "?").advise("look"),
+            finding(Severity::Warning, "c", "hm again").advise("mind"),
+            finding(Severity::Error, "d", "bad").because("it stops").advise("act"),
+        ];
+        assert_eq!(advice(&findings), ["d: it stops; act", "b: look", "c: mind"]);
+    }
+
+    #[test]
+    fn only_wide_has_all_of_a_long_text() {
+        let long = "ä".repeat(SHOWN + 1);
+        let findings = [finding(Severity::Unknown, "a", &long)];
+        assert!(wide(&findings).to_string().contains(&long));
+        let shown = table(&findings).to_string();
+        assert!(!shown.contains(&long) && shown.contains("ä..."), "{shown}");
+    }
+}

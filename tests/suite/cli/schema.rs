@@ -1,0 +1,122 @@
+//! `kq schema`, and the check of every answer that a test sees.
+
+use super::{kq, repository};
+use boon::{Compiler, SchemaIndex, Schemas};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+/// The compiled schemas of the kinds that were seen.
+#[derive(Default)]
+struct Known {
+    schemas: Schemas,
+    kinds: BTreeMap<String, SchemaIndex>,
+}
+
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+
+/// Panics unless each answer in a text follows the schema of its kind. Texts that are not JSON, and files that kq
+/// writes to read them again, have other contracts.
+#[track_caller]
+pub fn check(text: &str, line: &str) {
+    if !text.starts_with('{') {
+        return;
+    }
+    for answer in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        let Ok(answer) = answer else { return };
+        if answer["apiVersion"] != "kq/v2" {
+            continue;
+        }
+        let kind = answer["kind"].as_str().expect("an answer has a kind");
+        let problem = {
+            let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let known = known.get_or_insert_default();
+            let index = *known.kinds.entry(kind.to_owned()).or_insert_with(|| {
+                let mut compiler = Compiler::new();
+                compiler.add_resource(kind, strict(stored(kind))).expect("a schema is new");
+                compiler.compile(kind, &mut known.schemas).expect("a schema can be compiled")
+            });
+            known.schemas.validate(&answer, index).err().map(|error| format!("{error:#}"))
+        };
+        assert_eq!(problem, None, "kq {line}: {kind}");
+    }
+}
+
+fn stored(kind: &str) -> Value {
+    let file = repository().join("docs/schema").join(format!("{kind}.json"));
+    let text = std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    serde_json::from_str(&text).expect("a schema is JSON")
+}
+
+/// Forbids fields that a schema does not name.
+fn strict(mut schema: Value) -> Value {
+    let mut extended = BTreeSet::new();
+    find_extended(&schema, &mut extended);
+    let is_object = |schema: &Value| schema["properties"].is_object();
+    let forbid = |schema: &mut Value| {
+        let mut ways = schema["oneOf"].as_array().into_iter().flatten();
+        if is_object(schema) || (schema["oneOf"].is_array() && ways.all(is_object)) {
+            schema["unevaluatedProperties"] = json!(false);
+        }
+    };
+    forbid(&mut schema);
+    if let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
+        let whole = definitions.iter_mut().filter(|(name, _)| !extended.contains(*name));
+        whole.for_each(|(_, definition)| forbid(definition));
+    }
+    schema
+}
+
+/// Finds the definitions to which other schemas add fields.
+fn find_extended(schema: &Value, extended: &mut BTreeSet<String>) {
+    if let (Some(name), true) = (schema["$ref"].as_str(), schema["properties"].is_object()) {
+        extended.extend(name.strip_prefix("#/$defs/").map(str::to_owned));
+    }
+    let (list, object) = (schema.as_array(), schema.as_object());
+    list.into_iter().flatten().for_each(|below| find_extended(below, extended));
+    object.into_iter().flat_map(|it| it.values()).for_each(|it| find_extended(it, extended));
+}
+
+#[test]
+fn the_stored_schemas_are_those_of_the_types() {
+    let kinds = kq("schema").run();
+    assert_eq!((kinds.code, kinds.stderr.as_str()), (0, ""));
+    let stored: Vec<String> = std::fs::read_dir(repository().join("docs/schema"))
+        .expect("there is a folder of schemas")
+        .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
+        .collect();
+    let listed: Vec<&str> = kinds.stdout.lines().collect();
+    assert_eq!(listed.len(), stored.len(), "run scripts/generate.sh and commit what changed");
+    for kind in listed {
+        let ran = kq(&format!("schema {kind}")).run();
+        let file = repository().join("docs/schema").join(format!("{kind}.json"));
+        let stored = std::fs::read_to_string(file).unwrap_or_default();
+        assert!(ran.stdout == stored, "{kind}: run scripts/generate.sh and commit what changed");
+    }
+}
+
+#[test]
+fn an_unknown_kind_is_refused_with_the_nearest() {
+    let ran = kq("schema ImageGcPlam").run();
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("ImageGcPlan"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_check_finds_what_a_schema_forbids() {
+    let answer = kq("cgroup explain cpu.weight 79").json();
+    check(&answer.to_string(), "as it is");
+    let breaks: [fn(&mut Value); 4] = [
+        |it| it["added"] = json!(1),
+        |it| it["value"] = json!(7),
+        |it| it["warnings"] = json!(["a text"]),
+        |it| drop(it.as_object_mut().expect("an object").remove("purpose")),
+    ];
+    for break_it in breaks {
+        let mut broken = answer.clone();
+        break_it(&mut broken);
+        let found = std::panic::catch_unwind(|| check(&broken.to_string(), "broken"));
+        assert!(found.is_err(), "{broken}");
+    }
+}
