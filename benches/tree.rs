@@ -20,9 +20,10 @@ use kq::cgroup::live::show_view;
 use kq::cgroup::plan::{RuntimeFormula, plan};
 use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
 use kq::edge::host::read_host;
+use kq::facts::cgroup_file::CgroupFile;
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq::facts::cgroup_tree::{CgroupPath, CgroupTree, known_file};
+use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq::facts::describe::{LiveSources, NodeSources, describe};
 use kq::facts::pod_selector::Selection;
 use kq::facts::workloads::Workloads;
@@ -48,10 +49,12 @@ fn files_of(host_root: &Path, tree: &CgroupTree) -> Files {
         for name in texts.0.keys() {
             let mount = match version {
                 CgroupVersion::V2 => tree.layout.unified.as_ref(),
-                CgroupVersion::V1 => match known_file(version, name).expect("known").controller {
-                    "" => tree.layout.controllers.get("memory"),
-                    controller => tree.layout.controllers.get(controller),
-                },
+                CgroupVersion::V1 => {
+                    match CgroupFile::known(version, name).expect("known").row().controller {
+                        "" => tree.layout.controllers.get("memory"),
+                        controller => tree.layout.controllers.get(controller),
+                    }
+                }
             };
             let mount = mount.expect("it was read somewhere").trim_start_matches('/');
             let folder = host_root.join(mount).join(path.as_str().trim_start_matches('/'));

@@ -15,6 +15,7 @@ use crate::cgroup::pod::pod_options;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};
 use crate::cgroup::swap::{swap_behavior, swap_limit};
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::missing::MissingFact;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::pod::{Container, Pod, ResourceList, ResourceName, ResourceRequirements};
@@ -147,9 +148,9 @@ fn container_cgroup<'p>(
             CgroupVersion::V1 => {}
             CgroupVersion::V2 => match swap_limit(own, behavior, settings) {
                 Ok(limit) => {
-                    resources.unified.insert("memory.swap.max", limit);
+                    resources.unified.insert(CgroupFile::MemorySwapMax.v2_name(), limit);
                 }
-                Err(fact) => missing.push(("memory.swap.max", fact)),
+                Err(fact) => missing.push((CgroupFile::MemorySwapMax.v2_name(), fact)),
             },
         }
     }
@@ -268,7 +269,7 @@ fn linux_resources(
     }
     if settings.version == CgroupVersion::V2 && !settings.single_process_oom_kill.unwrap_or(false) {
         let group = Derived::new("1".to_owned(), [Rule::OomGroup.into()]);
-        resources.unified.insert("memory.oom.group", group);
+        resources.unified.insert(CgroupFile::MemoryOomGroup.v2_name(), group);
     }
     resources
 }

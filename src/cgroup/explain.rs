@@ -16,35 +16,31 @@ pub use place::Level;
 
 use crate::answer::{Basis, answer};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+use crate::facts::cgroup_file::{CgroupFile, FileUse};
+use crate::facts::cgroup_value::Value;
 use crate::k8s::qos::QosClass;
 use place::Place;
 use serde::Serialize;
 use std::fmt;
 
-/// The files that can be explained; `SIZE` stands for a page size such as `2MB`.
-pub const KNOWN_FILES: &[&str] = &[
-    "cpu.weight",
-    "cpu.max",
-    "cpu.shares",
-    "cpu.cfs_quota_us",
-    "cpu.cfs_period_us",
-    "cpuset.cpus",
-    "cpuset.mems",
-    "memory.max",
-    "memory.min",
-    "memory.low",
-    "memory.high",
-    "memory.swap.max",
-    "memory.oom.group",
-    "memory.limit_in_bytes",
-    "memory.memsw.limit_in_bytes",
-    "pids.max",
-    "hugetlb.SIZE.max",
-    "hugetlb.SIZE.rsvd.max",
-    "hugetlb.SIZE.limit_in_bytes",
-    "hugetlb.SIZE.rsvd.limit_in_bytes",
-    "oom_score_adj",
-];
+/// Returns the names of the files that can be explained, by controller and version of cgroups; `SIZE` stands
+/// for a page size such as `2MB`.
+pub fn known_files() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for of_controller in
+        CgroupFile::ALL.chunk_by(|one, next| one.row().controller == next.row().controller)
+    {
+        for version in [CgroupVersion::V2, CgroupVersion::V1] {
+            let explained = of_controller.iter().filter(|file| file.row().purpose.is_some());
+            for name in explained.filter_map(|file| file.name_on(version)) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+    }
+    names
+}
 
 /// What a value in a file means and where it can come from.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -213,6 +209,7 @@ impl Explanation {
 /// A file and its value on their way to an explanation.
 struct Question<'a> {
     file: &'a str,
+    known: CgroupFile,
     value: &'a str,
     place: Option<Place>,
 }
@@ -259,19 +256,19 @@ impl Question<'_> {
         }
     }
 
+    /// Returns the version of cgroups that alone has this file.
+    fn version(&self) -> Option<CgroupVersion> {
+        self.known.only_on(self.file)
+    }
+
     /// Starts the answer.
-    fn explanation(
-        &self,
-        cgroup_version: Option<CgroupVersion>,
-        purpose: &'static str,
-        meaning: impl Into<String>,
-    ) -> Explanation {
+    fn explanation(&self, meaning: impl Into<String>) -> Explanation {
         Explanation {
             file: self.file.to_owned(),
             value: self.value.to_owned(),
-            cgroup_version,
+            cgroup_version: self.version(),
             level: self.place.map(|place| place.level),
-            purpose,
+            purpose: self.known.row().purpose.unwrap_or_default(),
             meaning: meaning.into(),
             formulas: Vec::new(),
             notes: Vec::new(),
@@ -285,27 +282,35 @@ impl Question<'_> {
 ///
 /// # Errors
 ///
-/// Fails for a file that is not in [`KNOWN_FILES`], and for a value that such a file cannot hold.
+/// Fails for a file that is not in [`known_files`], and for a value that such a file cannot hold.
 pub fn explain(file: &str, value: &str) -> Result<Explanation, ExplainError> {
     let name = file.rsplit('/').next().unwrap_or(file);
-    // That one is a file of a process, not of a cgroup.
-    let place = if name == "oom_score_adj" { None } else { Place::of_file(file) };
-    let question = Question { file: name, value: value.trim(), place };
-    let mut out = match name {
-        "cpu.weight" => cpu::weight(&question),
-        "cpu.shares" => cpu::shares(&question),
-        "cpu.max" => cpu::max(&question),
-        "cpu.cfs_quota_us" => cpu::cfs_quota(&question),
-        "cpu.cfs_period_us" => cpu::cfs_period(&question),
-        "cpuset.cpus" | "cpuset.mems" => process::cpuset(&question),
-        "memory.max" | "memory.limit_in_bytes" => memory::limit(&question),
-        "memory.min" | "memory.low" => protection::protection(&question),
-        "memory.high" => protection::throttling(&question),
-        "memory.swap.max" | "memory.memsw.limit_in_bytes" => memory::swap(&question),
-        "memory.oom.group" => process::oom_group(&question),
-        "pids.max" => process::pids(&question),
-        "oom_score_adj" => process::oom_score_adj(&question),
-        _ => memory::hugetlb(&question).unwrap_or_else(|| Err(ExplainError::of_file(file, name))),
+    let known = CgroupFile::named(name).filter(|known| known.row().purpose.is_some());
+    let known = known.ok_or_else(|| ExplainError::of_file(file, name))?;
+    let place = match known.row().used_for {
+        FileUse::OfProcess => None,
+        _ => Place::of_file(file),
+    };
+    let question = Question { file: name, known, value: value.trim(), place };
+    let mut out = match known {
+        CgroupFile::CpuWeight => cpu::weight(&question),
+        CgroupFile::CpuShares => cpu::shares(&question),
+        CgroupFile::CpuMax => cpu::max(&question),
+        CgroupFile::CpuCfsQuota => cpu::cfs_quota(&question),
+        CgroupFile::CpuCfsPeriod => cpu::cfs_period(&question),
+        CgroupFile::CpusetCpus | CgroupFile::CpusetMems => process::cpuset(&question),
+        CgroupFile::MemoryMax => memory::limit(&question),
+        CgroupFile::MemoryMin | CgroupFile::MemoryLow => protection::protection(&question),
+        CgroupFile::MemoryHigh => protection::throttling(&question),
+        CgroupFile::MemorySwapMax | CgroupFile::MemoryMemswLimit => memory::swap(&question),
+        CgroupFile::MemoryOomGroup => process::oom_group(&question),
+        CgroupFile::PidsMax => process::pids(&question),
+        CgroupFile::OomScoreAdj => process::oom_score_adj(&question),
+        CgroupFile::HugetlbMax | CgroupFile::HugetlbRsvdMax => match memory::page_size(&question) {
+            Some(page) => memory::hugetlb(&question, page),
+            None => Err(ExplainError::of_file(file, name)),
+        },
+        _ => by_row(&question),
     }?;
     if out.level.is_some() && out.formulas.is_empty() {
         out.notes.push(
@@ -313,6 +318,23 @@ pub fn explain(file: &str, value: &str) -> Result<Explanation, ExplainError> {
              by another program or by hand"
                 .to_owned(),
         );
+    }
+    Ok(out)
+}
+
+/// Explains a file by its row alone.
+fn by_row(question: &Question<'_>) -> Result<Explanation, ExplainError> {
+    let meaning = match question.known.value(question.value) {
+        Value::Unlimited => "no limit".to_owned(),
+        Value::Number(bytes) if question.known.is_bytes() => {
+            i64::try_from(bytes).map_or_else(|_| bytes.to_string(), memory::quantity)
+        }
+        Value::Other => return Err(question.bad_value("a text as the kernel shows it")),
+        Value::Number(_) | Value::Quota { .. } | Value::Set(_) => question.value.to_owned(),
+    };
+    let mut out = question.explanation(meaning);
+    if question.known.row().untouched == Some(question.value) {
+        out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new()));
     }
     Ok(out)
 }

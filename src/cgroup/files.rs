@@ -5,8 +5,11 @@
 //! (`quota_files`, `memory_files`).
 
 pub use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+pub use crate::facts::cgroup_value::page_size_bytes;
 
 use crate::cgroup::cpu::{DEFAULT_PERIOD_US, WeightFormula, systemd_quota};
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_value::PAGE_SIZE_UNITS;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
@@ -21,16 +24,16 @@ pub struct FileValue {
 }
 
 impl FileValue {
-    fn new(file: impl Into<Cow<'static, str>>, value: impl fmt::Display) -> Self {
-        Self { file: file.into(), value: value.to_string() }
+    fn new(file: CgroupFile, version: CgroupVersion, value: impl fmt::Display) -> Self {
+        Self { file: file.name(version).into(), value: value.to_string() }
     }
 }
 
 /// Returns the file that shares are written to; on version 1 the formula has no part in it.
 pub fn shares_file(shares: u64, version: CgroupVersion, formula: WeightFormula) -> FileValue {
     match version {
-        CgroupVersion::V1 => FileValue::new("cpu.shares", shares),
-        CgroupVersion::V2 => FileValue::new("cpu.weight", formula.weight(shares)),
+        CgroupVersion::V1 => FileValue::new(CgroupFile::CpuShares, version, shares),
+        CgroupVersion::V2 => FileValue::new(CgroupFile::CpuWeight, version, formula.weight(shares)),
     }
 }
 
@@ -52,10 +55,10 @@ pub fn cpu_files(
     match version {
         CgroupVersion::V1 => {
             if period_us != 0 {
-                files.push(FileValue::new("cpu.cfs_period_us", period_us));
+                files.push(FileValue::new(CgroupFile::CpuCfsPeriod, version, period_us));
             }
             if quota_us != 0 {
-                files.push(FileValue::new("cpu.cfs_quota_us", quota_us));
+                files.push(FileValue::new(CgroupFile::CpuCfsQuota, version, quota_us));
             }
         }
         CgroupVersion::V2 if quota_us == 0 && period_us == 0 => {}
@@ -63,7 +66,8 @@ pub fn cpu_files(
             let quota = if quota_us > 0 { quota_us.to_string() } else { "max".to_owned() };
             let period_us =
                 if period_us == 0 { DEFAULT_PERIOD_US.cast_unsigned() } else { period_us };
-            files.push(FileValue::new("cpu.max", format_args!("{quota} {period_us}")));
+            let text = format_args!("{quota} {period_us}");
+            files.push(FileValue::new(CgroupFile::CpuMax, version, text));
         }
     }
     files
@@ -77,41 +81,33 @@ pub fn cpu_files(
 pub fn memory_files(bytes: i64, version: CgroupVersion) -> Vec<FileValue> {
     match (version, bytes) {
         (_, 0) => Vec::new(),
-        (CgroupVersion::V1, _) => vec![FileValue::new("memory.limit_in_bytes", bytes)],
-        (CgroupVersion::V2, -1) => {
-            vec![FileValue::new("memory.max", "max"), FileValue::new("memory.swap.max", "max")]
-        }
-        (CgroupVersion::V2, _) => vec![FileValue::new("memory.max", bytes)],
+        (CgroupVersion::V2, -1) => [CgroupFile::MemoryMax, CgroupFile::MemorySwapMax]
+            .map(|file| FileValue::new(file, version, file.no_limit(version)))
+            .to_vec(),
+        _ => vec![FileValue::new(CgroupFile::MemoryMax, version, bytes)],
     }
 }
 
 /// Returns the file that a limit of processes is written to: 0 becomes 1, a negative limit `max`.
 pub fn pids_file(limit: i64) -> FileValue {
+    let file =
+        |text: &dyn fmt::Display| FileValue::new(CgroupFile::PidsMax, CgroupVersion::V2, text);
     match limit {
-        0 => FileValue::new("pids.max", 1),
-        1.. => FileValue::new("pids.max", limit),
-        _ => FileValue::new("pids.max", "max"),
+        0 => file(&1),
+        1.. => file(&limit),
+        _ => file(&"max"),
     }
 }
 
-/// Returns the names of the two files that limit huge pages of one size, in the order of writing.
+/// Returns the two files that a limit of huge pages is written to, in the order of writing.
 ///
 /// `page_size` is the kernel's text, such as `2MB`; see [`page_size_text`].
-pub fn hugetlb_file_names(page_size: &str, version: CgroupVersion) -> [String; 2] {
-    let end = match version {
-        CgroupVersion::V1 => "limit_in_bytes",
-        CgroupVersion::V2 => "max",
-    };
-    [format!("hugetlb.{page_size}.{end}"), format!("hugetlb.{page_size}.rsvd.{end}")]
-}
-
-/// Returns the two files that a limit of huge pages is written to.
 pub fn hugetlb_files(page_size: &str, bytes: u64, version: CgroupVersion) -> [FileValue; 2] {
-    hugetlb_file_names(page_size, version).map(|file| FileValue::new(file, bytes))
+    [CgroupFile::HugetlbMax, CgroupFile::HugetlbRsvdMax].map(|file| FileValue {
+        file: file.sized_name(version, page_size).into(),
+        value: bytes.to_string(),
+    })
 }
-
-/// The kernel's units of a page size, each 1024 of the one before.
-const PAGE_SIZE_UNITS: [&str; 6] = ["B", "KB", "MB", "GB", "TB", "PB"];
 
 /// A page size that the kubelet has no text for, and whose limit it leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,14 +138,6 @@ pub fn page_size_text(bytes: i64) -> Result<String, OddPageSize> {
         return Err(OddPageSize { amount, unit });
     }
     Ok(format!("{amount}{unit}"))
-}
-
-/// Returns the bytes of a kernel's page size such as `2MB`; `None` for any other text.
-pub fn page_size_bytes(text: &str) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit())?;
-    let (amount, unit) = text.split_at(end);
-    let index = PAGE_SIZE_UNITS.iter().position(|known| *known == unit)?;
-    amount.parse::<u64>().ok()?.checked_mul(1 << (10 * index))
 }
 
 #[cfg(test)]

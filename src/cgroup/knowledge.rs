@@ -12,6 +12,7 @@ use crate::cgroup::plan::{Owner, PlannedCgroup, RuntimeFormula};
 use crate::cgroup::resource_config::ExplainedFile;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
+use crate::facts::cgroup_file::{CgroupFile, Premise};
 use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
 use crate::facts::origin::Origin;
@@ -131,7 +132,7 @@ impl Knowledge {
         };
         cgroup.files.iter().any(is_share)
             || rests_on(cgroup, file, settings, self.has_pod_level_resources)
-                .contains(&Basis::Fact(MissingFact::Pods))
+                .contains(&Premise::Fact(MissingFact::Pods))
     }
 
     /// Returns why the place of the kubelet's cgroups is not known.
@@ -139,8 +140,8 @@ impl Knowledge {
         self.first_missing(&PLACE, settings)
     }
 
-    fn first_missing(&self, facts: &[Basis], settings: &CgroupSettings) -> Option<Unknown> {
-        let fact = facts.iter().find_map(|basis| self.missing_of(*basis, settings))?;
+    fn first_missing(&self, facts: &[Premise], settings: &CgroupSettings) -> Option<Unknown> {
+        let fact = facts.iter().find_map(|premise| self.missing_of(*premise, settings))?;
         Some(Unknown { fact, reason: self.reason(fact) })
     }
 
@@ -170,21 +171,22 @@ impl Knowledge {
         lines
     }
 
-    fn missing_of(&self, basis: Basis, settings: &CgroupSettings) -> Option<MissingFact> {
+    fn missing_of(&self, premise: Premise, settings: &CgroupSettings) -> Option<MissingFact> {
         let is_missing = |fact: MissingFact| self.missing.contains(&fact).then_some(fact);
-        match basis {
-            Basis::Fact(fact) => is_missing(fact),
-            Basis::Field(field) => (self.lacks_configuration && !self.given_fields.contains(field))
-                .then_some(MissingFact::Configuration(field)),
-            Basis::Gate(gate) if self.given_gates.contains(gate.name()) => None,
-            Basis::Gate(_) if self.lacks_configuration => {
+        match premise {
+            Premise::Fact(fact) => is_missing(fact),
+            Premise::Field(field) => (self.lacks_configuration
+                && !self.given_fields.contains(field))
+            .then_some(MissingFact::Configuration(field)),
+            Premise::Gate(gate) if self.given_gates.contains(gate.name()) => None,
+            Premise::Gate(_) if self.lacks_configuration => {
                 Some(MissingFact::Configuration("featureGates"))
             }
-            Basis::Gate(gate) => {
+            Premise::Gate(gate) => {
                 is_missing(MissingFact::KubeletVersion).filter(|_| differs_by_version(gate))
             }
-            Basis::Since(_) => is_missing(MissingFact::KubeletVersion),
-            Basis::Rounding => is_missing(MissingFact::CgroupDriver)
+            Premise::Since(_) => is_missing(MissingFact::KubeletVersion),
+            Premise::Rounding => is_missing(MissingFact::CgroupDriver)
                 .or_else(|| is_missing(MissingFact::CgroupVersion))
                 .filter(|_| {
                     settings.version == CgroupVersion::V2
@@ -194,26 +196,11 @@ impl Knowledge {
     }
 }
 
-/// Something that a value rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Basis {
-    /// A fact about the node.
-    Fact(MissingFact),
-    /// A field of the kubelet's configuration.
-    Field(&'static str),
-    /// A feature gate: the configuration, or the default of the version.
-    Gate(Gate),
-    /// A rule that kubelets have since a version.
-    Since(u32),
-    /// Who rounds quotas.
-    Rounding,
-}
-
 /// What the place of every cgroup rests on.
-const PLACE: [Basis; 3] = [
-    Basis::Field("cgroupRoot"),
-    Basis::Field("cgroupsPerQOS"),
-    Basis::Fact(MissingFact::CgroupDriver),
+const PLACE: [Premise; 3] = [
+    Premise::Field("cgroupRoot"),
+    Premise::Field("cgroupsPerQOS"),
+    Premise::Fact(MissingFact::CgroupDriver),
 ];
 
 /// Tells whether the known versions of the kubelet differ in the default of a gate.
@@ -239,98 +226,109 @@ fn rests_on(
     file: &str,
     settings: &CgroupSettings,
     pod_level: bool,
-) -> Vec<Basis> {
-    let mut basis = Vec::new();
-    if file.starts_with("hugetlb.") {
-        basis.push(Basis::Fact(MissingFact::HugepageCapacity));
+) -> Vec<Premise> {
+    let mut premises = Vec::new();
+    let Some(file) = CgroupFile::named(file) else { return premises };
+    if file.has_size() {
+        premises.push(Premise::Fact(MissingFact::HugepageCapacity));
     }
     match cgroup.owner {
-        Owner::Node { part: "kubepods" } => of_kubepods(file, settings, pod_level, &mut basis),
-        Owner::Node { part } => of_reserved(part, file, &mut basis),
-        Owner::Qos(class) => of_class(class, file, settings, pod_level, &mut basis),
-        Owner::Pod(pod, class) => of_pod(cgroup, pod, class, file, settings, &mut basis),
+        Owner::Node { part: "kubepods" } => of_kubepods(file, settings, pod_level, &mut premises),
+        Owner::Node { part } => of_reserved(part, file, &mut premises),
+        Owner::Qos(class) => of_class(class, file, settings, pod_level, &mut premises),
+        Owner::Pod(pod, class) => of_pod(cgroup, pod, class, file, settings, &mut premises),
         Owner::Container { pod, class, pinned, .. } => {
-            of_container(cgroup, pod, class, pinned, file, settings, &mut basis);
+            of_container(cgroup, pod, class, pinned, file, settings, &mut premises);
         }
     }
-    basis
+    premises
 }
 
-fn of_kubepods(file: &str, settings: &CgroupSettings, pod_level: bool, basis: &mut Vec<Basis>) {
+fn of_kubepods(
+    file: CgroupFile,
+    settings: &CgroupSettings,
+    pod_level: bool,
+    premises: &mut Vec<Premise>,
+) {
     match file {
-        "cpu.shares" | "cpu.weight" | "memory.limit_in_bytes" | "memory.max" | "pids.max" => {
-            basis.extend(RESERVED.map(Basis::Field));
+        CgroupFile::CpuShares
+        | CgroupFile::CpuWeight
+        | CgroupFile::MemoryMax
+        | CgroupFile::PidsMax => {
+            premises.extend(RESERVED.map(Premise::Field));
         }
-        "cpuset.cpus" => basis.push(Basis::Field("cpuManagerPolicy")),
-        "memory.min" => of_class_protection(settings, pod_level, basis),
-        _ if file.starts_with("hugetlb.") => basis.push(Basis::Field("cgroupsPerQOS")),
+        CgroupFile::CpusetCpus => premises.push(Premise::Field("cpuManagerPolicy")),
+        CgroupFile::MemoryMin => of_class_protection(settings, pod_level, premises),
+        _ if file.has_size() => premises.push(Premise::Field("cgroupsPerQOS")),
         _ => {}
     }
 }
 
-fn of_reserved(part: &'static str, file: &str, basis: &mut Vec<Basis>) {
-    basis.extend([Basis::Field(part), Basis::Field("enforceNodeAllocatable")]);
+fn of_reserved(part: &'static str, file: CgroupFile, premises: &mut Vec<Premise>) {
+    premises.extend([Premise::Field(part), Premise::Field("enforceNodeAllocatable")]);
     match file {
-        "cpu.shares" | "cpu.weight" => basis.push(Basis::Field("reservedSystemCPUs")),
-        "memory.min" => basis.push(Basis::Gate(Gate::MemoryQos)),
-        "cpuset.cpus" => basis.push(Basis::Field("cpuManagerPolicy")),
+        CgroupFile::CpuShares | CgroupFile::CpuWeight => {
+            premises.push(Premise::Field("reservedSystemCPUs"))
+        }
+        CgroupFile::MemoryMin => premises.push(Premise::Gate(Gate::MemoryQos)),
+        CgroupFile::CpusetCpus => premises.push(Premise::Field("cpuManagerPolicy")),
         _ => {}
     }
 }
 
 fn of_class(
     class: QosClass,
-    file: &str,
+    file: CgroupFile,
     settings: &CgroupSettings,
     pod_level: bool,
-    basis: &mut Vec<Basis>,
+    premises: &mut Vec<Premise>,
 ) {
     match file {
-        "cpu.shares" | "cpu.weight" if class == QosClass::Burstable => {
-            of_sum(pod_level, basis);
+        CgroupFile::CpuShares | CgroupFile::CpuWeight if class == QosClass::Burstable => {
+            of_sum(pod_level, premises);
         }
-        "memory.limit_in_bytes" | "memory.max" => {
-            basis.push(Basis::Gate(Gate::QosReserved));
+        CgroupFile::MemoryMax => {
+            premises.push(Premise::Gate(Gate::QosReserved));
             if settings.rules.gates.enabled(Gate::QosReserved) {
-                basis.push(Basis::Field("qosReserved"));
-                basis.extend(RESERVED.map(Basis::Field));
-                of_sum(pod_level, basis);
+                premises.push(Premise::Field("qosReserved"));
+                premises.extend(RESERVED.map(Premise::Field));
+                of_sum(pod_level, premises);
             }
         }
-        "memory.min" | "memory.low" if class == QosClass::Burstable => {
-            of_class_protection(settings, pod_level, basis);
+        CgroupFile::MemoryMin | CgroupFile::MemoryLow if class == QosClass::Burstable => {
+            of_class_protection(settings, pod_level, premises);
         }
         _ => {}
     }
 }
 
 /// What memory QoS protects of all pods together.
-fn of_class_protection(settings: &CgroupSettings, pod_level: bool, basis: &mut Vec<Basis>) {
-    of_protection(settings, basis);
+fn of_class_protection(settings: &CgroupSettings, pod_level: bool, premises: &mut Vec<Premise>) {
+    of_protection(settings, premises);
     let adds_up = !settings.rules.memory_reservation_policies()
         || settings.memory_reservation_policy == MemoryReservationPolicy::TieredReservation;
     if has_memory_qos(settings) && adds_up {
-        of_sum(pod_level, basis);
+        of_sum(pod_level, premises);
     }
 }
 
 /// What is added up over all pods rests on all of them, and on how each is counted.
-fn of_sum(pod_level: bool, basis: &mut Vec<Basis>) {
-    basis.push(Basis::Fact(MissingFact::Pods));
+fn of_sum(pod_level: bool, premises: &mut Vec<Premise>) {
+    premises.push(Premise::Fact(MissingFact::Pods));
     if pod_level {
-        basis.push(Basis::Gate(Gate::PodLevelResources));
+        premises.push(Premise::Gate(Gate::PodLevelResources));
     }
 }
 
 /// What memory QoS protects at all.
-fn of_protection(settings: &CgroupSettings, basis: &mut Vec<Basis>) {
+fn of_protection(settings: &CgroupSettings, premises: &mut Vec<Premise>) {
     if settings.version == CgroupVersion::V1 {
         return;
     }
-    basis.push(Basis::Gate(Gate::MemoryQos));
+    premises.push(Premise::Gate(Gate::MemoryQos));
     if has_memory_qos(settings) {
-        basis.push(Basis::Since(RESERVATION_POLICIES));
-        basis.push(Basis::Field("memoryReservationPolicy"));
+        premises.push(Premise::Since(RESERVATION_POLICIES));
+        premises.push(Premise::Field("memoryReservationPolicy"));
     }
 }
 
@@ -342,22 +340,22 @@ fn of_pod(
     cgroup: &PlannedCgroup<'_>,
     pod: &Pod,
     class: QosClass,
-    file: &str,
+    file: CgroupFile,
     settings: &CgroupSettings,
-    basis: &mut Vec<Basis>,
+    premises: &mut Vec<Premise>,
 ) {
-    let is_planned = cgroup.text(file).is_some();
-    of_pod_level(pod, file, basis);
+    let is_planned = cgroup.text(file.name(settings.version)).is_some();
+    of_pod_level(pod, file, premises);
     match file {
-        "cpu.max" | "cpu.cfs_quota_us" | "cpu.cfs_period_us" if is_planned => {
-            of_quota(pod, class, settings, basis);
+        CgroupFile::CpuMax | CgroupFile::CpuCfsQuota | CgroupFile::CpuCfsPeriod if is_planned => {
+            of_quota(pod, class, settings, premises);
         }
-        "pids.max" => basis.push(Basis::Field("podPidsLimit")),
-        "memory.min" | "memory.low" => {
-            of_protection(settings, basis);
+        CgroupFile::PidsMax => premises.push(Premise::Field("podPidsLimit")),
+        CgroupFile::MemoryMin | CgroupFile::MemoryLow => {
+            of_protection(settings, premises);
             // A page size that the node lacks makes a write fail, and these files come after it.
             if asks_for_hugepages(pod) {
-                basis.push(Basis::Fact(MissingFact::HugepageCapacity));
+                premises.push(Premise::Fact(MissingFact::HugepageCapacity));
             }
         }
         _ => {}
@@ -373,26 +371,30 @@ fn asks_for_hugepages(pod: &Pod) -> bool {
 }
 
 /// What a pod has as a whole counts where the kubelet looks at it.
-fn of_pod_level(pod: &Pod, file: &str, basis: &mut Vec<Basis>) {
+fn of_pod_level(pod: &Pod, file: CgroupFile, premises: &mut Vec<Premise>) {
     if pod.spec.resources.is_none() {
         return;
     }
-    basis.push(Basis::Gate(Gate::PodLevelResources));
-    if file.starts_with("hugetlb.") {
-        basis.push(Basis::Since(34));
+    premises.push(Premise::Gate(Gate::PodLevelResources));
+    if file.has_size() {
+        premises.push(Premise::Since(34));
     }
 }
 
-fn of_quota(pod: &Pod, class: QosClass, settings: &CgroupSettings, basis: &mut Vec<Basis>) {
-    basis.extend([Basis::Field("cpuCFSQuota"), Basis::Field("cpuCFSQuotaPeriod"), Basis::Rounding]);
+fn of_quota(pod: &Pod, class: QosClass, settings: &CgroupSettings, premises: &mut Vec<Premise>) {
+    premises.extend([
+        Premise::Field("cpuCFSQuota"),
+        Premise::Field("cpuCFSQuotaPeriod"),
+        Premise::Rounding,
+    ]);
     if settings.cpu_cfs_quota_period_us != 100_000 {
-        basis.push(Basis::Gate(Gate::CustomCpuCfsQuotaPeriod));
+        premises.push(Premise::Gate(Gate::CustomCpuCfsQuotaPeriod));
     }
     // Only these can have CPUs of their own.
     if class == QosClass::Guaranteed && pod.spec.resources.is_none() {
-        basis.push(Basis::Field("cpuManagerPolicy"));
+        premises.push(Premise::Field("cpuManagerPolicy"));
         if settings.static_cpu_manager {
-            basis.push(Basis::Gate(Gate::DisableCpuQuotaWithExclusiveCpus));
+            premises.push(Premise::Gate(Gate::DisableCpuQuotaWithExclusiveCpus));
         }
     }
 }
@@ -402,44 +404,38 @@ fn of_container(
     pod: &Pod,
     class: QosClass,
     pinned: bool,
-    file: &str,
+    file: CgroupFile,
     settings: &CgroupSettings,
-    basis: &mut Vec<Basis>,
+    premises: &mut Vec<Premise>,
 ) {
-    of_pod_level(pod, file, basis);
+    of_pod_level(pod, file, premises);
+    premises.extend(file.row().rests_on);
     match file {
-        "cpu.weight" if is_formula_decisive(cgroup) => {
-            basis.push(Basis::Fact(MissingFact::RuntimeFormula));
+        CgroupFile::CpuWeight if is_formula_decisive(cgroup) => {
+            premises.push(Premise::Fact(MissingFact::RuntimeFormula));
         }
-        "cpu.max" | "cpu.cfs_quota_us" | "cpu.cfs_period_us" => {
-            of_quota(pod, class, settings, basis);
+        CgroupFile::CpuMax | CgroupFile::CpuCfsQuota | CgroupFile::CpuCfsPeriod => {
+            of_quota(pod, class, settings, premises);
         }
-        "cpuset.cpus" | "cpuset.mems" => {
-            basis.push(Basis::Field("cpuManagerPolicy"));
+        CgroupFile::CpusetCpus | CgroupFile::CpusetMems => {
+            premises.push(Premise::Field("cpuManagerPolicy"));
             if pinned || class == QosClass::Guaranteed {
-                basis.push(Basis::Field("reservedSystemCPUs"));
+                premises.push(Premise::Field("reservedSystemCPUs"));
             }
         }
-        "memory.memsw.limit_in_bytes" => {
-            basis.push(Basis::Fact(MissingFact::SwapController));
-        }
-        "memory.swap.max" => {
-            basis.extend([Basis::Field("memorySwap"), Basis::Fact(MissingFact::SwapController)])
-        }
-        "memory.oom.group" => basis.push(Basis::Field("singleProcessOOMKill")),
-        "memory.min" | "memory.low" => of_protection(settings, basis),
-        "memory.high" => {
-            of_protection(settings, basis);
+        CgroupFile::MemoryMin | CgroupFile::MemoryLow => of_protection(settings, premises),
+        CgroupFile::MemoryHigh => {
+            of_protection(settings, premises);
             if has_memory_qos(settings) {
-                basis.push(Basis::Field("memoryThrottlingFactor"));
-                basis.push(Basis::Fact(MissingFact::PageSize));
+                premises.push(Premise::Field("memoryThrottlingFactor"));
+                premises.push(Premise::Fact(MissingFact::PageSize));
                 // Without a limit of its own, what the node has for pods counts.
-                basis.extend(["systemReserved", "kubeReserved"].map(Basis::Field));
+                premises.extend(["systemReserved", "kubeReserved"].map(Premise::Field));
             }
         }
         // The oldest runtimes do not limit reservations.
-        _ if file.starts_with("hugetlb.") && file.contains(".rsvd.") => {
-            basis.push(Basis::Fact(MissingFact::RuntimeFormula));
+        CgroupFile::HugetlbRsvdMax => {
+            premises.push(Premise::Fact(MissingFact::RuntimeFormula));
         }
         _ => {}
     }
@@ -447,7 +443,10 @@ fn of_container(
 
 /// Tells whether the other formula would give a container another weight.
 fn is_formula_decisive(cgroup: &PlannedCgroup<'_>) -> bool {
-    let weights = cgroup.files.iter().filter(|file| file.file == "cpu.weight");
+    let weights = cgroup
+        .files
+        .iter()
+        .filter(|file| CgroupFile::named(&file.file) == Some(CgroupFile::CpuWeight));
     let mut steps = weights.flat_map(|file| &file.because);
     steps.any(|step| matches!(step, Step::SharesToWeight { otherwise: Some(otherwise), weight, .. } if otherwise != weight))
 }

@@ -7,6 +7,7 @@
 use crate::cgroup::derivation::{Derived, Step};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::missing::MissingFact;
 use crate::k8s::pod::{ResourceName, ResourceRequirements};
 use crate::k8s::qos::QosClass;
@@ -34,7 +35,12 @@ pub fn memory_qos(
     } else {
         match settings.node_allocatable.get(&ResourceName::Memory).map(Quantity::value) {
             Some(allocatable) => (allocatable.max(0), "allocatable"),
-            None => return (unified, Some(("memory.high", MissingFact::MemoryCapacity))),
+            None => {
+                return (
+                    unified,
+                    Some((CgroupFile::MemoryHigh.v2_name(), MissingFact::MemoryCapacity)),
+                );
+            }
         }
     };
     if top != 0 {
@@ -48,7 +54,8 @@ pub fn memory_qos(
                 page_size: settings.page_size,
                 high,
             };
-            unified.insert("memory.high", Derived::new(high.to_string(), [step]));
+            unified
+                .insert(CgroupFile::MemoryHigh.v2_name(), Derived::new(high.to_string(), [step]));
         }
     }
     (unified, None)
@@ -62,14 +69,16 @@ fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unif
     if !settings.rules.memory_reservation_policies() {
         return match request {
             0 => Unified::new(),
-            _ => one("memory.min", Rule::MemoryQosWithoutPolicy),
+            _ => one(CgroupFile::MemoryMin.v2_name(), Rule::MemoryQosWithoutPolicy),
         };
     }
     match settings.memory_reservation_policy {
         MemoryReservationPolicy::TieredReservation if request != 0 => match class {
-            QosClass::Guaranteed => one("memory.min", Rule::GuaranteedReservation),
+            QosClass::Guaranteed => {
+                one(CgroupFile::MemoryMin.v2_name(), Rule::GuaranteedReservation)
+            }
             QosClass::Burstable | QosClass::BestEffort => {
-                one("memory.low", Rule::TieredReservation)
+                one(CgroupFile::MemoryLow.v2_name(), Rule::TieredReservation)
             }
         },
         _ => {
@@ -78,7 +87,10 @@ fn reservation(request: i64, class: QosClass, settings: &CgroupSettings) -> Unif
                 MemoryReservationPolicy::TieredReservation => Rule::NoMemoryRequest,
             };
             let zero = || Derived::new("0".to_owned(), [rule.into()]);
-            Unified::from([("memory.min", zero()), ("memory.low", zero())])
+            Unified::from([
+                (CgroupFile::MemoryMin.v2_name(), zero()),
+                (CgroupFile::MemoryLow.v2_name(), zero()),
+            ])
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
 use crate::facts::allocatable::{NodeAllocatable, Reservations};
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::kubelet_config::EffectiveConfiguration;
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::feature_gates::Gate;
@@ -130,7 +131,7 @@ pub fn reserved_cgroups<'a>(
             let mut because = limit.because.clone();
             because.push(Rule::ReservedMemoryIsProtected.into());
             let text = Derived::new(limit.value.to_string(), because);
-            config.unified.insert("memory.min", text);
+            config.unified.insert(CgroupFile::MemoryMin.v2_name(), text);
         }
         cgroups.push(ReservedCgroup { field, given: path, name, config });
     }

@@ -11,6 +11,7 @@ use crate::cgroup::planner::Planner;
 use crate::cgroup::resource_config::{ExplainedFile, Property};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::checkpoint::cpu_manager::CpuState;
 use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
@@ -250,8 +251,9 @@ impl<'p> PlannedCgroup<'p> {
             None => (&state.default_cpu_set, Rule::CpuManagerSharesCpus),
         };
         if !cpus.is_empty() {
-            let file = FileValue { file: "cpuset.cpus".into(), value: cpus.to_string() };
-            self.files.push(ExplainedFile::new(file, vec![rule.into()]));
+            let file = CgroupFile::CpusetCpus.v2_name();
+            let written = FileValue { file: file.into(), value: cpus.to_string() };
+            self.files.push(ExplainedFile::new(written, vec![rule.into()]));
         }
     }
 
@@ -266,9 +268,10 @@ impl<'p> PlannedCgroup<'p> {
         let (withheld, files) = std::mem::take(&mut self.files).into_iter().partition(is_unknown);
         (self.withheld, self.files) = (withheld, files);
         if let Some(unit) = &mut self.unit {
-            let is_unknown = |file: &str| unknown.iter().any(|(name, _)| name == file);
-            unit.properties
-                .retain(|property, _| !files_of_property(property).iter().any(|f| is_unknown(f)));
+            let files = unknown.iter().filter_map(|(name, _)| CgroupFile::named(name));
+            for property in files.flat_map(|file| file.row().properties) {
+                unit.properties.remove(property);
+            }
         }
         self.missing.extend(unknown);
         for child in &mut self.children {
@@ -295,29 +298,11 @@ impl Owner<'_> {
     }
 }
 
-/// Returns the files that systemd writes for a property.
-fn files_of_property(property: &str) -> &'static [&'static str] {
-    match property {
-        "MemoryMax" => &["memory.max"],
-        "MemoryLimit" => &["memory.limit_in_bytes"],
-        "MemoryMin" => &["memory.min"],
-        "MemoryLow" => &["memory.low"],
-        "CPUWeight" => &["cpu.weight"],
-        "CPUShares" => &["cpu.shares"],
-        "CPUQuotaPeriodUSec" | "CPUQuotaPerSecUSec" => {
-            &["cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"]
-        }
-        "TasksMax" => &["pids.max"],
-        "AllowedCPUs" => &["cpuset.cpus"],
-        _ => &[],
-    }
-}
-
 /// Returns the controller of a file; `oom_score_adj` belongs to a process.
 pub fn controller(file: &str) -> &str {
-    match file {
-        "oom_score_adj" => "process",
-        _ => file.split('.').next().unwrap_or(file),
+    match CgroupFile::named(file) {
+        Some(known) => known.row().controller,
+        None => file.split('.').next().unwrap_or(file),
     }
 }
 

@@ -15,11 +15,14 @@ use crate::cgroup::qos::{QosCgroups, QosSums, qos_cgroups};
 use crate::cgroup::resource_config::{ExplainedFile, ResourceConfig};
 use crate::cgroup::runtime_files::container_files;
 use crate::cgroup::settings::CgroupSettings;
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
 use std::borrow::Cow;
+
+const OOM_SCORE_ADJ: &str = CgroupFile::OomScoreAdj.v2_name();
 
 /// What a plan is made with.
 pub(super) struct Planner<'n> {
@@ -70,7 +73,8 @@ impl Planner<'_> {
                 continue;
             }
             let mut missing = Vec::new();
-            missing.extend(qos.missing.map(|fact| (self.memory_file().into(), fact)));
+            missing
+                .extend(qos.missing.map(|fact| (self.name_of(CgroupFile::MemoryMax).into(), fact)));
             let path = self.path(&CgroupName::qos(&name, class))?;
             children.push(self.own(Owner::Qos(class), path, config, missing, pods));
         }
@@ -128,11 +132,10 @@ impl Planner<'_> {
         let mut files = container_files(&resources, self.formula, &self.settings);
         match oom_score_adj {
             Ok(score) => {
-                let file =
-                    FileValue { file: "oom_score_adj".into(), value: score.value.to_string() };
+                let file = FileValue { file: OOM_SCORE_ADJ.into(), value: score.value.to_string() };
                 files.push(ExplainedFile::new(file, score.because));
             }
-            Err(fact) => missing.push(("oom_score_adj", fact)),
+            Err(fact) => missing.push((OOM_SCORE_ADJ, fact)),
         }
         PlannedCgroup {
             owner: Owner::Container { pod, class, kind, name: &container.name, pinned },
@@ -205,30 +208,27 @@ impl Planner<'_> {
     /// Returns the files of kubepods that wait for a fact about the machine.
     fn missing_capacity(&self) -> Vec<(Cow<'static, str>, MissingFact)> {
         let shares = match self.settings.version {
-            CgroupVersion::V1 => "cpu.shares",
-            CgroupVersion::V2 => "cpu.weight",
+            CgroupVersion::V1 => CgroupFile::CpuShares,
+            CgroupVersion::V2 => CgroupFile::CpuWeight,
         };
         let mut missing = Vec::new();
         for (name, file, fact) in [
             (ResourceName::Cpu, shares, MissingFact::CpuCapacity),
-            (ResourceName::Memory, self.memory_file(), MissingFact::MemoryCapacity),
-            ("pid".into(), "pids.max", MissingFact::PidCapacity),
+            (ResourceName::Memory, CgroupFile::MemoryMax, MissingFact::MemoryCapacity),
+            ("pid".into(), CgroupFile::PidsMax, MissingFact::PidCapacity),
         ] {
             if !self.node.capacity.contains(&name) {
-                missing.push((file.into(), fact));
+                missing.push((self.name_of(file).into(), fact));
             }
         }
         if self.node.cpus.is_none() && !self.settings.static_cpu_manager {
-            missing.push(("cpuset.cpus".into(), MissingFact::CpuCapacity));
+            missing.push((self.name_of(CgroupFile::CpusetCpus).into(), MissingFact::CpuCapacity));
         }
         missing
     }
 
-    fn memory_file(&self) -> &'static str {
-        match self.settings.version {
-            CgroupVersion::V1 => "memory.limit_in_bytes",
-            CgroupVersion::V2 => "memory.max",
-        }
+    fn name_of(&self, file: CgroupFile) -> &'static str {
+        file.name(self.settings.version)
     }
 
     fn path(&self, name: &CgroupName) -> Result<String, PlanError> {

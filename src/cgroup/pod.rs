@@ -12,6 +12,7 @@ use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
 use crate::cgroup::total::explain_total;
+use crate::facts::cgroup_file::CgroupFile;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
@@ -191,13 +192,15 @@ impl PodSums<'_> {
         }
         let (file, rule) = match settings.memory_reservation_policy {
             _ if !settings.rules.memory_reservation_policies() => {
-                ("memory.min", Rule::MemoryQosWithoutPolicy)
+                (CgroupFile::MemoryMin.v2_name(), Rule::MemoryQosWithoutPolicy)
             }
             MemoryReservationPolicy::None => return None,
             MemoryReservationPolicy::TieredReservation if class == QosClass::Guaranteed => {
-                ("memory.min", Rule::GuaranteedReservation)
+                (CgroupFile::MemoryMin.v2_name(), Rule::GuaranteedReservation)
             }
-            MemoryReservationPolicy::TieredReservation => ("memory.low", Rule::TieredReservation),
+            MemoryReservationPolicy::TieredReservation => {
+                (CgroupFile::MemoryLow.v2_name(), Rule::TieredReservation)
+            }
         };
         let Derived { value, mut because } = self.units(Side::Requests, &ResourceName::Memory);
         because.push(rule.into());

@@ -11,6 +11,7 @@ use crate::cgroup::pod::pod_options;
 use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, MemoryReservationPolicy};
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::missing::MissingFact;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
@@ -142,11 +143,14 @@ fn protect_memory(cgroups: &mut QosCgroups, sums: &QosSums, settings: &CgroupSet
     if !settings.rules.memory_reservation_policies() {
         let rule = Rule::MemoryQosWithoutPolicy;
         if both_memory > 0 {
-            cgroups.kubepods.unified.insert("memory.min", text(both_memory, both, rule));
+            cgroups
+                .kubepods
+                .unified
+                .insert(CgroupFile::MemoryMin.v2_name(), text(both_memory, both, rule));
         }
         if sums.burstable_memory > 0 {
             let text = text(sums.burstable_memory, burstable, rule);
-            cgroups.burstable.unified.insert("memory.min", text);
+            cgroups.burstable.unified.insert(CgroupFile::MemoryMin.v2_name(), text);
         }
         return;
     }
@@ -160,8 +164,8 @@ fn protect_memory(cgroups: &mut QosCgroups, sums: &QosSums, settings: &CgroupSet
             (zero(), zero())
         }
     };
-    cgroups.kubepods.unified.insert("memory.min", min);
-    cgroups.burstable.unified.insert("memory.low", low);
+    cgroups.kubepods.unified.insert(CgroupFile::MemoryMin.v2_name(), min);
+    cgroups.burstable.unified.insert(CgroupFile::MemoryLow.v2_name(), low);
 }
 
 fn reserve_memory(

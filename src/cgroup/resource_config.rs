@@ -11,6 +11,7 @@ use crate::cgroup::files::{
 };
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
+use crate::facts::cgroup_file::CgroupFile;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -81,7 +82,8 @@ impl ResourceConfig {
             written.push(ExplainedFile::new(pids_file(limit.value), limit.because.clone()));
         }
         if let Some(cpus) = &self.cpuset_cpus {
-            let file = FileValue { file: "cpuset.cpus".into(), value: cpus.value.clone() };
+            let file = CgroupFile::CpusetCpus.name(version);
+            let file = FileValue { file: file.into(), value: cpus.value.clone() };
             written.push(ExplainedFile::new(file, cpus.because.clone()));
         }
         if !self.unsupported_hugepage_sizes(settings).is_empty() {
@@ -155,9 +157,11 @@ impl ResourceConfig {
             properties.insert("AllowedCPUs", Property::Bits(cpu_bits(&cpus.value)));
         }
         if v2 {
-            for (file, name) in [("memory.min", "MemoryMin"), ("memory.low", "MemoryLow")] {
-                if let Some(Ok(bytes)) = self.unified.get(file).map(|text| text.value.parse()) {
-                    properties.insert(name, Property::Number(bytes));
+            for (file, text) in &self.unified {
+                let known = CgroupFile::named(file);
+                if let (Some(known), Ok(number)) = (known, text.value.parse()) {
+                    let named = known.row().properties.iter();
+                    properties.extend(named.map(|name| (*name, Property::Number(number))));
                 }
             }
         }
@@ -224,7 +228,7 @@ pub fn cpu_files(
         }
     }
     files::cpu_files(asked_us, period_us, version, driver).into_iter().map(move |file| {
-        let because = if file.file == "cpu.cfs_period_us" {
+        let because = if CgroupFile::named(&file.file) == Some(CgroupFile::CpuCfsPeriod) {
             let value = format!("{period_us} us");
             vec![Step::Given { field: "cpuCFSQuotaPeriod".into(), value }]
         } else {

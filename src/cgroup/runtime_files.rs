@@ -10,6 +10,7 @@ use crate::cgroup::plan::RuntimeFormula;
 use crate::cgroup::resource_config::{ExplainedFile, WeightWriter, cpu_files, shares_file};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;
+use crate::facts::cgroup_file::CgroupFile;
 
 /// Returns the files, in the order of their controllers. What is 0 is not set.
 pub fn container_files(
@@ -37,10 +38,8 @@ pub fn container_files(
     let memory = memory_files(limit.value, version).into_iter();
     files.extend(memory.map(|file| ExplainedFile::new(file, limit.because.clone())));
     if let Some(limit) = &resources.memory_swap_limit {
-        let file = FileValue {
-            file: "memory.memsw.limit_in_bytes".into(),
-            value: limit.value.to_string(),
-        };
+        let file = CgroupFile::MemoryMemswLimit.name(version);
+        let file = FileValue { file: file.into(), value: limit.value.to_string() };
         files.push(ExplainedFile::new(file, limit.because.clone()));
     }
     for (size, limit) in &resources.hugepage_limits {

@@ -4,6 +4,7 @@ use crate::answer::{Basis, answer};
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, display_name, last_element};
+use crate::facts::cgroup_file::CgroupFile;
 use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::qos::QosClass;
 use crate::k8s::quantity::Quantity;
@@ -163,15 +164,15 @@ fn competitors<'p>(cgroup: &'p PlannedCgroup<'p>) -> Vec<Competitor<Id<'p>>> {
     // Only kubepods can lack a weight, without a capacity; nothing competes with it then.
     let name = last_element(&cgroup.path);
     let mut competitor = Competitor::new(Some(cgroup), name, weight(cgroup).unwrap_or(1));
-    match cgroup.text("cpu.max").and_then(|text| text.split_once(' ')) {
+    match cgroup.text(CgroupFile::CpuMax.v2_name()).and_then(|text| text.split_once(' ')) {
         Some((quota, period)) => {
             competitor.cpu_quota_us = quota.parse().ok();
             competitor.cpu_period_us = period.parse().ok();
         }
         None => {
             let signed = |file: &str| cgroup.text(file).and_then(|text| text.parse().ok());
-            competitor.cpu_quota_us = signed("cpu.cfs_quota_us");
-            competitor.cpu_period_us = signed("cpu.cfs_period_us");
+            competitor.cpu_quota_us = signed(CgroupFile::CpuCfsQuota.v2_name());
+            competitor.cpu_period_us = signed(CgroupFile::CpuCfsPeriod.v2_name());
         }
     }
     competitor.children = children;
@@ -180,7 +181,7 @@ fn competitors<'p>(cgroup: &'p PlannedCgroup<'p>) -> Vec<Competitor<Id<'p>>> {
 
 fn weight(cgroup: &PlannedCgroup<'_>) -> Option<u64> {
     let number = |file: &str| cgroup.text(file).and_then(|text| text.parse().ok());
-    number("cpu.weight").or_else(|| number("cpu.shares"))
+    number(CgroupFile::CpuWeight.v2_name()).or_else(|| number(CgroupFile::CpuShares.v2_name()))
 }
 
 fn share<'p>(

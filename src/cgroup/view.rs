@@ -4,6 +4,7 @@ use crate::cgroup::container::ContainerKind;
 use crate::cgroup::derivation::{Step, join};
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
 use crate::cgroup::resource_config::Property;
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::missing::MissingFact;
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::quantity::{Format, Quantity};
@@ -11,27 +12,13 @@ use crate::output::table::{Column, Rows, Table};
 use crate::output::tree::{Entry, branches};
 use std::collections::BTreeSet;
 
-/// The files that a glance needs, in the order of the columns. A column without any value, or with
+/// Returns the tree with the files that a glance needs as columns. A column without any value, or with
 /// the same nothing everywhere, is left out.
-const COLUMNS: &[&str] = &[
-    "cpu.shares",
-    "cpu.weight",
-    "cpu.max",
-    "cpu.cfs_quota_us",
-    "memory.max",
-    "memory.limit_in_bytes",
-    "memory.min",
-    "memory.low",
-    "memory.high",
-    "memory.swap.max",
-    "pids.max",
-    "oom_score_adj",
-];
-
-/// Returns the tree with the files that a glance needs as columns.
 pub fn table(plan: &Plan<'_>) -> Table {
     let rows = rows(plan);
-    let mut columns: Vec<String> = COLUMNS.iter().map(|file| (*file).to_owned()).collect();
+    let files = CgroupFile::ALL.iter().filter(|file| file.row().in_plan);
+    let mut columns: Vec<String> =
+        files.map(|file| file.name(plan.settings.version).to_owned()).collect();
     columns.extend(hugepage_columns(&rows));
     columns.retain(|file| rows.iter().any(|row| is_telling(row.cgroup, file)));
     let mut headings = vec!["CGROUP".to_owned(), "QOS".to_owned()];
@@ -178,7 +165,9 @@ fn qos(cgroup: &PlannedCgroup<'_>) -> String {
 fn cell(cgroup: &PlannedCgroup<'_>, file: &str) -> String {
     let written = cgroup.files.iter().find(|written| written.file == file);
     match written {
-        Some(written) if is_bytes(file) => bytes(&written.value),
+        Some(written) if CgroupFile::named(file).is_some_and(CgroupFile::is_bytes) => {
+            bytes(&written.value)
+        }
         Some(written) => match written.because.last() {
             Some(Step::SystemdQuota { asked_us, .. }) => {
                 format!("{} (asked {asked_us})", written.value)
@@ -193,8 +182,11 @@ fn cell(cgroup: &PlannedCgroup<'_>, file: &str) -> String {
 /// Tells whether a cell would tell more than that nothing is special.
 fn is_telling(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
     match cgroup.text(file) {
-        Some("0") if file == "memory.swap.max" => false,
-        Some(text) => !file.starts_with("hugetlb.") || !matches!(text, "0" | UNBOUNDED),
+        Some(text) => match CgroupFile::named(file) {
+            Some(CgroupFile::MemorySwapMax) => text != "0",
+            Some(CgroupFile::HugetlbMax) => !matches!(text, "0" | UNBOUNDED),
+            _ => true,
+        },
         None => cgroup.missing.iter().any(|(missing, _)| *missing == file),
     }
 }
@@ -205,16 +197,13 @@ const UNBOUNDED: &str = "4611686018427387904";
 fn hugepage_columns(rows: &[Row<'_, '_>]) -> Vec<String> {
     let mut columns = Vec::new();
     for file in rows.iter().flat_map(|row| &row.cgroup.files) {
-        let limits = file.file.starts_with("hugetlb.") && !file.file.contains(".rsvd.");
-        if limits && !columns.iter().any(|column| *column == file.file) {
+        if CgroupFile::named(&file.file) == Some(CgroupFile::HugetlbMax)
+            && !columns.iter().any(|column| *column == file.file)
+        {
             columns.push(file.file.to_string());
         }
     }
     columns
-}
-
-fn is_bytes(file: &str) -> bool {
-    file.starts_with("memory.") || file.starts_with("hugetlb.")
 }
 
 /// Returns a number of bytes as Kubernetes would write it, which is exact.

@@ -6,9 +6,9 @@
 
 use crate::edge::host::{ReadError, open_folder};
 use crate::edge::input::plain;
+use crate::facts::cgroup_file::{CgroupFile, FileUse};
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::cgroup_tree::{FileUse, known_file};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::{Errno, read, write};
@@ -100,16 +100,16 @@ impl KernelFiles {
     fn place(&self, file: &str) -> Result<(&str, FileUse), String> {
         let absent = || "no hierarchy with this controller is mounted".to_owned();
         let version = self.layout.version().ok_or_else(absent)?;
-        let known = known_file(version, file).filter(|known| known.used_for != FileUse::Processes);
-        let known = known.filter(|_| !file.contains('/'));
+        let known = CgroupFile::known(version, file)
+            .filter(|known| known.row().used_for != FileUse::Processes && !file.contains('/'));
         let known =
             known.ok_or_else(|| format!("cgroup v{} has no such value", u8::from(version)))?;
         let mount = match version {
             CgroupVersion::V2 => self.layout.unified.as_ref(),
-            CgroupVersion::V1 => self.layout.controllers.get(known.controller),
+            CgroupVersion::V1 => self.layout.controllers.get(known.row().controller),
         };
         let mount = mount.ok_or_else(absent)?;
-        Ok((mount, known.used_for))
+        Ok((mount, known.row().used_for))
     }
 
     /// Opens a plain file in a cgroup, and nothing else.

@@ -11,12 +11,10 @@
 
 use crate::edge::host::{ReadError, folder_beneath};
 use crate::edge::memory;
+use crate::facts::cgroup_file::{CgroupFile, FileUse, v1_controllers};
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
-use crate::facts::cgroup_tree::{
-    CgroupPath, CgroupTexts, CgroupTree, FileUse, KnownFile, LEVELS, PROCESSES, known_file,
-    known_files, v1_controllers,
-};
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, LEVELS};
 use crate::facts::lookup::FailedSource;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, fstat, openat, seek};
@@ -55,10 +53,7 @@ pub fn read_tree(host_root: &Path, layout: &CgroupLayout, needs: &TreeNeeds) -> 
     let mut buffers = Buffers::default();
     for hierarchy in hierarchies(layout) {
         let hierarchy = &hierarchy;
-        let wanted = known_files(hierarchy.version)
-            .iter()
-            .filter(|file| is_wanted(needs, hierarchy, **file, Detail::Container));
-        let names: Vec<CString> = wanted.filter_map(|file| CString::new(file.name).ok()).collect();
+        let names = names_in_containers(needs, hierarchy);
         let names = names.as_slice();
         let walk = Walk { hierarchy, names, needs, found: &mut found, buffers: &mut buffers };
         walk.from(host_root);
@@ -112,6 +107,20 @@ fn hierarchies(layout: &CgroupLayout) -> Vec<Hierarchy<'_>> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the names of the files that are wanted of every container, in order; files that are named after
+/// sizes of huge pages have those of the cgroup above.
+fn names_in_containers(needs: &TreeNeeds, hierarchy: &Hierarchy<'_>) -> Vec<CString> {
+    let is_named = |file: &CgroupFile| {
+        !file.has_size() && !matches!(file.row().used_for, FileUse::Processes | FileUse::OfProcess)
+    };
+    let files = CgroupFile::ALL.iter().copied().filter(is_named);
+    let wanted = files.filter(|file| is_wanted(needs, hierarchy, *file, Detail::Container));
+    let names = wanted.filter_map(|file| CString::new(file.name_on(hierarchy.version)?).ok());
+    let mut names: Vec<CString> = names.collect();
+    names.sort();
+    names
 }
 
 /// What was read so far.
@@ -330,11 +339,12 @@ impl Walk<'_> {
                 FileType::RegularFile => {
                     // No file that kq knows has another name.
                     let Ok(name) = entry.file_name().to_str() else { continue };
-                    let Some(file) = known_file(self.hierarchy.version, name) else { continue };
+                    let known = CgroupFile::known(self.hierarchy.version, name);
+                    let Some(file) = known else { continue };
                     if !is_wanted(self.needs, self.hierarchy, file, detail) {
                         continue;
                     }
-                    if file.name.is_empty() {
+                    if file.has_size() {
                         hugepages.push(entry.file_name().to_owned());
                     }
                     match read_text(folder, entry.file_name(), text) {
@@ -387,10 +397,11 @@ impl Walk<'_> {
 fn is_wanted(
     needs: &TreeNeeds,
     hierarchy: &Hierarchy<'_>,
-    file: KnownFile,
+    file: CgroupFile,
     detail: Detail,
 ) -> bool {
-    match file.used_for {
+    match file.row().used_for {
+        FileUse::OfProcess => false,
         FileUse::Processes => needs.processes && hierarchy.processes && detail != Detail::Settings,
         FileUse::Usage if !needs.usage || !matches!(detail, Detail::Full | Detail::Container) => {
             false
@@ -399,7 +410,7 @@ fn is_wanted(
         FileUse::Setting if detail == Detail::Processes => false,
         FileUse::Usage | FileUse::Statistics | FileUse::Setting => {
             let here = hierarchy.controllers.as_ref();
-            here.is_none_or(|controllers| controllers.contains(&file.controller))
+            here.is_none_or(|controllers| controllers.contains(&file.row().controller))
         }
     }
 }
@@ -429,7 +440,7 @@ fn read_text(folder: BorrowedFd<'_>, name: &CStr, buffer: &mut Vec<u8>) -> Resul
 /// Reads all that is in a file. The kernel gives each text at once, as far as there is room; only the
 /// list of processes comes in pieces, and its end has to be asked for.
 fn read_open(file: &OwnedFd, name: &CStr, buffer: &mut Vec<u8>) -> Result<String, Errno> {
-    let in_pieces = name.to_bytes() == PROCESSES.as_bytes();
+    let in_pieces = name == c"cgroup.procs";
     let mut length = 0;
     loop {
         if length == buffer.len() {

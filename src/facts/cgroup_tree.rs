@@ -1,5 +1,6 @@
 //! The cgroups of a machine with the texts of their files, as the kernel gave them.
 
+use crate::facts::cgroup_file::{CgroupFile, FileUse};
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::lookup::FailedSource;
@@ -109,14 +110,20 @@ impl CgroupTexts {
         self.0.get(file).map(|text| text.trim_end_matches('\n'))
     }
 
+    /// Returns the text of a file under the name that the kernel has for it.
+    pub fn text_of(&self, file: CgroupFile) -> Option<&str> {
+        let names = [CgroupVersion::V2, CgroupVersion::V1].map(|version| file.name_on(version));
+        names.into_iter().flatten().find_map(|name| self.text(name))
+    }
+
     /// Returns the number in a file that holds one.
-    pub fn number(&self, file: &str) -> Option<u64> {
-        self.text(file)?.trim().parse().ok()
+    pub fn number(&self, file: CgroupFile) -> Option<u64> {
+        self.text_of(file)?.trim().parse().ok()
     }
 
     /// Returns the number after a key in a file of `KEY NUMBER` lines.
-    pub fn keyed(&self, file: &str, key: &str) -> Option<u64> {
-        self.text(file)?.lines().find_map(|line| {
+    pub fn keyed(&self, file: CgroupFile, key: &str) -> Option<u64> {
+        self.text_of(file)?.lines().find_map(|line| {
             let (name, number) = line.split_once(' ')?;
             (name == key).then(|| number.trim().parse().ok())?
         })
@@ -124,14 +131,14 @@ impl CgroupTexts {
 
     /// Returns the pids in `cgroup.procs`; processes of other pid namespaces are 0 there and left out.
     pub fn pids(&self) -> impl Iterator<Item = i32> {
-        let lines = self.text("cgroup.procs").unwrap_or_default().lines();
+        let lines = self.text_of(CgroupFile::CgroupProcs).unwrap_or_default().lines();
         lines.filter_map(|line| line.trim().parse().ok()).filter(|pid| *pid > 0)
     }
 
     /// Returns the share of time, in percent over the last ten seconds, in which something waited:
     /// `avg10` of the line `some` of a pressure file.
-    pub fn pressure(&self, file: &str) -> Option<&str> {
-        let line = self.text(file)?.lines().find_map(|line| line.strip_prefix("some "))?;
+    pub fn pressure(&self, file: CgroupFile) -> Option<&str> {
+        let line = self.text_of(file)?.lines().find_map(|line| line.strip_prefix("some "))?;
         line.split(' ').find_map(|pair| pair.strip_prefix("avg10="))
     }
 }
@@ -168,11 +175,13 @@ impl CgroupTree {
             });
         }
         for texts in self.cgroups.values_mut() {
-            texts.0.retain(|name, _| match known_file(version, name).map(|file| file.used_for) {
-                Some(FileUse::Usage) => usage,
-                Some(FileUse::Statistics) => statistics,
-                Some(FileUse::Processes) => processes,
-                Some(FileUse::Setting) | None => true,
+            texts.0.retain(|name, _| {
+                match CgroupFile::known(version, name).map(|file| file.row().used_for) {
+                    Some(FileUse::Usage) => usage,
+                    Some(FileUse::Statistics) => statistics,
+                    Some(FileUse::Processes) => processes,
+                    Some(FileUse::Setting | FileUse::OfProcess) | None => true,
+                }
             });
         }
     }
@@ -191,146 +200,9 @@ impl CgroupTree {
 /// deeper belongs to the programs in the container.
 pub const LEVELS: usize = 3;
 
-/// What a file is good for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileUse {
-    /// Somebody sets it.
-    Setting,
-    /// The kernel counts in it.
-    Usage,
-    /// It counts in it at length, and takes its time for that. Read down to the pods only.
-    Statistics,
-    /// It names the processes.
-    Processes,
-}
-
-/// A file that kq reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownFile {
-    /// The controller; on cgroup v1 it has its own hierarchy.
-    pub controller: &'static str,
-    /// The name.
-    pub name: &'static str,
-    /// What it is good for.
-    pub used_for: FileUse,
-}
-
-const fn setting(controller: &'static str, name: &'static str) -> KnownFile {
-    KnownFile { controller, name, used_for: FileUse::Setting }
-}
-
-const fn usage(controller: &'static str, name: &'static str) -> KnownFile {
-    KnownFile { controller, name, used_for: FileUse::Usage }
-}
-
-const fn statistics(controller: &'static str, name: &'static str) -> KnownFile {
-    KnownFile { controller, name, used_for: FileUse::Statistics }
-}
-
-/// The files of cgroup v1. Those of huge pages are named after the sizes: see [`known_file`].
-const V1: &[KnownFile] = &[
-    setting("cpu", "cpu.cfs_period_us"),
-    setting("cpu", "cpu.cfs_quota_us"),
-    setting("cpu", "cpu.shares"),
-    usage("cpu", "cpu.stat"),
-    usage("cpuacct", "cpuacct.usage"),
-    setting("cpuset", "cpuset.cpus"),
-    setting("cpuset", "cpuset.mems"),
-    setting("memory", "memory.limit_in_bytes"),
-    setting("memory", "memory.memsw.limit_in_bytes"),
-    usage("memory", "memory.oom_control"),
-    setting("memory", "memory.soft_limit_in_bytes"),
-    statistics("memory", "memory.stat"),
-    usage("memory", "memory.usage_in_bytes"),
-    usage("pids", "pids.current"),
-    setting("pids", "pids.max"),
-];
-
-/// The files of cgroup v2.
-const V2: &[KnownFile] = &[
-    setting("cpu", "cpu.max"),
-    usage("cpu", "cpu.pressure"),
-    usage("cpu", "cpu.stat"),
-    setting("cpu", "cpu.weight"),
-    setting("cpuset", "cpuset.cpus"),
-    setting("cpuset", "cpuset.mems"),
-    usage("io", "io.pressure"),
-    usage("memory", "memory.current"),
-    usage("memory", "memory.events"),
-    setting("memory", "memory.high"),
-    setting("memory", "memory.low"),
-    setting("memory", "memory.max"),
-    setting("memory", "memory.min"),
-    setting("memory", "memory.oom.group"),
-    usage("memory", "memory.pressure"),
-    statistics("memory", "memory.stat"),
-    usage("memory", "memory.swap.current"),
-    setting("memory", "memory.swap.max"),
-    usage("pids", "pids.current"),
-    setting("pids", "pids.max"),
-];
-
-/// The file that names the processes; every hierarchy has it.
-pub const PROCESSES: &str = "cgroup.procs";
-
-/// Returns what kq knows about a file; `None` if it does not read it. The name of the limit of huge
-/// pages begins with `hugetlb.` and ends as in [`is_hugepage_limit`].
-pub fn known_file(version: CgroupVersion, name: &str) -> Option<KnownFile> {
-    if name == PROCESSES {
-        return Some(KnownFile { controller: "", name: PROCESSES, used_for: FileUse::Processes });
-    }
-    if is_hugepage_limit(version, name) {
-        return Some(setting("hugetlb", ""));
-    }
-    let files = known_files(version);
-    files.binary_search_by(|known| known.name.cmp(name)).ok().map(|at| files[at])
-}
-
-/// Returns the files that kq reads, without those that are named after sizes of huge pages, and
-/// without [`PROCESSES`].
-pub fn known_files(version: CgroupVersion) -> &'static [KnownFile] {
-    match version {
-        CgroupVersion::V1 => V1,
-        CgroupVersion::V2 => V2,
-    }
-}
-
-/// Returns the controllers whose hierarchies are read on cgroup v1.
-pub fn v1_controllers() -> [&'static str; 6] {
-    ["cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"]
-}
-
-/// Tells whether a file limits huge pages: `hugetlb.2MB.max`, `hugetlb.2MB.rsvd.limit_in_bytes`.
-pub fn is_hugepage_limit(version: CgroupVersion, name: &str) -> bool {
-    let end = match version {
-        CgroupVersion::V1 => ".limit_in_bytes",
-        CgroupVersion::V2 => ".max",
-    };
-    let size = name.strip_prefix("hugetlb.").and_then(|rest| rest.strip_suffix(end));
-    size.is_some_and(|size| !size.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_are_found_by_name() {
-        for (version, files) in [(CgroupVersion::V1, V1), (CgroupVersion::V2, V2)] {
-            for file in files {
-                assert_eq!(known_file(version, file.name), Some(*file), "{} sorted", file.name);
-            }
-        }
-        for (name, file, expected) in [
-            ("limit", "hugetlb.2MB.limit_in_bytes", true),
-            ("reservation", "hugetlb.1GB.rsvd.limit_in_bytes", true),
-            ("usage", "hugetlb.2MB.usage_in_bytes", false),
-            ("other version", "memory.max", false),
-            ("processes", "cgroup.procs", true),
-        ] {
-            assert_eq!(known_file(CgroupVersion::V1, file).is_some(), expected, "{name}");
-        }
-    }
 
     #[test]
     fn parents_come_right_before_what_is_in_them() {
@@ -370,12 +242,15 @@ mod tests {
         ];
         let texts = texts.map(|(name, text)| (name.to_owned(), text.to_owned()));
         let texts = CgroupTexts(texts.into_iter().collect());
-        assert_eq!(texts.keyed("memory.events", "oom_kill"), Some(2));
-        assert_eq!(texts.keyed("memory.events", "none"), None);
-        assert_eq!(texts.number("memory.current"), Some(4096));
-        assert_eq!((texts.number("pids.max"), texts.text("pids.max")), (None, Some("max")));
+        assert_eq!(texts.keyed(CgroupFile::MemoryEvents, "oom_kill"), Some(2));
+        assert_eq!(texts.keyed(CgroupFile::MemoryEvents, "none"), None);
+        assert_eq!(texts.number(CgroupFile::MemoryCurrent), Some(4096));
+        assert_eq!(
+            (texts.number(CgroupFile::PidsMax), texts.text("pids.max")),
+            (None, Some("max"))
+        );
         assert_eq!(texts.pids().collect::<Vec<_>>(), [12, 7]);
-        assert_eq!(texts.pressure("cpu.pressure"), Some("1.50"));
-        assert_eq!(texts.pressure("io.pressure"), None);
+        assert_eq!(texts.pressure(CgroupFile::CpuPressure), Some("1.50"));
+        assert_eq!(texts.pressure(CgroupFile::IoPressure), None);
     }
 }

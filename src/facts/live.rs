@@ -1,7 +1,8 @@
 //! From what was gathered about a node to what describes it.
 
-use crate::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_mode::CgroupDriver;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::describe::{ConfigSource, LiveSources};
 use crate::facts::lookup::{Lookup, Sourced};
 use crate::facts::origin::Origin;
@@ -51,12 +52,13 @@ pub fn live_sources(snapshot: &Snapshot, roots: &[(CgroupDriver, CgroupPath)]) -
 /// Tells whether the kernel limits swap per cgroup: by a cgroup with the memory controller, other than
 /// the root, which has no limits on cgroup v2.
 fn swap_limit(tree: &CgroupTree) -> Option<(bool, String)> {
-    let (limit, swap) = match tree.layout.version()? {
-        CgroupVersion::V1 => ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
-        CgroupVersion::V2 => ("memory.max", "memory.swap.max"),
+    let version = tree.layout.version()?;
+    let has = |texts: &CgroupTexts, file: CgroupFile| {
+        file.name_on(version).is_some_and(|name| texts.text(name).is_some())
     };
-    let (path, texts) = tree.cgroups.iter().find(|(_, texts)| texts.text(limit).is_some())?;
-    Some((texts.text(swap).is_some(), format!("the cgroup {}", path.as_str())))
+    let (path, texts) = tree.cgroups.iter().find(|(_, texts)| has(texts, CgroupFile::MemoryMax))?;
+    let swap = [CgroupFile::MemorySwapMax, CgroupFile::MemoryMemswLimit];
+    Some((swap.into_iter().any(|file| has(texts, file)), format!("the cgroup {}", path.as_str())))
 }
 
 /// Returns the reason why the defaults stand in for the kubelet's configuration; `None`: it was found, or was not

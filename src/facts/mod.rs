@@ -1,9 +1,11 @@
 //! What is known about a node, and where each fact came from. Pure.
 
 pub mod allocatable;
+pub mod cgroup_file;
 pub mod cgroup_layout;
 pub mod cgroup_mode;
 pub mod cgroup_tree;
+pub mod cgroup_value;
 pub mod checkpoint;
 pub mod containerd_storage;
 pub mod describe;

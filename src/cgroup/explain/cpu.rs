@@ -5,13 +5,9 @@ use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Sourc
 use crate::cgroup::cpu::{
     DEFAULT_PERIOD_US, MAX_SHARES, MAX_WEIGHT, MIN_QUOTA_US, MIN_SHARES, WeightFormula,
 };
-use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+use crate::cgroup::files::CgroupDriver;
 use crate::k8s::qos::QosClass;
 
-const WEIGHT: &str =
-    "share of CPU time against its siblings, when the CPUs are busy; no limit when they are not";
-const QUOTA: &str = "CPU time that may be used in each period, over all CPUs";
-const PERIOD: &str = "length of the period in which the quota may be used up";
 const BY_HAND: &str = "this was written by systemd (CPUWeight=), by another program or by hand";
 const SHARES_FROM: &str = "shares come from requests.cpu; a container without that request gets \
     them from limits.cpu, and kubepods from the node's allocatable CPUs";
@@ -24,7 +20,7 @@ pub(super) fn weight(question: &Question<'_>) -> Result<Explanation, ExplainErro
         0 => "idle: runs only when nothing else wants to (cpu.idle is 1)".to_owned(),
         _ => format!("{weight} parts of the sum of its busy siblings' weights"),
     };
-    let mut out = question.explanation(Some(CgroupVersion::V2), WEIGHT, meaning);
+    let mut out = question.explanation(meaning);
     let level = question.place.map(|place| place.level);
     let linear = match level {
         None => {
@@ -104,7 +100,7 @@ pub(super) fn shares(question: &Question<'_>) -> Result<Explanation, ExplainErro
     let (min, max) = (MIN_SHARES.cast_signed(), MAX_SHARES.cast_signed());
     let shares = question.number(min, max, "a whole number from 2 to 262144")?;
     let meaning = format!("{shares} parts of the sum of its busy siblings' shares");
-    let mut out = question.explanation(Some(CgroupVersion::V1), WEIGHT, meaning);
+    let mut out = question.explanation(meaning);
     let given = !is_best_effort(question) || shares == min;
     let from: Vec<Origin> =
         requests_of_shares(shares, shares).into_iter().filter(|_| given).collect();
@@ -143,7 +139,7 @@ pub(super) fn max(question: &Question<'_>) -> Result<Explanation, ExplainError> 
         "max" => None,
         word => Some(part(word).number(MIN_QUOTA_US, i64::MAX, EXPECTED).map_err(bad)?),
     };
-    let mut out = quota_explanation(question, CgroupVersion::V2, quota_us, period_us);
+    let mut out = quota_explanation(question, quota_us, period_us);
     if given_period.is_none() {
         out.notes.push("no period given: the default of 100000 us is assumed".to_owned());
     }
@@ -157,7 +153,7 @@ pub(super) fn cfs_quota(question: &Question<'_>) -> Result<Explanation, ExplainE
         "-1" => None,
         _ => Some(question.number(MIN_QUOTA_US, i64::MAX, EXPECTED)?),
     };
-    let mut out = quota_explanation(question, CgroupVersion::V1, quota_us, DEFAULT_PERIOD_US);
+    let mut out = quota_explanation(question, quota_us, DEFAULT_PERIOD_US);
     out.notes
         .push("the period is in cpu.cfs_period_us; the default of 100000 us is assumed".to_owned());
     Ok(out)
@@ -165,12 +161,11 @@ pub(super) fn cfs_quota(question: &Question<'_>) -> Result<Explanation, ExplainE
 
 fn quota_explanation(
     question: &Question<'_>,
-    version: CgroupVersion,
     quota_us: Option<i64>,
     period_us: i64,
 ) -> Explanation {
     let Some(quota_us) = quota_us else {
-        let mut out = question.explanation(Some(version), QUOTA, "no limit of CPU time");
+        let mut out = question.explanation("no limit of CPU time");
         no_quota(question, &mut out);
         return out;
     };
@@ -179,7 +174,7 @@ fn quota_explanation(
     let about = if thousandths % period == 0 { "" } else { "a little more than " };
     let meaning =
         format!("{quota_us} us of CPU time every {period_us} us: {about}{}m", thousandths / period);
-    let mut out = question.explanation(Some(version), QUOTA, meaning);
+    let mut out = question.explanation(meaning);
     let plain = limits_of_quota(quota_us, period_us, false);
     let rounded = limits_of_quota(quota_us, period_us, true);
     let asked = rounded.and_then(|_| asked_of_quota(quota_us, period_us));
@@ -264,7 +259,7 @@ fn no_quota(question: &Question<'_>, out: &mut Explanation) {
 pub(super) fn cfs_period(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let period_us = question.number(1000, 1_000_000, "a whole number from 1000 to 1000000")?;
     let meaning = format!("the quota is given anew every {period_us} us");
-    let mut out = question.explanation(Some(CgroupVersion::V1), PERIOD, meaning);
+    let mut out = question.explanation(meaning);
     if question.may_be(Level::PODS) {
         out.formulas.push(Candidate::rule(
             "kubelet",

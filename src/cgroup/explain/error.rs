@@ -1,16 +1,14 @@
 //! Why a file or a value cannot be explained, and what was probably meant.
 
-use super::KNOWN_FILES;
-use crate::cgroup::files::page_size_bytes;
+use super::known_files;
+use crate::facts::cgroup_file::{CgroupFile, FileUse};
+use crate::facts::cgroup_value::page_size_in;
 use crate::k8s::nearest::nearest;
 
-/// Files in which the kernel reports what was used; `SIZE` as in [`KNOWN_FILES`].
+/// Files in which the kernel reports what was used and that kq does not read; `SIZE` as in [`known_files`].
 const STATISTICS: &[&str] = &[
-    "cpu.stat",
     "cpu.stat.local",
-    "cpu.pressure",
     "cpuacct.stat",
-    "cpuacct.usage",
     "cpuacct.usage_all",
     "cpuacct.usage_percpu",
     "hugetlb.SIZE.current",
@@ -21,11 +19,8 @@ const STATISTICS: &[&str] = &[
     "hugetlb.SIZE.usage_in_bytes",
     "hugetlb.SIZE.max_usage_in_bytes",
     "hugetlb.SIZE.failcnt",
-    "io.pressure",
     "io.stat",
     "irq.pressure",
-    "memory.current",
-    "memory.events",
     "memory.events.local",
     "memory.failcnt",
     "memory.max_usage_in_bytes",
@@ -34,14 +29,9 @@ const STATISTICS: &[&str] = &[
     "memory.memsw.usage_in_bytes",
     "memory.numa_stat",
     "memory.peak",
-    "memory.pressure",
-    "memory.stat",
-    "memory.swap.current",
     "memory.swap.events",
     "memory.swap.peak",
-    "memory.usage_in_bytes",
     "memory.zswap.current",
-    "pids.current",
     "pids.events",
     "pids.events.local",
     "pids.peak",
@@ -50,8 +40,8 @@ const STATISTICS: &[&str] = &[
 /// Why a file or value cannot be explained.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExplainError {
-    /// Not one of [`KNOWN_FILES`].
-    #[error("unknown file \"{file}\": expected one of {}", KNOWN_FILES.join(", "))]
+    /// Not one of [`known_files`].
+    #[error("unknown file \"{file}\": expected one of {}", known_files().join(", "))]
     UnknownFile {
         /// What was asked for.
         file: String,
@@ -77,7 +67,10 @@ pub enum ExplainError {
 impl ExplainError {
     /// Returns the error for a file, by path and by name, that is not explained.
     pub(super) fn of_file(path: &str, name: &str) -> Self {
-        if STATISTICS.iter().any(|known| with_size(known, name) == name) {
+        let used_for = CgroupFile::named(name).map(|file| file.row().used_for);
+        if matches!(used_for, Some(FileUse::Usage | FileUse::Statistics))
+            || STATISTICS.iter().any(|known| with_size(known, name) == name)
+        {
             return Self::Statistics { file: name.to_owned() };
         }
         Self::UnknownFile { file: path.to_owned() }
@@ -92,7 +85,8 @@ impl ExplainError {
         if name.starts_with("hugetlb.") && size_of(name).is_none() {
             return Some("SIZE is a page size, such as 2MB in hugetlb.2MB.max".to_owned());
         }
-        let known: Vec<String> = KNOWN_FILES.iter().map(|known| with_size(known, name)).collect();
+        let known: Vec<String> =
+            known_files().into_iter().map(|known| with_size(known, name)).collect();
         nearest(name, known.iter().map(String::as_str))
             .map(|known| format!("did you mean {known}?"))
     }
@@ -100,8 +94,8 @@ impl ExplainError {
 
 /// Returns the page size in the name of a file.
 fn size_of(name: &str) -> Option<&str> {
-    let size = name.split('.').nth(1)?;
-    page_size_bytes(size).filter(|bytes| *bytes > 0).map(|_| size)
+    page_size_in(name).filter(|bytes| *bytes > 0)?;
+    name.split('.').nth(1)
 }
 
 /// Returns a known name with the page size of the name that was asked for.
@@ -136,8 +130,8 @@ mod tests {
             assert_eq!(error, ExplainError::Statistics { file: file.to_owned() });
             assert_eq!(error.hint(), None);
         }
-        for known in KNOWN_FILES {
-            assert!(!STATISTICS.contains(known), "{known}");
+        for known in known_files() {
+            assert!(!STATISTICS.contains(&known), "{known}");
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Explains limits of memory, swap and huge pages.
 
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
-use crate::cgroup::files::{CgroupVersion, page_size_bytes};
+use crate::cgroup::files::CgroupVersion;
+use crate::facts::cgroup_value::{Value, page_size_in};
 use crate::k8s::qos::QosClass;
 
 /// The page size of most machines; the kernel keeps whole pages.
 pub(super) const PAGE_BYTES: i64 = 4096;
-/// What version 1 shows for "no limit": the largest whole number of pages in 63 bits.
-const V1_UNLIMITED: i64 = 9_223_372_036_854_771_712;
 /// What the kubelet gives the QoS cgroups for every page size: 2^62, as good as no limit.
 const QOS_HUGETLB: i64 = 1 << 62;
 
@@ -16,25 +15,21 @@ const BYTES: &str = "a whole number of bytes, or max";
 const BYTES_V1: &str = "a whole number of bytes, or -1";
 
 /// Reads an amount of bytes; `None` is unlimited.
-pub(super) fn bytes(
-    question: &Question<'_>,
-    version: CgroupVersion,
-) -> Result<Option<i64>, ExplainError> {
-    let (unlimited, expected) = match version {
-        CgroupVersion::V1 => ("-1", BYTES_V1),
-        CgroupVersion::V2 => ("max", BYTES),
-    };
-    if question.value == unlimited {
+pub(super) fn bytes(question: &Question<'_>) -> Result<Option<i64>, ExplainError> {
+    let version = version_of(question);
+    if question.value == question.known.no_limit(version) {
         return Ok(None);
     }
+    let expected = match version {
+        CgroupVersion::V1 => BYTES_V1,
+        CgroupVersion::V2 => BYTES,
+    };
     let amount = question.number(0, i64::MAX, expected)?;
-    // What is not below the largest whole number of pages is shown as, or taken for, no limit.
-    Ok(Some(amount).filter(|amount| *amount < V1_UNLIMITED))
+    Ok(Some(amount).filter(|_| question.known.value(question.value) != Value::Unlimited))
 }
 
-/// Returns the version that has a file of this name.
-fn version_of(file: &str) -> CgroupVersion {
-    if file.ends_with("limit_in_bytes") { CgroupVersion::V1 } else { CgroupVersion::V2 }
+fn version_of(question: &Question<'_>) -> CgroupVersion {
+    question.version().unwrap_or(CgroupVersion::V2)
 }
 
 /// Returns the shortest exact text of an amount, as a quantity.
@@ -78,11 +73,9 @@ pub(super) fn whole_pages(
 
 /// Explains `memory.max` and `memory.limit_in_bytes`.
 pub(super) fn limit(question: &Question<'_>) -> Result<Explanation, ExplainError> {
-    const PURPOSE: &str = "the most memory in use; at the limit the kernel reclaims, then kills";
-    let version = version_of(question.file);
     let writer = question.writer(KUBELET_RUNTIME);
-    let Some(bytes) = bytes(question, version)? else {
-        let mut out = question.explanation(Some(version), PURPOSE, "no limit of memory");
+    let Some(bytes) = bytes(question)? else {
+        let mut out = question.explanation("no limit of memory");
         if question.may_be(Level::PODS) {
             let rule = match question.place.map(|place| place.level) {
                 None => "limits.memory is not set; for a pod: in some container",
@@ -94,7 +87,7 @@ pub(super) fn limit(question: &Question<'_>) -> Result<Explanation, ExplainError
         out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new()));
         return Ok(out);
     };
-    let mut out = question.explanation(Some(version), PURPOSE, at_most(bytes));
+    let mut out = question.explanation(at_most(bytes));
     let from = whole_pages(&mut out, Source::LimitsMemoryBytes, bytes, PAGE_BYTES);
     let level = question.place.map(|place| place.level);
     let (rule, from) = match level {
@@ -139,19 +132,14 @@ fn at_most(bytes: i64) -> String {
 
 /// Explains `memory.swap.max` and `memory.memsw.limit_in_bytes`.
 pub(super) fn swap(question: &Question<'_>) -> Result<Explanation, ExplainError> {
-    let version = version_of(question.file);
-    let purpose = match version {
-        CgroupVersion::V1 => "the most memory and swap in use together",
-        CgroupVersion::V2 => "the most swap in use, memory not counted",
-    };
-    let amount = bytes(question, version)?;
+    let amount = bytes(question)?;
     let meaning = match amount {
         None => "no limit".to_owned(),
         Some(0) => "nothing at all".to_owned(),
         Some(bytes) => at_most(bytes),
     };
-    let mut out = question.explanation(Some(version), purpose, meaning);
-    match (version, amount) {
+    let mut out = question.explanation(meaning);
+    match (version_of(question), amount) {
         (_, None) => out.formulas.push(Candidate::rule(
             "kernel, kubelet",
             "nothing was written, or a memory limit was taken away (-1)",
@@ -178,33 +166,15 @@ pub(super) fn swap(question: &Question<'_>) -> Result<Explanation, ExplainError>
     Ok(out)
 }
 
-/// Explains the limits of huge pages; `None` when this is no file of theirs.
-pub(super) fn hugetlb(question: &Question<'_>) -> Option<Result<Explanation, ExplainError>> {
-    let rest = question.file.strip_prefix("hugetlb.")?;
-    let (size, end) = rest.split_once('.')?;
-    let reserved = end.starts_with("rsvd.");
-    if !matches!(end.strip_prefix("rsvd.").unwrap_or(end), "max" | "limit_in_bytes") {
-        return None;
-    }
-    let page = page_size_bytes(size).and_then(|page| i64::try_from(page).ok());
-    let page = page.filter(|page| *page > 0)?;
-    Some(hugetlb_limit(question, page, reserved))
+/// Returns the page size in the name of a file that limits huge pages.
+pub(super) fn page_size(question: &Question<'_>) -> Option<i64> {
+    let page = page_size_in(question.file).and_then(|page| i64::try_from(page).ok());
+    page.filter(|page| *page > 0)
 }
 
-fn hugetlb_limit(
-    question: &Question<'_>,
-    page: i64,
-    reserved: bool,
-) -> Result<Explanation, ExplainError> {
-    let version = version_of(question.file);
-    // Version 1 shows "no limit" as the largest whole number of huge pages.
-    let largest = i64::MAX - i64::MAX % page;
-    let amount = bytes(question, version)?.filter(|amount| *amount < largest);
-    let purpose = if reserved {
-        "the most huge pages of this size that may be reserved by mappings"
-    } else {
-        "the most huge pages of this size in use"
-    };
+/// Explains the limits of huge pages of a size.
+pub(super) fn hugetlb(question: &Question<'_>, page: i64) -> Result<Explanation, ExplainError> {
+    let amount = bytes(question)?;
     let meaning = match amount {
         None => "no limit".to_owned(),
         Some(0) => "none may be used".to_owned(),
@@ -214,7 +184,7 @@ fn hugetlb_limit(
             format!("{}: {}{whole} pages", quantity(bytes), bytes / page)
         }
     };
-    let mut out = question.explanation(Some(version), purpose, meaning);
+    let mut out = question.explanation(meaning);
     match amount {
         None => out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new())),
         Some(0) if question.may_be(Level::PODS) => out.formulas.push(Candidate::rule(

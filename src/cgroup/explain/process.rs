@@ -1,13 +1,12 @@
 //! Explains limits of processes, CPU sets and how the out-of-memory killer chooses.
 
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
-use crate::cgroup::files::CgroupVersion;
+use crate::facts::cgroup_file::CgroupFile;
 
 /// Explains `pids.max`.
 pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError> {
-    const PURPOSE: &str = "the most processes and threads; beyond it fork fails";
     if question.value == "max" {
-        let mut out = question.explanation(None, PURPOSE, "no limit but those further up");
+        let mut out = question.explanation("no limit but those further up");
         let (writer, rule) = match question.place.map(|place| place.level) {
             None => ("kubelet", "podPidsLimit is -1, its default, or this is a container"),
             Some(Level::Pod) => ("kubelet", "podPidsLimit is -1, its default"),
@@ -17,7 +16,7 @@ pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError>
         return Ok(out);
     }
     let limit = question.number(0, i64::MAX, "a whole number, or max")?;
-    let mut out = question.explanation(None, PURPOSE, format!("at most {limit}"));
+    let mut out = question.explanation(format!("at most {limit}"));
     if limit > 0 && question.may_be(&[Level::Pod]) {
         let from = vec![Origin::closed(Source::PodPidsLimit, limit, limit)];
         out.formulas.push(Candidate::rule("kubelet for pods", "podPidsLimit", from));
@@ -39,12 +38,11 @@ pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError>
 
 /// Explains `memory.oom.group`.
 pub(super) fn oom_group(question: &Question<'_>) -> Result<Explanation, ExplainError> {
-    const PURPOSE: &str = "whether the out-of-memory killer takes all processes of the cgroup";
     let (meaning, rule) = match question.number(0, 1, "0 or 1")? {
         0 => ("a single process is killed", "singleProcessOOMKill is true, or not a container"),
         _ => ("all its processes are killed together", "singleProcessOOMKill is false or not set"),
     };
-    let mut out = question.explanation(Some(CgroupVersion::V2), PURPOSE, meaning);
+    let mut out = question.explanation(meaning);
     let elsewhere = !question.may_be(&[Level::Container]);
     if elsewhere && question.value == "0" {
         out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new()));
@@ -59,9 +57,9 @@ pub(super) fn oom_group(question: &Question<'_>) -> Result<Explanation, ExplainE
 pub(super) fn cpuset(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let count = count_ids(question.value)
         .ok_or_else(|| question.bad_value("a list of numbers and ranges, such as 0-3,8"))?;
-    let (purpose, unit, writer, rule) = if question.file == "cpuset.cpus" {
+    let of_cpus = question.known == CgroupFile::CpusetCpus;
+    let (unit, writer, rule) = if of_cpus {
         (
-            "the CPUs that its processes may run on",
             "CPUs",
             "kubelet (CPU manager)",
             "policy static: exclusive CPUs for whole-CPU Guaranteed containers, the shared rest for \
@@ -69,7 +67,6 @@ pub(super) fn cpuset(question: &Question<'_>) -> Result<Explanation, ExplainErro
         )
     } else {
         (
-            "the NUMA nodes that its memory may come from",
             "NUMA nodes",
             "kubelet (memory manager)",
             "policy Static: the NUMA nodes reserved for a Guaranteed container",
@@ -80,11 +77,11 @@ pub(super) fn cpuset(question: &Question<'_>) -> Result<Explanation, ExplainErro
         1 => format!("one of the {unit}"),
         _ => format!("{count} {unit}"),
     };
-    let mut out = question.explanation(None, purpose, meaning);
+    let mut out = question.explanation(meaning);
     if count > 0 {
         if question.may_be(&[Level::Container]) {
             out.formulas.push(Candidate::rule(writer, rule, Vec::new()));
-        } else if question.file == "cpuset.cpus" && question.may_be(&[Level::Kubepods]) {
+        } else if of_cpus && question.may_be(&[Level::Kubepods]) {
             let rule = "all CPUs, unless the CPU manager's policy is static";
             out.formulas.push(Candidate::rule("kubelet", rule, Vec::new()));
         }
@@ -119,8 +116,6 @@ fn count_ids(text: &str) -> Option<u64> {
 /// `GetContainerOOMScoreAdjust` in `pkg/kubelet/qos/policy.go`: a Burstable container gets
 /// 1000 - 1000*request/capacity, with whole numbers, at least 3 and at most 999.
 pub(super) fn oom_score_adj(question: &Question<'_>) -> Result<Explanation, ExplainError> {
-    const PURPOSE: &str =
-        "added to a process's share of memory, in thousandths, when one is chosen to be killed";
     let score = question.number(-1000, 1000, "a whole number from -1000 to 1000")?;
     let meaning = match score {
         -1000 => "never killed",
@@ -130,7 +125,7 @@ pub(super) fn oom_score_adj(question: &Question<'_>) -> Result<Explanation, Expl
         ..0 => "killed later than others of its size",
         _ => "killed earlier than others of its size",
     };
-    let mut out = question.explanation(None, PURPOSE, meaning);
+    let mut out = question.explanation(meaning);
     let per_mille = |from, to| vec![Origin { source: Source::RequestPerMilleOfCapacity, from, to }];
     let rule = match score {
         -1000 => Some(("system daemons", "set by the service itself", Vec::new())),

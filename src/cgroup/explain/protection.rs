@@ -4,7 +4,7 @@
 
 use super::memory::{PAGE_BYTES, bytes, quantity, whole_pages};
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
-use crate::cgroup::files::CgroupVersion;
+use crate::facts::cgroup_file::CgroupFile;
 use crate::k8s::qos::QosClass;
 
 const KUBELET_RUNTIME: &str = "kubelet, container runtime";
@@ -15,18 +15,13 @@ const RESERVED: &str = "gate MemoryQoS, enforced systemReservedCgroup or kubeRes
 
 /// Explains `memory.min` and `memory.low`.
 pub(super) fn protection(question: &Question<'_>) -> Result<Explanation, ExplainError> {
-    let amount = bytes(question, CgroupVersion::V2)?;
-    let purpose = if question.file == "memory.min" {
-        "memory that is never reclaimed from it"
-    } else {
-        "memory that is reclaimed from it only when nobody else has any to give"
-    };
+    let amount = bytes(question)?;
     let meaning = match amount {
         None => "everything protected".to_owned(),
         Some(0) => "no protection".to_owned(),
         Some(bytes) => format!("{} protected", quantity(bytes)),
     };
-    let mut out = question.explanation(Some(CgroupVersion::V2), purpose, meaning);
+    let mut out = question.explanation(meaning);
     match amount {
         None => out.notes.push("the kubelet never writes this; written by hand".to_owned()),
         Some(0) => nothing(question, &mut out),
@@ -69,7 +64,7 @@ fn requests(question: &Question<'_>, out: &mut Explanation, bytes: i64) {
     let not_guaranteed = [QosClass::Burstable, QosClass::BestEffort]
         .into_iter()
         .any(|class| question.may_be_of(class));
-    if question.file == "memory.low" {
+    if question.known == CgroupFile::MemoryLow {
         if (pods && not_guaranteed) || question.may_be(&[Level::Burstable]) {
             out.formulas.push(Candidate::rule(writer, TIERED, from));
             if question.place.is_none() {
@@ -110,14 +105,12 @@ fn requests(question: &Question<'_>, out: &mut Explanation, bytes: i64) {
 
 /// Explains `memory.high`.
 pub(super) fn throttling(question: &Question<'_>) -> Result<Explanation, ExplainError> {
-    const PURPOSE: &str =
-        "the memory above which the kernel slows down and reclaims, without killing";
-    let amount = bytes(question, CgroupVersion::V2)?;
+    let amount = bytes(question)?;
     let meaning = amount.map_or_else(
         || "no throttling".to_owned(),
         |bytes| format!("throttled above {}", quantity(bytes)),
     );
-    let mut out = question.explanation(Some(CgroupVersion::V2), PURPOSE, meaning);
+    let mut out = question.explanation(meaning);
     if !question.may_be(&[Level::Container]) {
         if amount.is_none() {
             out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new()));

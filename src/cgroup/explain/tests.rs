@@ -211,10 +211,27 @@ fn a_path_leaves_out_what_cannot_be() {
 
 #[test]
 fn every_known_file_has_an_explanation() {
-    for file in KNOWN_FILES {
+    for file in known_files() {
         let file = file.replace("SIZE", "2MB");
         let explained = ["1", "1000", "max"].iter().any(|value| explain(&file, value).is_ok());
         assert!(explained, "{file}");
+    }
+}
+
+#[test]
+fn a_row_explains_its_file() {
+    let known = CgroupFile::MemorySoftLimit;
+    for (value, expected) in [
+        ("-1", Some("no limit")),
+        ("1048576", Some("1Mi")),
+        ("much", None),
+        ("max", Some("no limit")),
+    ] {
+        let question = Question { file: "memory.soft_limit_in_bytes", known, value, place: None };
+        let explained = by_row(&question).ok();
+        assert_eq!(explained.as_ref().map(|it| it.meaning.as_str()), expected, "{value}");
+        let is_first = explained.is_some_and(|it| !it.formulas.is_empty());
+        assert_eq!(is_first, known.row().untouched == Some(value), "{value}");
     }
 }
 
@@ -265,8 +282,8 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(index in 0..KNOWN_FILES.len(), number in any::<i64>(), text in ".{0,12}") {
-        let file = KNOWN_FILES[index].replace("SIZE", "2MB");
+    fn nothing_panics(index in 0..known_files().len(), number in any::<i64>(), text in ".{0,12}") {
+        let file = known_files()[index].replace("SIZE", "2MB");
         for value in [number.to_string(), format!("{number} 100000"), text.clone()] {
             if let Ok(explanation) = explain(&file, &value) {
                 prop_assert!(!explanation.lines().is_empty());

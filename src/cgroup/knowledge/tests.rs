@@ -3,6 +3,7 @@
 use super::*;
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::plan::{Plan, plan, qualified_name};
+use crate::facts::cgroup_file::FileUse;
 use crate::facts::describe::{NodeSources, describe};
 use crate::facts::settings::assign;
 use crate::k8s::defaults::apply_api_defaults;
@@ -92,7 +93,7 @@ impl Setup {
             let mut values = Values::new();
             for root in &plan.roots {
                 root.walk(0, &mut |cgroup, _| {
-                    for file in FILES {
+                    for file in &files() {
                         let rests_on = rests_on(
                             cgroup,
                             file,
@@ -102,7 +103,7 @@ impl Setup {
                         let text = cgroup.text(file).map(str::to_owned);
                         let missing = cgroup.missing.iter().any(|(missing, _)| missing == file);
                         assert!(!missing, "nothing is missing here: {} {file}", cgroup.path);
-                        values.insert((place(cgroup), file), (text, rests_on));
+                        values.insert((place(cgroup), file.clone()), (text, rests_on));
                     }
                 });
             }
@@ -111,29 +112,17 @@ impl Setup {
     }
 }
 
-type Values = std::collections::BTreeMap<(String, &'static str), (Option<String>, Vec<Basis>)>;
+type Values = std::collections::BTreeMap<(String, String), (Option<String>, Vec<Premise>)>;
 
-const FILES: [&str; 19] = [
-    "cpu.shares",
-    "cpu.weight",
-    "cpu.max",
-    "cpu.cfs_quota_us",
-    "cpu.cfs_period_us",
-    "cpuset.cpus",
-    "memory.limit_in_bytes",
-    "memory.memsw.limit_in_bytes",
-    "memory.max",
-    "memory.min",
-    "memory.low",
-    "memory.high",
-    "memory.swap.max",
-    "memory.oom.group",
-    "pids.max",
-    "hugetlb.2MB.max",
-    "hugetlb.2MB.rsvd.max",
-    "hugetlb.2MB.limit_in_bytes",
-    "oom_score_adj",
-];
+/// Returns the names of all files in which something is set.
+fn files() -> BTreeSet<String> {
+    let is_set =
+        |file: &&CgroupFile| matches!(file.row().used_for, FileUse::Setting | FileUse::OfProcess);
+    let names = |file: &CgroupFile| {
+        [CgroupVersion::V1, CgroupVersion::V2].map(|version| file.sized_name(version, "2MB"))
+    };
+    CgroupFile::ALL.iter().filter(is_set).flat_map(names).collect()
+}
 
 fn place(cgroup: &PlannedCgroup<'_>) -> String {
     match cgroup.owner {
@@ -170,7 +159,7 @@ fn bases() -> Vec<Setup> {
 
 /// Checks that each value that differs between two setups names what was changed.
 #[track_caller]
-fn holds(base: &Setup, changed: &Setup, what: &str, names: &dyn Fn(&Basis) -> bool) -> usize {
+fn holds(base: &Setup, changed: &Setup, what: &str, names: &dyn Fn(&Premise) -> bool) -> usize {
     let before = base.values().expect("a plan");
     let Some(after) = changed.values() else { return 0 };
     let mut differing = 0;
@@ -209,7 +198,7 @@ fn a_value_names_each_field_of_the_configuration_that_it_rests_on() {
         let mut differing = 0;
         for base in bases() {
             for text in &texts {
-                let names = |basis: &Basis| *basis == Basis::Field(field);
+                let names = |premise: &Premise| *premise == Premise::Field(field);
                 differing += holds(&base, &base.with(field, text), field, &names);
             }
         }
@@ -231,16 +220,16 @@ fn a_value_names_each_gate_and_version_that_it_rests_on() {
         for gate in gates {
             for on in [true, false] {
                 let changed = base.with(&format!("featureGates.{gate}"), &on.to_string());
-                let names = |basis: &Basis| *basis == Basis::Gate(gate);
+                let names = |premise: &Premise| *premise == Premise::Gate(gate);
                 differing += holds(&base, &changed, gate.name(), &names);
             }
         }
         for minor in 32..=36 {
             let mut changed = base.clone();
             changed.sources.kubelet_version = Some(KubeletVersion::new(1, minor));
-            let names = |basis: &Basis| match basis {
-                Basis::Gate(gate) => differs_by_version(*gate),
-                Basis::Since(_) => true,
+            let names = |premise: &Premise| match premise {
+                Premise::Gate(gate) => differs_by_version(*gate),
+                Premise::Since(_) => true,
                 _ => false,
             };
             differing += holds(&base, &changed, &format!("1.{minor}"), &names);
@@ -264,7 +253,7 @@ fn a_value_names_each_fact_about_the_machine_that_it_rests_on() {
         for base in bases() {
             let mut changed = base.clone();
             change(&mut changed);
-            let names = |basis: &Basis| *basis == Basis::Fact(fact);
+            let names = |premise: &Premise| *premise == Premise::Fact(fact);
             differing += holds(&base, &changed, &format!("{fact:?}"), &names);
         }
         assert!(differing > 0, "{fact:?} decides about nothing");

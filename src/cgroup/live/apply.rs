@@ -1,7 +1,7 @@
 //! Doing what a plan of steps says, one after the other.
 
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
-use crate::cgroup::live::repair::{Step, lowers_below_usage, usage_file};
+use crate::cgroup::live::repair::{Step, counted_in, lowers_below_usage};
 use crate::facts::snapshot::API_VERSION;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -99,7 +99,8 @@ pub fn look(step: &Step, files: &dyn CgroupFiles, caution: Caution) -> Result<()
             "expected {from:?}, found {found:?}: it changed since the plan was made"
         ));
     }
-    if let Some(counter) = usage_file(file).filter(|_| !caution.allow_oom) {
+    if let Some(counter) = counted_in(file).filter(|_| !caution.allow_oom) {
+        let counter = counter.name(caution.rounding.version);
         let usage = read_there(files, cgroup, counter)?;
         let usage =
             usage.parse().map_err(|_| format!("{counter} is {usage:?}, expected a number"))?;

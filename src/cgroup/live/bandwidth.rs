@@ -9,18 +9,12 @@
 //! between these two, or one is above both and the other is below both.
 
 use crate::cgroup::live::repair::Step;
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::cgroup_value::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-
-/// The file of the quota.
-pub const QUOTA: &str = "cpu.cfs_quota_us";
-
-/// The file of the period.
-pub const PERIOD: &str = "cpu.cfs_period_us";
-
-/// What stands for no quota; the kernel takes it below any cgroup.
-const UNLIMITED: &str = "-1";
 
 /// A change of a CPU limit.
 #[derive(Clone, Debug)]
@@ -42,11 +36,11 @@ enum Ratio {
 impl Ratio {
     /// Reads a ratio; `None` for texts that no kernel has.
     fn parse(quota: &str, period: &str) -> Option<Self> {
-        if quota == UNLIMITED {
-            return Some(Self::Unlimited);
+        match CgroupFile::CpuCfsQuota.value(quota) {
+            Value::Unlimited => Some(Self::Unlimited),
+            Value::Number(quota) => Some(Self::Of { quota, period: period.parse().ok()? }),
+            _ => None,
         }
-        let (quota, period) = (quota.parse().ok()?, period.parse().ok()?);
-        Some(Self::Of { quota, period })
     }
 }
 
@@ -75,19 +69,24 @@ impl<'s> Bandwidth<'s> {
     pub fn of(steps: &'s [Step], tree: &CgroupTree) -> BTreeMap<&'s str, Self> {
         let mut pairs: BTreeMap<&str, (Option<&Step>, Option<&Step>)> = BTreeMap::new();
         for step in steps {
-            match step.file.as_str() {
-                QUOTA => pairs.entry(&step.cgroup).or_default().0 = Some(step),
-                PERIOD => pairs.entry(&step.cgroup).or_default().1 = Some(step),
+            match CgroupFile::named(&step.file) {
+                Some(CgroupFile::CpuCfsQuota) => {
+                    pairs.entry(&step.cgroup).or_default().0 = Some(step);
+                }
+                Some(CgroupFile::CpuCfsPeriod) => {
+                    pairs.entry(&step.cgroup).or_default().1 = Some(step);
+                }
                 _ => {}
             }
         }
         let change =
             |(cgroup, (quota, period)): (&'s str, (Option<&'s Step>, Option<&'s Step>))| {
                 let path = CgroupPath::new(cgroup);
-                let kept = |file: &str| tree.get(&path).and_then(|texts| texts.text(file));
+                let kept = |file| tree.get(&path).and_then(|texts| texts.text_of(file));
                 let side = |text: fn(&Step) -> &str| {
-                    let quota = quota.map(text).or_else(|| kept(QUOTA))?;
-                    Ratio::parse(quota, period.map(text).or_else(|| kept(PERIOD))?)
+                    let quota = quota.map(text).or_else(|| kept(CgroupFile::CpuCfsQuota))?;
+                    let period = period.map(text).or_else(|| kept(CgroupFile::CpuCfsPeriod))?;
+                    Ratio::parse(quota, period)
                 };
                 let (before, after) = (side(|step| &step.from)?, side(|step| &step.to)?);
                 Some((cgroup, Self { path, quota, period, before, after }))
@@ -98,7 +97,7 @@ impl<'s> Bandwidth<'s> {
     /// Tells whether a step is the first of this change in the order in which they were found.
     pub fn is_first(&self, step: &Step) -> bool {
         match (self.quota, self.period) {
-            (Some(_), Some(_)) => step.file == QUOTA,
+            (Some(_), Some(_)) => step.is(CgroupFile::CpuCfsQuota),
             _ => true,
         }
     }
@@ -123,14 +122,16 @@ impl<'s> Bandwidth<'s> {
         };
         let quota_first = || vec![quota.clone(), period.clone()];
         let period_first = || vec![period.clone(), quota.clone()];
+        // The kernel takes this below any cgroup.
+        let no_limit = CgroupFile::CpuCfsQuota.no_limit(CgroupVersion::V1);
         let over =
             |quota: &str, period: &str| Ratio::parse(quota, period).unwrap_or(Ratio::Unlimited);
         let between = over(&quota.to, &period.from);
         let (low, high) = (self.before.min(self.after), self.before.max(self.after));
-        if quota.from == UNLIMITED {
+        if quota.from == no_limit {
             return period_first();
         }
-        if quota.to == UNLIMITED || (low <= between && between <= high) {
+        if quota.to == no_limit || (low <= between && between <= high) {
             return quota_first();
         }
         let (lower, order) = match between < low {
@@ -139,14 +140,17 @@ impl<'s> Bandwidth<'s> {
         };
         let changed = below.flat_map(|change| [change.before, change.after]);
         let inside = tree.within(&self.path).filter(|(path, _)| **path != self.path);
-        let present =
-            inside.filter_map(|(_, texts)| Ratio::parse(texts.text(QUOTA)?, texts.text(PERIOD)?));
+        let present = inside.filter_map(|(_, texts)| {
+            let [quota, period] =
+                [CgroupFile::CpuCfsQuota, CgroupFile::CpuCfsPeriod].map(|file| texts.text_of(file));
+            Ratio::parse(quota?, period?)
+        });
         if changed.chain(present).all(|ratio| ratio == Ratio::Unlimited || ratio <= lower) {
             return order;
         }
         // What is inside has more than that: for a moment the limit is that of the cgroup above.
-        let lift = Step { to: UNLIMITED.to_owned(), ..quota.clone() };
-        let limit = Step { from: UNLIMITED.to_owned(), ..quota.clone() };
+        let lift = Step { to: no_limit.to_owned(), ..quota.clone() };
+        let limit = Step { from: no_limit.to_owned(), ..quota.clone() };
         vec![lift, period.clone(), limit]
     }
 }
@@ -155,6 +159,10 @@ impl<'s> Bandwidth<'s> {
 mod tests {
     use super::*;
     use crate::facts::cgroup_tree::CgroupTexts;
+
+    const QUOTA: &str = CgroupFile::CpuCfsQuota.name(CgroupVersion::V1);
+    const PERIOD: &str = CgroupFile::CpuCfsPeriod.name(CgroupVersion::V1);
+    const UNLIMITED: &str = "-1";
 
     fn step(file: &str, from: &str, to: &str) -> Step {
         Step {

@@ -5,8 +5,9 @@
 //! ([`systemd_quota`]).
 
 use crate::cgroup::cpu::systemd_quota;
-use crate::cgroup::files::{CgroupDriver, CgroupVersion, page_size_bytes};
-use crate::k8s::cpuset::CpuSet;
+use crate::cgroup::files::{CgroupDriver, CgroupVersion};
+use crate::facts::cgroup_file::{CgroupFile, Holds};
+use crate::facts::cgroup_value::{Value, page_size_in};
 
 /// What decides about rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,91 +32,48 @@ pub enum Kept {
 }
 
 /// Compares what is planned for a file with what the kernel gives.
-pub fn compare(file: &str, planned: &str, actual: &str, rounding: Rounding) -> Kept {
-    if planned == actual || (is_unlimited(file, planned) && is_unlimited(file, actual)) {
+pub fn compare(name: &str, planned: &str, actual: &str, rounding: Rounding) -> Kept {
+    if planned == actual {
         return Kept::Same;
     }
-    match file {
-        "cpu.max" => quota(planned, actual, rounding, true),
-        "cpu.cfs_quota_us" => quota(planned, actual, rounding, false),
-        "cpuset.cpus" => match (planned.parse::<CpuSet>(), actual.parse::<CpuSet>()) {
-            (Ok(planned), Ok(actual)) if planned == actual => Kept::Same,
-            _ => Kept::Other,
-        },
-        _ if file.starts_with("hugetlb.") => {
-            let size = file.split('.').nth(1).and_then(page_size_bytes);
-            let unit = size.and_then(|size| i64::try_from(size).ok());
-            unit.map_or(Kept::Other, |unit| whole_units(planned, actual, unit, "huge pages"))
+    let Some(file) = CgroupFile::named(name) else { return Kept::Other };
+    match (file.row().holds, file.value(planned), file.value(actual)) {
+        (_, Value::Unlimited, Value::Unlimited) => Kept::Same,
+        (_, Value::Set(planned), Value::Set(actual)) if planned == actual => Kept::Same,
+        (Holds::Bytes, Value::Number(planned), Value::Number(actual)) => {
+            whole_units(planned, actual, u64::try_from(rounding.page_size).ok(), "pages")
         }
-        _ if file.starts_with("memory.") && file != "memory.oom.group" => {
-            whole_units(planned, actual, rounding.page_size, "pages")
+        (Holds::HugePages, Value::Number(planned), Value::Number(actual)) => {
+            whole_units(planned, actual, page_size_in(name), "huge pages")
+        }
+        (Holds::Quota, Value::Number(planned), Value::Number(actual)) => {
+            quota(planned, actual, 0, rounding)
+        }
+        (
+            _,
+            Value::Quota { quota_us: Some(planned), period_us },
+            Value::Quota { quota_us: Some(actual), period_us: actual_period_us },
+        ) if period_us == actual_period_us => quota(planned, actual, period_us, rounding),
+        _ => Kept::Other,
+    }
+}
+
+fn whole_units(planned: u64, actual: u64, unit: Option<u64>, units: &str) -> Kept {
+    match unit.filter(|unit| *unit > 0) {
+        Some(unit) if planned - planned % unit == actual => {
+            Kept::Rounded(format!("the kernel keeps whole {units} of {unit} bytes"))
         }
         _ => Kept::Other,
     }
 }
 
-/// The largest limit in bytes of cgroup v1 is the largest number of whole pages, whatever their size
-/// up to 64 KiB.
-const NO_LIMIT: i64 = i64::MAX - 0xffff;
-
-/// Tells whether a text is one of those for "no limit".
-pub fn is_unlimited(file: &str, text: &str) -> bool {
-    match text {
-        "max" => true,
-        "-1" => file.starts_with("memory.") || file == "cpu.cfs_quota_us",
-        _ => {
-            let in_bytes = file.starts_with("memory.") || file.starts_with("hugetlb.");
-            in_bytes && text.parse::<i64>().is_ok_and(|bytes| bytes >= NO_LIMIT)
-        }
-    }
-}
-
-/// Returns what the kernel has where nobody wrote anything; `None`: it depends on what is around.
-pub fn untouched(file: &str) -> Option<&'static str> {
-    Some(match file {
-        "cpu.shares" => "1024",
-        "cpu.weight" => "100",
-        "cpu.max" => "max 100000",
-        "cpu.cfs_quota_us" => "-1",
-        "cpu.cfs_period_us" => "100000",
-        "memory.min" | "memory.low" | "memory.oom.group" => "0",
-        "cpuset.cpus" | "cpuset.mems" => return None,
-        // What a huge page limit is at first depends on the kernel: without a limit, always.
-        _ => "max",
-    })
-}
-
-fn whole_units(planned: &str, actual: &str, unit: i64, units: &str) -> Kept {
-    let (Ok(planned), Ok(actual)) = (planned.parse::<i64>(), actual.parse::<i64>()) else {
-        return Kept::Other;
-    };
-    if unit > 0 && planned >= 0 && planned - planned % unit == actual {
-        return Kept::Rounded(format!("the kernel keeps whole {units} of {unit} bytes"));
-    }
-    Kept::Other
-}
-
 /// Compares quotas: what runs under systemd can have the quota as it was asked for or as systemd
 /// rounds it, depending on who wrote last.
-fn quota(planned: &str, actual: &str, rounding: Rounding, with_period: bool) -> Kept {
-    let parse = |text: &str| -> Option<(i64, u64)> {
-        match text.split_once(' ') {
-            Some((quota, period)) if with_period => {
-                Some((quota.parse().ok()?, period.parse().ok()?))
-            }
-            None if !with_period => Some((text.parse().ok()?, 0)),
-            _ => None,
-        }
-    };
-    let (Some((planned, period)), Some((actual, actual_period))) = (parse(planned), parse(actual))
-    else {
-        return Kept::Other;
-    };
-    let same_period = period == actual_period;
+fn quota(planned: u64, actual: u64, period_us: u64, rounding: Rounding) -> Kept {
+    let rounded = i64::try_from(actual).map(|actual| systemd_quota(actual, period_us));
     if rounding.driver == CgroupDriver::Systemd
-        && same_period
         && actual > 0
-        && systemd_quota(actual, period) == planned
+        && rounded.is_ok_and(|rounded| u64::try_from(rounded) == Ok(planned))
     {
         return Kept::Rounded("asked for as it is, and systemd would round it up".to_owned());
     }
@@ -143,6 +101,14 @@ mod tests {
                 "memory.limit_in_bytes",
                 "-1",
                 "9223372036854771712",
+                same,
+            ),
+            (
+                "v1 without limit of huge pages",
+                Cgroupfs,
+                "hugetlb.2MB.limit_in_bytes",
+                "-1",
+                "9223372036852678656",
                 same,
             ),
             ("v2 without limit", Cgroupfs, "memory.max", "max", "max", same),

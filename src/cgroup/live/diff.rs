@@ -4,9 +4,10 @@ use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
 use crate::cgroup::live::motion::Motion;
 use crate::cgroup::live::place::{LiveCgroup, LivePlace};
-use crate::cgroup::plan::{Owner, Plan, PlannedCgroup};
+use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, controller};
 use crate::cgroup::report::Place;
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::pod_selector::Selection;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::{Workloads, effective_uid};
@@ -179,22 +180,18 @@ pub fn absent_controllers(plan: &Plan<'_>, tree: &CgroupTree) -> BTreeSet<String
             planned.extend(files.map(|file| controller(file).to_owned()));
         });
     }
-    planned.remove("oom_score_adj");
+    planned.remove(CgroupFile::OomScoreAdj.row().controller);
     let Some(version) = tree.layout.version() else { return planned };
     for name in tree.cgroups.values().flat_map(|texts| texts.0.keys()) {
         if planned.is_empty() {
             break;
         }
         // A kernel can count for a controller that is off.
-        if known_file(version, name).is_some_and(|file| file.used_for == FileUse::Setting) {
-            planned.remove(controller(name));
+        if let Some(file) = CgroupFile::setting(version, name) {
+            planned.remove(file.row().controller);
         }
     }
     planned
-}
-
-fn controller(file: &str) -> &str {
-    file.split('.').next().unwrap_or(file)
 }
 
 fn by_path<'a>(plan: &'a Plan<'a>) -> BTreeMap<&'a str, &'a PlannedCgroup<'a>> {
@@ -241,9 +238,9 @@ impl<'a> Comparison<'a> {
             if self.absent_controllers.contains(controller(&file.file)) {
                 continue;
             }
-            let actual = match file.file.as_ref() {
-                "oom_score_adj" => self.score(&path, Some(&file.value)),
-                name => texts.text(name).map(str::to_owned),
+            let actual = match CgroupFile::named(&file.file) {
+                Some(CgroupFile::OomScoreAdj) => self.score(&path, Some(&file.value)),
+                _ => texts.text(&file.file).map(str::to_owned),
             };
             let found = self.value(cgroup, &file.file, &file.value, actual, &file.because);
             self.found.push(found);
@@ -252,9 +249,9 @@ impl<'a> Comparison<'a> {
             if self.absent_controllers.contains(controller(file)) {
                 continue;
             }
-            let actual = match file.as_ref() {
-                "oom_score_adj" => self.score(&path, None),
-                name => texts.text(name).map(str::to_owned),
+            let actual = match CgroupFile::named(file) {
+                Some(CgroupFile::OomScoreAdj) => self.score(&path, None),
+                _ => texts.text(file).map(str::to_owned),
             };
             let reason = self.plan.knowledge.reason(*fact);
             let guess = cgroup.withheld.iter().find(|withheld| withheld.file == *file);
@@ -334,7 +331,7 @@ impl<'a> Comparison<'a> {
 
     /// Says why the kernel has no text where one is planned.
     fn no_text(&self, cgroup: &PlannedCgroup<'_>, file: &str) -> (Verdict, Option<String>) {
-        if file == "oom_score_adj" {
+        if CgroupFile::named(file) == Some(CgroupFile::OomScoreAdj) {
             let reason = "no process was found in the container";
             return (Verdict::Unknown, Some(reason.to_owned()));
         }
@@ -365,15 +362,16 @@ impl<'a> Comparison<'a> {
                 return (Verdict::ResizePending, Some(reason));
             }
         }
+        let known = CgroupFile::named(file);
         if let Owner::Container { pod, .. } = cgroup.owner
-            && file == "cpu.weight"
+            && known == Some(CgroupFile::CpuWeight)
             && let Some(handler) = self.context.handlers.get(effective_uid(pod))
         {
             let reason =
                 format!("how runtime {handler} of its RuntimeClass computes it is not known");
             return (Verdict::Unknown, Some(reason));
         }
-        if file == "oom_score_adj"
+        if known == Some(CgroupFile::OomScoreAdj)
             && let Some((verdict, reason)) = self.raised_score(planned, actual)
         {
             return (verdict, Some(reason.to_owned()));
@@ -523,12 +521,16 @@ impl<'a> Comparison<'a> {
 fn left_behind(cgroup: &PlannedCgroup<'_>, file: &str, actual: &str) -> Option<&'static str> {
     // The API server counts the changes of a spec from 1 on.
     let was_never_resized = |pod: &Pod| pod.metadata.generation == Some(1);
+    let file = CgroupFile::named(file)?;
     match cgroup.owner {
         Owner::Container { pod, name, .. } => {
             let spec = &pod.spec;
             let mut containers = spec.containers.iter().chain(&spec.init_containers);
             let own = &containers.find(|container| container.name == name)?.resources;
-            let least = matches!((file, actual), ("cpu.shares", "2") | ("cpu.weight", "1"));
+            let least = matches!(
+                (file, actual),
+                (CgroupFile::CpuShares, "2") | (CgroupFile::CpuWeight, "1")
+            );
             let takes_from_pod =
                 spec.resources.is_some() && !own.requests.contains(&ResourceName::Cpu);
             (least && takes_from_pod).then_some(
@@ -537,10 +539,10 @@ fn left_behind(cgroup: &PlannedCgroup<'_>, file: &str, actual: &str) -> Option<&
             )
         }
         Owner::Pod(pod, _) if was_never_resized(pod) => None,
-        Owner::Pod(..) if matches!(file, "memory.min" | "memory.low") => {
+        Owner::Pod(..) if matches!(file, CgroupFile::MemoryMin | CgroupFile::MemoryLow) => {
             Some("when the kubelet resizes a pod, it does not write this file again")
         }
-        Owner::Pod(..) if file.starts_with("hugetlb.") && actual == "0" => {
+        Owner::Pod(..) if file.has_size() && actual == "0" => {
             Some("when the kubelet resizes a pod, it closes the pod's huge pages")
         }
         Owner::Pod(..) | Owner::Node { .. } | Owner::Qos(_) => None,

@@ -6,6 +6,7 @@
 
 use crate::cgroup::live::diff::{Difference, Verdict};
 use crate::cgroup::live::place::LiveCgroup;
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::runtime::{ContainerState, RuntimeFacts};
 use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
@@ -90,8 +91,8 @@ impl Motion {
     fn reason(&self, found: &Difference<'_>) -> Option<String> {
         if found.is_sum {
             let recent = self.recent.as_ref()?;
-            let lag = match found.file.as_deref() {
-                Some("cpuset.cpus") => "the CPU manager gives out CPUs every 10 seconds",
+            let lag = match found.file.as_deref().and_then(CgroupFile::named) {
+                Some(CgroupFile::CpusetCpus) => "the CPU manager gives out CPUs every 10 seconds",
                 _ => "the kubelet writes this level once a minute",
             };
             return Some(format!("{recent}, and {lag}"));

@@ -7,6 +7,7 @@
 
 use super::place::{LiveOwner, LivePod, Part, live_cgroups};
 use crate::cgroup::files::CgroupDriver;
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::stats_summary::{MemoryStats, PodReference, PodStats};
 use crate::facts::workloads::Workloads;
@@ -49,17 +50,16 @@ fn reference(pod: &LivePod<'_>) -> PodReference {
 }
 
 fn working_set(texts: &CgroupTexts) -> Option<u64> {
-    let of = |usage, inactive| {
-        let used = texts.number(usage)?;
-        Some(used.saturating_sub(texts.keyed("memory.stat", inactive)?))
-    };
-    of("memory.current", "inactive_file")
-        .or_else(|| of("memory.usage_in_bytes", "total_inactive_file"))
+    let inactive = |key| texts.keyed(CgroupFile::MemoryStat, key);
+    let used = texts.number(CgroupFile::MemoryCurrent)?;
+    // On cgroup v1 the other key leaves out the cgroups below.
+    let inactive = inactive("total_inactive_file").or_else(|| inactive("inactive_file"))?;
+    Some(used.saturating_sub(inactive))
 }
 
 /// Processes of other pid namespaces are 0 in the list, and count.
 fn add_processes(pod: &mut PodStats, texts: &CgroupTexts) {
-    let Some(text) = texts.text("cgroup.procs") else { return };
+    let Some(text) = texts.text_of(CgroupFile::CgroupProcs) else { return };
     let own = text.lines().filter(|line| !line.trim().is_empty()).count() as u64;
     let stats = pod.process_stats.get_or_insert_default();
     stats.process_count = Some(stats.process_count.unwrap_or(0).saturating_add(own));

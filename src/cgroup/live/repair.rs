@@ -5,11 +5,11 @@
 //! period of cgroup v1 are one limit in two files: see [`bandwidth`](super::bandwidth).
 
 use crate::cgroup::files::CgroupVersion;
-use crate::cgroup::live::bandwidth::{Bandwidth, PERIOD, QUOTA};
-use crate::cgroup::live::compare::{is_unlimited, untouched};
+use crate::cgroup::live::bandwidth::Bandwidth;
 use crate::cgroup::live::diff::{Difference, Verdict};
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTree, FileUse, known_file};
-use crate::k8s::cpuset::CpuSet;
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
+use crate::facts::cgroup_value::Value;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -29,6 +29,13 @@ pub struct Step {
     pub to: String,
     /// Who may write something else again: `kubelet` or `runtime`.
     pub writer: String,
+}
+
+impl Step {
+    /// Tells whether this is a step of a file.
+    pub fn is(&self, file: CgroupFile) -> bool {
+        CgroupFile::named(&self.file) == Some(file)
+    }
 }
 
 /// Something that differs and is not touched.
@@ -109,7 +116,7 @@ pub fn repair(differences: &[Difference<'_>], tree: &CgroupTree, ground: Ground<
         match step(found, ground.version) {
             Ok(Some(step)) => match check(&step, ground) {
                 Ok(()) => {
-                    let usage = usage_file(&step.file)
+                    let usage = counted_in(&step.file)
                         .and_then(|file| tree.get(&CgroupPath::new(&step.cgroup))?.number(file));
                     if let Some(usage) = usage.filter(|usage| {
                         !ground.allow_oom
@@ -144,10 +151,8 @@ fn in_order(steps: Vec<Step>, tree: &CgroupTree) -> Vec<Step> {
     let mut groups: Vec<(Place, Vec<Step>)> = Vec::new();
     let bandwidths = Bandwidth::of(&steps, tree);
     for step in &steps {
-        match bandwidths
-            .get(step.cgroup.as_str())
-            .filter(|_| [QUOTA, PERIOD].contains(&&*step.file))
-        {
+        let of_bandwidth = step.is(CgroupFile::CpuCfsQuota) || step.is(CgroupFile::CpuCfsPeriod);
+        match bandwidths.get(step.cgroup.as_str()).filter(|_| of_bandwidth) {
             // Its steps are taken together, in the place of the first.
             Some(own) if !own.is_first(step) => {}
             Some(own) => {
@@ -194,13 +199,15 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
     if found.verdict == Verdict::Extra && found.level == "container" {
         return left("the runtime may have its own reason for it");
     }
-    if file == "oom_score_adj" {
+    let known = CgroupFile::named(file);
+    if known == Some(CgroupFile::OomScoreAdj) {
         return left("it belongs to each process; restart the container");
     }
     let to = match &found.planned {
         Some(planned) => planned.clone(),
-        None => match untouched(file) {
-            Some(default) => unlimited(file, default, version),
+        None => match known.and_then(|known| Some((known, known.row().untouched?))) {
+            Some((known, "max")) => known.no_limit(version).to_owned(),
+            Some((_, untouched)) => untouched.to_owned(),
             None => return left("it is not known what should be here"),
         },
     };
@@ -212,13 +219,6 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
         to,
         writer: found.writer.unwrap_or("kubelet").to_owned(),
     }))
-}
-
-/// Returns what is written for "no limit".
-fn unlimited(file: &str, text: &str, version: CgroupVersion) -> String {
-    let in_bytes = file.starts_with("memory.") || file.starts_with("hugetlb.");
-    let v1_word = version == CgroupVersion::V1 && in_bytes;
-    if text == "max" && v1_word { "-1".to_owned() } else { text.to_owned() }
 }
 
 fn owner(found: &Difference<'_>) -> String {
@@ -246,27 +246,21 @@ pub fn check(step: &Step, ground: Ground<'_>) -> Result<(), Refusal> {
         let root = ground.root.as_str().to_owned();
         return Err(Refusal::Outside { cgroup: step.cgroup.clone(), root });
     }
-    let known = known_file(ground.version, &step.file);
-    if step.file.contains('/') || known.is_none_or(|file| file.used_for != FileUse::Setting) {
+    if step.file.contains('/') || CgroupFile::setting(ground.version, &step.file).is_none() {
         return Err(Refusal::File { cgroup: step.cgroup.clone(), file: step.file.clone() });
     }
     Ok(())
 }
 
 /// Returns the file that counts what a limit limits.
-pub fn usage_file(file: &str) -> Option<&'static str> {
-    Some(match file {
-        "memory.max" | "memory.high" => "memory.current",
-        "memory.limit_in_bytes" => "memory.usage_in_bytes",
-        "memory.swap.max" => "memory.swap.current",
-        "pids.max" => "pids.current",
-        _ => return None,
-    })
+pub fn counted_in(file: &str) -> Option<CgroupFile> {
+    CgroupFile::named(file)?.row().counted_in
 }
 
 /// Tells whether a limit is below what is in use.
-pub fn is_below(file: &str, limit: &str, usage: u64) -> bool {
-    !is_unlimited(file, limit) && limit.parse::<u64>().is_ok_and(|limit| limit < usage)
+fn is_below(file: &str, limit: &str, usage: u64) -> bool {
+    CgroupFile::named(file)
+        .is_some_and(|file| matches!(file.value(limit), Value::Number(limit) if limit < usage))
 }
 
 /// Tells whether a step takes a limit below what is in use; to loosen one harms nobody.
@@ -282,38 +276,17 @@ fn place(step: &Step, lowers: bool) -> Place {
     let depth = CgroupPath::new(&step.cgroup).depth();
     let (down, up) = if lowers { (Reverse(depth), 0) } else { (Reverse(0), depth) };
     // Memory and swap together are never less than memory alone.
-    let inside = match step.file.as_str() {
-        "memory.memsw.limit_in_bytes" if lowers => 2,
-        "memory.memsw.limit_in_bytes" => 0,
-        _ => 1,
+    let inside = match (step.is(CgroupFile::MemoryMemswLimit), lowers) {
+        (true, true) => 2,
+        (true, false) => 0,
+        (false, _) => 1,
     };
     (lowers, down, up, step.cgroup.clone(), (lowers, inside), step.file.clone())
 }
 
 /// Tells whether a step gives less than there was.
 fn lowers(file: &str, from: &str, to: &str) -> bool {
-    match file {
-        "cpuset.cpus" | "cpuset.mems" => match (from.parse::<CpuSet>(), to.parse::<CpuSet>()) {
-            (Ok(from), Ok(to)) => to.is_subset(&from),
-            _ => false,
-        },
-        _ => amount(file, to) < amount(file, from),
-    }
-}
-
-/// Returns how much a text grants; of a quota, per second.
-fn amount(file: &str, text: &str) -> u128 {
-    if is_unlimited(file, text) {
-        return u128::MAX;
-    }
-    match text.split_once(' ') {
-        Some(("max", _)) => u128::MAX,
-        Some((quota, period)) => {
-            let parse = |text: &str| text.parse::<u64>().map_or(0, u128::from);
-            (parse(quota) * 1_000_000).checked_div(parse(period)).unwrap_or_default()
-        }
-        None => text.parse().unwrap_or_default(),
-    }
+    CgroupFile::named(file).is_some_and(|file| file.value(to).is_below(&file.value(from)))
 }
 
 #[cfg(test)]

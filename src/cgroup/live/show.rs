@@ -3,7 +3,8 @@
 use crate::answer::{Basis, answer};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
-use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, FileUse, known_file};
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::Workloads;
 use serde::Serialize;
@@ -76,25 +77,22 @@ pub struct Usage {
 impl Usage {
     /// Reads the kernel's files.
     pub fn of(texts: &CgroupTexts) -> Self {
-        let stat = |key| texts.keyed("cpu.stat", key);
+        let stat = |key| texts.keyed(CgroupFile::CpuStat, key);
         let nanoseconds = |text: Option<u64>| text.map(|nanoseconds| nanoseconds / 1000);
+        let number = |file| texts.number(file);
         let pressure = |file| texts.pressure(file).map(str::to_owned);
         Self {
-            cpu_usec: stat("usage_usec").or_else(|| nanoseconds(texts.number("cpuacct.usage"))),
+            cpu_usec: stat("usage_usec").or_else(|| nanoseconds(number(CgroupFile::CpuacctUsage))),
             periods: stat("nr_periods"),
             throttled_periods: stat("nr_throttled"),
             throttled_usec: stat("throttled_usec").or_else(|| nanoseconds(stat("throttled_time"))),
-            memory_bytes: texts
-                .number("memory.current")
-                .or_else(|| texts.number("memory.usage_in_bytes")),
-            swap_bytes: texts.number("memory.swap.current"),
-            pids: texts.number("pids.current"),
-            oom_kills: texts
-                .keyed("memory.events", "oom_kill")
-                .or_else(|| texts.keyed("memory.oom_control", "oom_kill")),
-            cpu_pressure: pressure("cpu.pressure"),
-            memory_pressure: pressure("memory.pressure"),
-            io_pressure: pressure("io.pressure"),
+            memory_bytes: number(CgroupFile::MemoryCurrent),
+            swap_bytes: number(CgroupFile::MemorySwapCurrent),
+            pids: number(CgroupFile::PidsCurrent),
+            oom_kills: texts.keyed(CgroupFile::MemoryEvents, "oom_kill"),
+            cpu_pressure: pressure(CgroupFile::CpuPressure),
+            memory_pressure: pressure(CgroupFile::MemoryPressure),
+            io_pressure: pressure(CgroupFile::IoPressure),
         }
     }
 }
@@ -166,10 +164,8 @@ fn used<'t>(
     version: CgroupVersion,
     selection: &Selection,
 ) -> UsedCgroup<'t> {
-    let is_setting = |name: &str| {
-        known_file(version, name).is_some_and(|file| file.used_for == FileUse::Setting)
-    };
-    let names = cgroup.texts.0.keys().map(String::as_str).filter(|name| is_setting(name));
+    let is_setting = |name: &&str| CgroupFile::setting(version, name).is_some();
+    let names = cgroup.texts.0.keys().map(String::as_str).filter(is_setting);
     let settings = names.filter_map(|name| Some((name, cgroup.texts.text(name)?))).collect();
     let label = match &cgroup.owner {
         LiveOwner::Pod(pod) => pod.label(),

@@ -1,46 +1,65 @@
 //! The live tree for people.
 
 use crate::cgroup::live::show::{CgroupUsage, Usage, UsedCgroup};
-use crate::output::table::{Column, Rows, Table, or_dash};
+use crate::facts::cgroup_file::{CgroupFile, Width};
+use crate::facts::cgroup_mode::CgroupVersion;
+use crate::facts::cgroup_value::Value;
+use crate::output::table::{Table, or_dash};
 use crate::output::tree::branches;
 use crate::output::units;
 
-/// A cgroup with the lines that connect it with its parent.
-type Row<'c> = (String, &'c UsedCgroup<'c>);
+/// What a column shows of a cgroup.
+type Cell = Box<dyn Fn(&UsedCgroup<'_>) -> String>;
 
-fn columns<'c>() -> Vec<Column<Row<'c>>> {
-    vec![
-        Column::new("QOS", |(_, cgroup)| {
-            // What is in a pod has no class of its own.
-            let has_class = ["qos", "pod"].contains(&cgroup.place.level);
-            or_dash(cgroup.place.qos_class.filter(|_| has_class))
-        }),
-        Column::new("CPU.SHARES", |(_, cgroup)| setting(cgroup, "cpu.shares")),
-        Column::new("CPU.WEIGHT", |(_, cgroup)| setting(cgroup, "cpu.weight")),
-        Column::new("CPU.MAX", |(_, cgroup)| quota(cgroup)),
-        Column::new("CPU TIME", |(_, it)| or_dash(it.usage.cpu_usec.map(units::microseconds))),
-        Column::new("THROTTLED", |(_, cgroup)| or_dash(throttled(&cgroup.usage))),
-        Column::new("MEMORY", |(_, cgroup)| or_dash(cgroup.usage.memory_bytes.map(units::bytes))),
-        Column::new("MEMORY.MAX", |(_, cgroup)| {
-            limit(cgroup, &["memory.max", "memory.limit_in_bytes"])
-        }),
-        Column::new("PIDS", |(_, cgroup)| or_dash(cgroup.usage.pids)),
-        Column::new("PIDS.MAX", |(_, cgroup)| setting(cgroup, "pids.max")),
-        Column::new("OOM KILLS", |(_, cgroup)| or_dash(cgroup.usage.oom_kills)),
-        Column::new("PRESSURE", |(_, cgroup)| or_dash(pressure(&cgroup.usage))),
-        Column::wide("THROTTLED TIME", |(_, cgroup)| {
-            or_dash(cgroup.usage.throttled_usec.map(units::microseconds))
-        }),
-        Column::wide("SWAP", |(_, cgroup)| or_dash(cgroup.usage.swap_bytes.map(units::bytes))),
-        Column::wide("MEMORY.MIN", |(_, cgroup)| limit(cgroup, &["memory.min"])),
-        Column::wide("MEMORY.LOW", |(_, cgroup)| limit(cgroup, &["memory.low"])),
-        Column::wide("MEMORY.HIGH", |(_, cgroup)| limit(cgroup, &["memory.high"])),
-        Column::wide("MEMORY.SWAP.MAX", |(_, cgroup)| limit(cgroup, &["memory.swap.max"])),
-        Column::wide("CPUSET.CPUS", |(_, cgroup)| {
-            or_dash(cgroup.settings.get("cpuset.cpus").filter(|cpus| !cpus.is_empty()))
-        }),
-        Column::wide("PATH", |(_, cgroup)| cgroup.place.cgroup.to_owned()),
-    ]
+/// A column.
+fn column(heading: &str, cell: impl Fn(&UsedCgroup<'_>) -> String + 'static) -> (String, Cell) {
+    (heading.to_owned(), Box::new(cell))
+}
+
+/// Returns the columns of the files in which something is set.
+fn settings(width: Width, controllers: &[&str]) -> Vec<(String, Cell)> {
+    let files = controllers.iter().flat_map(|controller| {
+        let is_shown = move |file: &&CgroupFile| {
+            file.row().controller == *controller && file.row().in_show == Some(width)
+        };
+        CgroupFile::ALL.iter().filter(is_shown)
+    });
+    let columns = files
+        .map(|&file| column(&file.v2_name().to_uppercase(), move |cgroup| setting(cgroup, file)));
+    columns.collect()
+}
+
+/// Returns the columns beside the tree.
+fn columns(is_wide: bool) -> Vec<(String, Cell)> {
+    let mut columns = vec![column("QOS", |cgroup| {
+        // What is in a pod has no class of its own.
+        let has_class = ["qos", "pod"].contains(&cgroup.place.level);
+        or_dash(cgroup.place.qos_class.filter(|_| has_class))
+    })];
+    columns.extend(settings(Width::Every, &["cpu"]));
+    columns.extend([
+        column("CPU TIME", |cgroup| or_dash(cgroup.usage.cpu_usec.map(units::microseconds))),
+        column("THROTTLED", |cgroup| or_dash(throttled(&cgroup.usage))),
+        column("MEMORY", |cgroup| or_dash(cgroup.usage.memory_bytes.map(units::bytes))),
+    ]);
+    columns.extend(settings(Width::Every, &["cpuset", "memory", "hugetlb"]));
+    columns.push(column("PIDS", |cgroup| or_dash(cgroup.usage.pids)));
+    columns.extend(settings(Width::Every, &["pids"]));
+    columns.extend([
+        column("OOM KILLS", |cgroup| or_dash(cgroup.usage.oom_kills)),
+        column("PRESSURE", |cgroup| or_dash(pressure(&cgroup.usage))),
+    ]);
+    if is_wide {
+        columns.extend([
+            column("THROTTLED TIME", |cgroup| {
+                or_dash(cgroup.usage.throttled_usec.map(units::microseconds))
+            }),
+            column("SWAP", |cgroup| or_dash(cgroup.usage.swap_bytes.map(units::bytes))),
+        ]);
+        columns.extend(settings(Width::Wide, &["cpu", "memory", "pids", "cpuset", "hugetlb"]));
+        columns.push(column("PATH", |cgroup| cgroup.place.cgroup.to_owned()));
+    }
+    columns
 }
 
 /// Returns the tree with what a glance needs.
@@ -56,38 +75,37 @@ pub fn wide(shown: &CgroupUsage<'_>) -> Table {
 /// Returns the tree without the columns in which no cgroup has anything.
 fn tree(shown: &CgroupUsage<'_>, is_wide: bool) -> Table {
     let depths: Vec<usize> = shown.items.iter().map(|cgroup| cgroup.depth).collect();
-    let branches = branches(&depths).into_iter().map(|entry| entry.branch);
-    let rows: Vec<Row<'_>> = branches.zip(&shown.items).collect();
-    let tree =
-        Column::new("CGROUP", |(branch, cgroup): &Row<'_>| format!("{branch}{}", cgroup.label));
-    let known = columns().into_iter().filter(|column| column.is_known(&rows));
-    let columns: Vec<Column<Row<'_>>> = std::iter::once(tree).chain(known).collect();
-    Rows::of(&rows).wide(is_wide).table(&columns)
+    let mut columns = columns(is_wide);
+    columns.retain(|(_, cell)| shown.items.iter().any(|cgroup| cell(cgroup) != "-"));
+    let headings = columns.iter().map(|(heading, _)| heading.clone());
+    let mut table = Table::new(std::iter::once("CGROUP".to_owned()).chain(headings).collect());
+    for (entry, cgroup) in branches(&depths).into_iter().zip(&shown.items) {
+        let name = format!("{}{}", entry.branch, cgroup.label);
+        let cells = columns.iter().map(|(_, cell)| cell(cgroup));
+        table.add(std::iter::once(name).chain(cells).collect());
+    }
+    table
 }
 
-fn setting(cgroup: &UsedCgroup<'_>, file: &str) -> String {
-    or_dash(cgroup.settings.get(file))
-}
-
-/// Returns quota and period as cgroup v2 writes them.
-fn quota(cgroup: &UsedCgroup<'_>) -> String {
-    let of = |file: &str| cgroup.settings.get(file);
-    or_dash(of("cpu.max").map(|text| (*text).to_owned()).or_else(|| {
-        let (quota, period) = (of("cpu.cfs_quota_us")?, of("cpu.cfs_period_us")?);
-        Some(format!("{} {period}", if *quota == "-1" { "max" } else { quota }))
-    }))
-}
-
-/// Returns the limit in bytes of the first file that there is; the largest that v1 knows is none.
-fn limit(cgroup: &UsedCgroup<'_>, files: &[&str]) -> String {
-    /// The largest number of bytes in whole pages of 4 KiB, or more.
-    const NONE: u64 = 0x7fff_ffff_f000_0000;
-    let text = files.iter().find_map(|file| cgroup.settings.get(file));
-    or_dash(text.map(|text| match text.parse::<u64>() {
-        Ok(NONE..) => "max".to_owned(),
-        Ok(bytes) => units::bytes(bytes),
-        Err(_) => (*text).to_owned(),
-    }))
+/// Returns what is set in a file; quota and period as cgroup v2 writes them.
+fn setting(cgroup: &UsedCgroup<'_>, file: CgroupFile) -> String {
+    let text = |file: CgroupFile| {
+        let names = [CgroupVersion::V2, CgroupVersion::V1].map(|version| file.name(version));
+        names.into_iter().find_map(|name| cgroup.settings.get(name).copied())
+    };
+    let limit = |file: CgroupFile, text: &str| match file.value(text) {
+        Value::Unlimited => "max".to_owned(),
+        Value::Number(bytes) if file.is_bytes() => units::bytes(bytes),
+        _ => text.to_owned(),
+    };
+    let own = text(file).filter(|text| !text.is_empty());
+    or_dash(match (own, file) {
+        (Some(own), file) => Some(limit(file, own)),
+        (None, CgroupFile::CpuMax) => text(CgroupFile::CpuCfsQuota)
+            .zip(text(CgroupFile::CpuCfsPeriod))
+            .map(|(quota, period)| format!("{} {period}", limit(CgroupFile::CpuCfsQuota, quota))),
+        (None, _) => None,
+    })
 }
 
 /// Returns the share of periods in which the quota was used up.
@@ -105,4 +123,18 @@ fn pressure(usage: &Usage) -> Option<String> {
         return None;
     }
     Some(all.map(|pressure| pressure.as_deref().unwrap_or("-")).join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_with_a_column_has_it() {
+        let headings: Vec<String> = columns(true).into_iter().map(|(heading, _)| heading).collect();
+        for file in CgroupFile::ALL.iter().filter(|file| file.row().in_show.is_some()) {
+            let name = file.v2_name().to_uppercase();
+            assert_eq!(headings.iter().filter(|heading| **heading == name).count(), 1, "{name}");
+        }
+    }
 }

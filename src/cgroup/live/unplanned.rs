@@ -1,10 +1,11 @@
 //! What the kernel has and nobody planned: single values, and whole cgroups.
 
-use crate::cgroup::live::compare::{is_unlimited, untouched};
 use crate::cgroup::live::diff::{Comparison, Difference, Verdict};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, Part};
 use crate::cgroup::plan::{Owner, PlannedCgroup};
-use crate::facts::cgroup_tree::{CgroupPath, FileUse, known_file};
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_tree::CgroupPath;
+use crate::facts::cgroup_value::Value;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
@@ -15,20 +16,17 @@ impl<'a> Comparison<'a> {
         let version = self.context.rounding.version;
         let Some(texts) = self.tree.get(path) else { return };
         for name in texts.0.keys() {
-            let is_setting =
-                known_file(version, name).is_some_and(|file| file.used_for == FileUse::Setting);
+            let Some(file) = CgroupFile::setting(version, name) else { continue };
             let planned = cgroup.text(name).is_some()
                 || cgroup.missing.iter().any(|(missing, _)| missing == name);
-            let Some(actual) = texts.text(name).filter(|_| is_setting && !planned) else {
-                continue;
-            };
-            let Some(default) = untouched(name) else {
+            let Some(actual) = texts.text(name).filter(|_| !planned) else { continue };
+            let Some(default) = file.row().untouched else {
                 self.unplanned_cpus(cgroup, path, name, actual);
                 continue;
             };
             let is_default = actual == default
-                || (is_unlimited(name, default) && is_unlimited(name, actual))
-                || is_of_runtime(cgroup, name);
+                || [default, actual].iter().all(|text| file.value(text) == Value::Unlimited)
+                || (file.row().set_by_runtime && matches!(cgroup.owner, Owner::Container { .. }));
             if is_default {
                 continue;
             }
@@ -184,10 +182,4 @@ impl<'a> Comparison<'a> {
             }
         }
     }
-}
-
-/// Runtimes limit the processes of a container by their own configuration (`pids_limit` of CRI-O), and
-/// so does systemd in every scope that it makes (`DefaultTasksMax`).
-fn is_of_runtime(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
-    file == "pids.max" && matches!(cgroup.owner, Owner::Container { .. })
 }

@@ -4,6 +4,7 @@
 use super::fake_tree::{Class, FakeTree, cgroup_tree};
 use kq::edge::cgroup_tree::{TreeNeeds, read_tree};
 use kq::edge::host::read_host;
+use kq::facts::cgroup_file::CgroupFile;
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_mode::CgroupVersion;
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
@@ -256,7 +257,7 @@ fn any_name_is_kept_as_it_is() {
         let path = CgroupPath::new(&pod).child(name);
         let texts = tree.get(&path).unwrap_or_else(|| panic!("{name:?}"));
         assert_eq!(texts.0.iter().collect::<Vec<_>>().len(), 1, "{name:?}");
-        assert_eq!(texts.number("pids.max"), Some(7), "{name:?}");
+        assert_eq!(texts.number(CgroupFile::PidsMax), Some(7), "{name:?}");
     }
     assert_eq!(
         problems(&tree),
@@ -415,7 +416,7 @@ fn hierarchies_of_v1_may_differ() {
         let texts = tree.get(&CgroupPath::new(path)).expect("other hierarchies have it");
         assert_eq!(texts.0.len(), node.made.known_files - 2, "{path}: no cpuset");
         assert_eq!(texts.text("cpuset.cpus"), None, "{path}");
-        assert_eq!(texts.number("memory.limit_in_bytes"), Some(128 << 20), "{path}");
+        assert_eq!(texts.number(CgroupFile::MemoryMax), Some(128 << 20), "{path}");
         assert_eq!(texts.text("memory.max"), None, "{path}");
     }
     node.layout.controllers.remove("memory");

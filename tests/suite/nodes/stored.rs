@@ -5,9 +5,10 @@
 
 use super::{json, text};
 use jiff::Timestamp;
+use kq::facts::cgroup_file::CgroupFile;
 use kq::facts::cgroup_layout::CgroupLayout;
 use kq::facts::cgroup_mode::{CgroupDriver, CgroupVersion};
-use kq::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree, PROCESSES, known_file};
+use kq::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq::facts::host::{self, HostFacts, Text};
 use kq::facts::kubelet_config::Source;
 use kq::facts::lookup::{FailedSource, Lookup, Sourced};
@@ -306,7 +307,7 @@ fn cgroups(tree: &Value) -> CgroupTree {
             pids.push_str(&format!("{next}\n"));
             next += 1;
         }
-        files.0.insert(PROCESSES.to_owned(), pids);
+        files.0.insert(CgroupFile::CgroupProcs.name(CgroupVersion::V1).to_owned(), pids);
         kernel.cgroups.insert(CgroupPath::new(path), files);
     }
     kernel
@@ -314,7 +315,8 @@ fn cgroups(tree: &Value) -> CgroupTree {
 
 /// Returns the files that kq reads, with the line ends of the kernel.
 fn texts(values: &Map<String, Value>) -> CgroupTexts {
-    let known = values.iter().filter(|(name, _)| known_file(CgroupVersion::V1, name).is_some());
+    let known =
+        values.iter().filter(|(name, _)| CgroupFile::known(CgroupVersion::V1, name).is_some());
     CgroupTexts(known.map(|(name, value)| (name.clone(), line(value))).collect())
 }
 

@@ -13,6 +13,7 @@ use kq::cgroup::live::repair::{Ground, Repair, Step, repair};
 use kq::edge::cgroup_files::KernelFiles;
 use kq::edge::clock::now;
 use kq::edge::replace::create;
+use kq::facts::cgroup_file::CgroupFile;
 use kq::output::value::write_json;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +97,7 @@ impl Args {
             self.show(&plan)?;
             tell(&basis);
         }
-        let is_weight = |step: &Step| step.file == "cpu.weight" && step.writer == "runtime";
+        let is_weight = |step: &Step| step.is(CgroupFile::CpuWeight) && step.writer == "runtime";
         if !plan.steps.is_empty()
             && let Err(refused) = compared.check_basis(plan.steps.iter().any(is_weight))
         {

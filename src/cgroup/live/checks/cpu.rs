@@ -9,6 +9,7 @@ use crate::cgroup::cpu::MIN_QUOTA_US;
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::settings::CgroupSettings;
+use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::resources::pod_requests;
@@ -178,11 +179,11 @@ fn top<'t>(
         return Err((reason, "compare it with its siblings by hand"));
     }
     let file = match tree.layout.version() {
-        Some(CgroupVersion::V1) => "cpu.shares",
-        _ => "cpu.weight",
+        Some(CgroupVersion::V1) => CgroupFile::CpuShares,
+        _ => CgroupFile::CpuWeight,
     };
     let Some(weight) = tree.get(root).and_then(|texts| texts.number(file)) else {
-        let reason = format!("{} has no {file}", root.as_str());
+        let reason = format!("{} has no {}", root.as_str(), file.v2_name());
         return Err((reason, "see whether the cpu controller is on at the top of the tree"));
     };
     // What has no such file does not compete as a group.
