@@ -122,18 +122,8 @@ struct Row<'a, 'p> {
 
 fn rows<'a, 'p>(plan: &'a Plan<'p>) -> Vec<Row<'a, 'p>> {
     let mut found = Vec::new();
-    fn collect<'a, 'p>(
-        cgroup: &'a PlannedCgroup<'p>,
-        depth: usize,
-        found: &mut Vec<(usize, &'a PlannedCgroup<'p>)>,
-    ) {
-        found.push((depth, cgroup));
-        for child in &cgroup.children {
-            collect(child, depth + 1, found);
-        }
-    }
     for root in &plan.roots {
-        collect(root, 0, &mut found);
+        root.walk(0, &mut |cgroup, depth| found.push((depth, cgroup)));
     }
     let depths: Vec<usize> = found.iter().map(|(depth, _)| *depth).collect();
     let connected = branches(&depths).into_iter().zip(found);

@@ -1,121 +1,19 @@
 //! Plan against kernel, value by value.
 
-use crate::cgroup::derivation::{self, Step};
+use crate::cgroup::derivation::Step;
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
+use crate::cgroup::live::difference::Difference;
 use crate::cgroup::live::motion::Motion;
-use crate::cgroup::live::place::{LiveCgroup, LivePlace};
+use crate::cgroup::live::place::LiveCgroup;
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, controller};
-use crate::cgroup::report::Place;
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::pod_selector::Selection;
-use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::{Workloads, effective_uid};
 use crate::k8s::pod::{Pod, ResourceName};
-use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-/// What a comparison comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "SCREAMING-KEBAB-CASE")]
-pub enum Verdict {
-    /// The kernel has what is planned.
-    Match,
-    /// The kernel has what it, or systemd, makes of what is planned.
-    Rounded,
-    /// The kernel has something else.
-    Drift,
-    /// The kernel does not have what is planned.
-    Missing,
-    /// The kernel has something that nobody planned.
-    Extra,
-    /// A resize of the pod is not finished, and the kernel has what was allocated or in effect before.
-    ResizePending,
-    /// A pod or a container is being created or removed, or it changed while somebody looked.
-    Changing,
-    /// One side is not known.
-    Unknown,
-}
-
-impl Verdict {
-    /// All verdicts, in the order in which they are counted.
-    pub const ALL: [Self; 8] = [
-        Self::Match,
-        Self::Rounded,
-        Self::Drift,
-        Self::Missing,
-        Self::Extra,
-        Self::ResizePending,
-        Self::Changing,
-        Self::Unknown,
-    ];
-
-    /// Tells whether the kernel differs from the plan for no known reason.
-    pub fn is_drift(self) -> bool {
-        matches!(self, Self::Drift | Self::Missing | Self::Extra)
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Match => "MATCH",
-            Self::Rounded => "ROUNDED",
-            Self::Drift => "DRIFT",
-            Self::Missing => "MISSING",
-            Self::Extra => "EXTRA",
-            Self::ResizePending => "RESIZE-PENDING",
-            Self::Changing => "CHANGING",
-            Self::Unknown => "UNKNOWN",
-        })
-    }
-}
-
-/// One value, or one cgroup as a whole.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Difference<'a> {
-    /// `node`, `qos`, `pod`, `container` or `other`.
-    pub level: &'static str,
-    /// The pod's namespace.
-    pub namespace: Option<String>,
-    /// The pod.
-    pub pod: Option<String>,
-    /// The container.
-    pub container: Option<String>,
-    /// The path below the root of the hierarchy.
-    pub cgroup: String,
-    /// The file; null: the cgroup as a whole.
-    pub file: Option<String>,
-    /// What is planned.
-    pub planned: Option<String>,
-    /// What the kernel has.
-    pub actual: Option<String>,
-    /// What it comes to.
-    pub verdict: Verdict,
-    /// Why, where the two texts do not say it.
-    pub reason: Option<String>,
-    /// `kubelet` or `runtime`.
-    pub writer: Option<&'static str>,
-    /// A resize of the pod is not finished, and changes this value.
-    #[serde(skip)]
-    pub is_resizing: bool,
-    /// The pod's UID.
-    #[serde(skip)]
-    pub pod_uid: Option<String>,
-    /// It is added up over all pods.
-    #[serde(skip)]
-    pub is_sum: bool,
-    /// The steps to what is planned.
-    #[serde(serialize_with = "because_of")]
-    #[schemars(with = "Vec<derivation::ShownStep<'static>>")]
-    pub because: &'a [Step],
-}
-
-fn because_of<S: Serializer>(steps: &&[Step], serializer: S) -> Result<S::Ok, S::Error> {
-    derivation::serialize_with_text(steps, serializer)
-}
+pub use crate::cgroup::live::difference::{Verdict, summary};
 
 /// What is compared beside the plan and the tree.
 #[derive(Clone, Copy, Debug)]
@@ -195,15 +93,11 @@ pub fn absent_controllers(plan: &Plan<'_>, tree: &CgroupTree) -> BTreeSet<String
 }
 
 fn by_path<'a>(plan: &'a Plan<'a>) -> BTreeMap<&'a str, &'a PlannedCgroup<'a>> {
-    fn add<'a>(cgroup: &'a PlannedCgroup<'a>, all: &mut BTreeMap<&'a str, &'a PlannedCgroup<'a>>) {
-        all.insert(&cgroup.path, cgroup);
-        for child in &cgroup.children {
-            add(child, all);
-        }
-    }
     let mut all = BTreeMap::new();
     for root in &plan.roots {
-        add(root, &mut all);
+        root.walk(0, &mut |cgroup, _| {
+            all.insert(cgroup.path.as_str(), cgroup);
+        });
     }
     all
 }
@@ -267,7 +161,7 @@ impl<'a> Comparison<'a> {
         self.unplanned_values(cgroup, &path);
     }
 
-    fn is_selected(&self, cgroup: &PlannedCgroup<'_>) -> bool {
+    pub(super) fn is_selected(&self, cgroup: &PlannedCgroup<'_>) -> bool {
         match cgroup.owner {
             Owner::Node { .. } | Owner::Qos(_) => self.context.selection.is_all(),
             Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
@@ -400,110 +294,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Judges a planned cgroup that the kernel does not have.
-    fn absent(&mut self, cgroup: &'a PlannedCgroup<'a>) {
-        let (verdict, reason) = match cgroup.owner {
-            Owner::Node { .. } | Owner::Qos(_) => match self.unknown_place() {
-                Some(reason) => (Verdict::Unknown, reason),
-                None => (Verdict::Missing, "no such cgroup".to_owned()),
-            },
-            Owner::Pod(pod, _) => self.absent_pod(pod),
-            Owner::Container { pod, name, .. } => match self.absent_container(cgroup, pod, name) {
-                Some(judged) => judged,
-                None => return,
-            },
-        };
-        let reason = Some(reason);
-        self.found.push(Difference { reason, ..Difference::of(cgroup, None, verdict) });
-    }
-
-    /// Returns why it is not known where the kubelet's cgroups are, unless they are where the plan has
-    /// them.
-    fn unknown_place(&self) -> Option<String> {
-        let kubepods = self.plan.roots.first()?;
-        if self.tree.get(&CgroupPath::new(&kubepods.path)).is_some() {
-            return None;
-        }
-        self.plan.unknown_place().map(|unknown| unknown.reason)
-    }
-
-    fn absent_pod(&self, pod: &Pod) -> (Verdict, String) {
-        if let Some(reason) = self.unknown_place() {
-            return (Verdict::Unknown, reason);
-        }
-        let uid = effective_uid(pod);
-        if uid.is_empty() {
-            let reason = "the manifest has no UID, and no pod of this name is on the node";
-            return (Verdict::Unknown, reason.to_owned());
-        }
-        let alive = self.context.workloads.pod(uid).is_some_and(|pod| pod.alive);
-        match (self.context.runtime_known, alive) {
-            (true, true) if pod.status.phase != "Pending" => {
-                (Verdict::Missing, "the pod runs and has no cgroup".to_owned())
-            }
-            (true, _) => (Verdict::Unknown, "the pod has not been started here".to_owned()),
-            (false, _) => {
-                let reason = "no such cgroup, and no runtime says whether the pod runs";
-                (Verdict::Unknown, reason.to_owned())
-            }
-        }
-    }
-
-    fn absent_container(
-        &self,
-        cgroup: &PlannedCgroup<'_>,
-        pod: &Pod,
-        name: &str,
-    ) -> Option<(Verdict, String)> {
-        let parent = CgroupPath::new(&cgroup.path).parent();
-        if parent.is_none_or(|parent| self.tree.get(&parent).is_none()) {
-            // Said of the pod already.
-            return None;
-        }
-        match self.state(pod, name) {
-            Some(ContainerState::Running)
-                if self.context.handlers.contains_key(effective_uid(pod)) =>
-            {
-                let reason = "its RuntimeClass has a runtime that may give containers no cgroups";
-                Some((Verdict::Unknown, reason.to_owned()))
-            }
-            Some(ContainerState::Running) => {
-                Some((Verdict::Missing, "the container runs and has no cgroup".to_owned()))
-            }
-            Some(ContainerState::Exited | ContainerState::Created) => None,
-            // What the runtime does not have does not run.
-            _ if self.context.runtime_known => None,
-            _ => Some((Verdict::Unknown, "no runtime says whether the container runs".to_owned())),
-        }
-    }
-
-    /// Returns what a container does; `None`: nobody knows it.
-    fn state(&self, pod: &Pod, name: &str) -> Option<ContainerState> {
-        let status = &pod.status;
-        let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
-        let mut statuses = statuses.chain(&status.ephemeral_container_statuses);
-        let id = &statuses.find(|status| status.name == name)?.container_id;
-        let (_, id) = id.split_once("://")?;
-        self.context.workloads.container(id).map(|known| known.state)
-    }
-
-    /// Judges a container for which the kubelet asks for no place: with `cgroupsPerQOS: false` it names no
-    /// parent (`podContainerManagerNoop`, `pkg/kubelet/cm/pod_container_manager_linux.go`).
-    fn unplaced_container(&mut self, cgroup: &'a PlannedCgroup<'a>, pod: &Pod, name: &str) {
-        let runs = match self.state(pod, name) {
-            Some(state) => state == ContainerState::Running,
-            None => !self.context.runtime_known,
-        };
-        if runs && self.is_selected(cgroup) {
-            let reason = "cgroupsPerQOS is false: the kubelet asks for no parent, and the runtime \
-                          decides the place";
-            self.found.push(Difference {
-                reason: Some(reason.to_owned()),
-                ..Difference::of(cgroup, None, Verdict::Unknown)
-            });
-        }
-    }
-
     /// Returns `oom_score_adj` of a container: what is planned, if one of its processes has that (a
     /// program may change the score of those that it starts), else that of the first one.
     fn score(&self, path: &CgroupPath, planned: Option<&str>) -> Option<String> {
@@ -547,68 +337,4 @@ fn left_behind(cgroup: &PlannedCgroup<'_>, file: &str, actual: &str) -> Option<&
         }
         Owner::Pod(..) | Owner::Node { .. } | Owner::Qos(_) => None,
     }
-}
-
-impl<'a> Difference<'a> {
-    pub(super) fn of(cgroup: &PlannedCgroup<'_>, file: Option<&str>, verdict: Verdict) -> Self {
-        let place = Place::of(cgroup);
-        Self {
-            level: place.level,
-            namespace: place.namespace.map(str::to_owned),
-            pod: place.pod.map(std::borrow::Cow::into_owned),
-            container: place.container.map(str::to_owned),
-            cgroup: place.cgroup,
-            file: file.map(str::to_owned),
-            planned: None,
-            actual: None,
-            verdict,
-            reason: None,
-            writer: Some(cgroup.owner.writer()),
-            is_resizing: false,
-            pod_uid: match cgroup.owner {
-                Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
-                    Some(effective_uid(pod).to_owned())
-                }
-                Owner::Node { .. } | Owner::Qos(_) => None,
-            },
-            is_sum: false,
-            because: &[],
-        }
-    }
-
-    pub(super) fn of_live(cgroup: &LiveCgroup<'_>, verdict: Verdict, reason: String) -> Self {
-        let place = LivePlace::of(cgroup);
-        Self {
-            level: place.level,
-            namespace: place.namespace.map(str::to_owned),
-            pod: place.pod.map(str::to_owned),
-            container: place.container.map(str::to_owned),
-            cgroup: place.cgroup.to_owned(),
-            file: None,
-            planned: None,
-            actual: None,
-            verdict,
-            reason: Some(reason),
-            writer: None,
-            is_resizing: false,
-            pod_uid: cgroup.owner.pod().map(|pod| pod.uid.clone()),
-            is_sum: false,
-            because: &[],
-        }
-    }
-}
-
-/// Returns true if nothing was compared, or a side of a comparison is unknown.
-pub fn is_incomplete(differences: &[Difference<'_>]) -> bool {
-    differences.is_empty() || differences.iter().any(|found| found.verdict == Verdict::Unknown)
-}
-
-/// Counts the verdicts.
-pub fn summary(differences: &[Difference<'_>]) -> BTreeMap<String, usize> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for verdict in Verdict::ALL {
-        let count = differences.iter().filter(|found| found.verdict == verdict).count();
-        counts.insert(verdict.to_string(), count);
-    }
-    counts
 }

@@ -1,7 +1,7 @@
 //! Differences for people.
 
 use crate::cgroup::derivation::join;
-use crate::cgroup::live::diff::{Difference, Verdict};
+use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::output::table::{Column, Rows, Table, or_dash};
 use std::collections::BTreeMap;
 

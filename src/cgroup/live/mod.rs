@@ -4,11 +4,12 @@
 //! * [`place`]: from a path back to the pod and the container.
 //! * [`show`]: the tree with names; [`which`]: one cgroup by process, path or container.
 //! * [`diff`]: plan against kernel, value by value, with [`compare`] for what the kernel rounds and
-//!   [`motion`] for what comes and goes.
+//!   [`motion`] for what comes and goes; [`difference`]: what it finds.
 //! * [`repair`]: the steps that bring the kernel to the plan, with [`bandwidth`] for quotas of cgroup v1;
 //!   [`apply`]: doing them, and the way back.
 //! * [`checks`]: what is wrong with a node's cgroups.
 
+mod absent;
 pub mod apply;
 pub mod apply_report;
 pub mod bandwidth;
@@ -17,6 +18,7 @@ pub mod compare;
 pub mod diff;
 pub mod diff_report;
 pub mod diff_view;
+pub mod difference;
 pub mod motion;
 pub mod place;
 pub mod pod_stats;

@@ -4,7 +4,7 @@
 //! tell it from drift: what the sources say of the pod itself ([`Motion`]), and a second look ([`Look`]).
 //! What differs in the same way twice, with the same containers, is not in motion.
 
-use crate::cgroup::live::diff::{Difference, Verdict};
+use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::live::place::LiveCgroup;
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::runtime::{ContainerState, RuntimeFacts};

@@ -6,7 +6,7 @@
 
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::live::bandwidth::Bandwidth;
-use crate::cgroup::live::diff::{Difference, Verdict};
+use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::cgroup_value::Value;

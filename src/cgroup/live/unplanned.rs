@@ -1,6 +1,7 @@
 //! What the kernel has and nobody planned: single values, and whole cgroups.
 
-use crate::cgroup::live::diff::{Comparison, Difference, Verdict};
+use crate::cgroup::live::diff::Comparison;
+use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::live::place::{LiveCgroup, LiveOwner, Part};
 use crate::cgroup::plan::{Owner, PlannedCgroup};
 use crate::facts::cgroup_file::CgroupFile;

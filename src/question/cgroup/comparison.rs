@@ -4,7 +4,8 @@ use super::live_node::LiveNode;
 use crate::answer::Basis;
 use crate::answer::Failure;
 use crate::cgroup::live::compare::Rounding;
-use crate::cgroup::live::diff::{Context, Difference, diff};
+use crate::cgroup::live::diff::{Context, absent_controllers, diff};
+use crate::cgroup::live::difference::Difference;
 use crate::cgroup::live::motion::{Census, Confirmed, Look, Motion};
 use crate::cgroup::live::place::live_cgroups;
 use crate::cgroup::plan::{Plan, plan};
@@ -224,13 +225,11 @@ impl Compared {
         let mut notes = live.notes.clone();
         notes.extend(self.notes.iter().cloned());
         notes.extend(tree.problems.iter().map(ToString::to_string));
-        notes.extend(crate::cgroup::live::diff::absent_controllers(&desired, tree).iter().map(
-            |controller| {
-                format!(
-                    "this machine has no cgroup controller {controller}: its files are not compared"
-                )
-            },
-        ));
+        notes.extend(absent_controllers(&desired, tree).iter().map(|controller| {
+            format!(
+                "this machine has no cgroup controller {controller}: its files are not compared"
+            )
+        }));
         let basis = basis_of(node, &desired, &live.pods, formula, notes);
         show(found, basis, Census::of(pods(), runtime, &cgroups))
     }

@@ -5,7 +5,7 @@ use super::{must_be_root, skip};
 use kq::cgroup::files::{CgroupDriver, CgroupVersion};
 use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look_at_all, roll_back};
 use kq::cgroup::live::compare::Rounding;
-use kq::cgroup::live::diff::{Difference, Verdict};
+use kq::cgroup::live::difference::{Difference, Verdict};
 use kq::cgroup::live::repair::{Ground, repair};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use kq::answer::Basis;
 use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look_at_all};
 use kq::cgroup::live::apply_report::{CgroupChange, steps_table};
-use kq::cgroup::live::diff::is_incomplete;
+use kq::cgroup::live::difference::is_incomplete;
 use kq::cgroup::live::repair::{Ground, Repair, Step, repair};
 use kq::edge::cgroup_files::KernelFiles;
 use kq::edge::clock::now;

@@ -5,8 +5,8 @@ use super::{
 };
 use super::{fail, ok, unknown, warn};
 use crate::cgroup::files::CgroupVersion;
-use crate::cgroup::live::diff::Verdict;
 use crate::cgroup::live::diff_view::counts;
+use crate::cgroup::live::difference::Verdict;
 use crate::facts::host::Text;
 use crate::output::units;
 use serde_json::Value;
