@@ -1,13 +1,14 @@
 //! A connection to a runtime's socket.
 
-use super::beneath::resolve;
 use super::counted::CountedStream;
 use super::reason::chain;
 use super::{CriError, v1};
-use crate::edge::host::ReadError;
+use crate::edge::host::{ReadError, resolve};
 use crate::edge::input::plain;
+use crate::edge::place::Last;
 use crate::edge::trust::{NamedBy, TrustedSocket, is_trusted_user, trusted_users};
 use hyper_util::rt::TokioIo;
+use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -68,7 +69,11 @@ impl SocketPlace {
     ) -> Result<Self, String> {
         match named_by {
             NamedBy::Operator => {
-                resolve(host_root, path).map(Self::Named).map_err(|error| plain(&error))
+                let found = resolve(host_root, path, Last::Follow).map(Self::Named);
+                found.map_err(|error| match error {
+                    Errno::LOOP => "too many links".to_owned(),
+                    error => plain(&error.into()),
+                })
             }
             NamedBy::Node => {
                 let found = TrustedSocket::find(host_root, &path.to_string_lossy());

@@ -19,8 +19,6 @@ mod disabled;
 pub use disabled::{CriSession, ExecRuntime, read_runtime};
 
 #[cfg(feature = "cri")]
-pub(super) mod beneath;
-#[cfg(feature = "cri")]
 pub(super) mod connect;
 #[cfg(feature = "cri")]
 mod convert;

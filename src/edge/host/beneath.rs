@@ -6,6 +6,7 @@
 //! links itself, which a node that renames folders at that moment could mislead; it only reads.
 
 use crate::edge::memory;
+use crate::edge::place::Last;
 use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -167,7 +168,15 @@ pub(in crate::edge) fn open(root: &Path, path: &str, flags: OFlags) -> Result<Ow
 
 /// Opens as `openat2` does, by following the links by hand.
 fn walk(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
-    let mut ahead: Vec<OsString> = parts(Path::new(path));
+    let last = if flags.contains(OFlags::NOFOLLOW) { Last::Keep } else { Last::Follow };
+    let place = resolve(root, Path::new(path), last).map_err(system)?;
+    fs::open(place, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(system)
+}
+
+/// Returns where a path of the node is as kq sees it. Links lead where they lead the node: one that begins at the
+/// root begins at the node's.
+pub(in crate::edge) fn resolve(root: &Path, path: &Path, last: Last) -> Result<PathBuf, Errno> {
+    let mut ahead: Vec<OsString> = parts(path);
     let mut place = PathBuf::new();
     let mut links = 0;
     while let Some(part) = ahead.pop() {
@@ -175,12 +184,12 @@ fn walk(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
             place.pop();
             continue;
         }
-        let is_followed = !ahead.is_empty() || !flags.contains(OFlags::NOFOLLOW);
+        let is_followed = !ahead.is_empty() || last == Last::Follow;
         match fs::readlink(root.join(&place).join(&part), Vec::new()) {
             Ok(target) if is_followed => {
                 links += 1;
                 if links > MOST_LINKS {
-                    return Err(system(Errno::LOOP));
+                    return Err(Errno::LOOP);
                 }
                 let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
                 if target.is_absolute() {
@@ -190,10 +199,10 @@ fn walk(root: &Path, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
             }
             // INVAL: it is no link.
             Ok(_) | Err(Errno::INVAL) => place.push(part),
-            Err(error) => return Err(system(error)),
+            Err(error) => return Err(error),
         }
     }
-    fs::open(root.join(place), flags | OFlags::NOFOLLOW, Mode::empty()).map_err(system)
+    Ok(root.join(place))
 }
 
 /// Returns the parts of a path, the last one first.
@@ -268,6 +277,43 @@ mod tests {
             let by_hand = walk(&root, path, OFlags::RDONLY | OFlags::CLOEXEC).map(read);
             assert_eq!(kernel.as_deref().ok(), expected, "{path}");
             assert_eq!(by_hand, kernel, "{path}");
+        }
+    }
+
+    #[test]
+    fn links_stay_on_the_node() {
+        let root = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = root.path();
+        std::fs::create_dir_all(root.join("run/crio")).expect("a folder can be made");
+        std::fs::create_dir_all(root.join("var")).expect("a folder can be made");
+        std::fs::write(root.join("run/crio/crio.sock"), "").expect("a file can be written");
+        for (link, target) in [
+            ("var/run", "/run"),
+            ("var/relative", "../run/crio"),
+            ("var/above", "../../../../run"),
+            ("var/circle", "/var/circle"),
+            ("var/nowhere", "/etc/hostname"),
+        ] {
+            symlink(target, root.join(link)).expect("a link can be made");
+        }
+        let rows = [
+            ("plain", "/run/crio/crio.sock", true),
+            ("a link from the root", "/var/run/crio/crio.sock", true),
+            ("a relative link", "/var/relative/crio.sock", true),
+            ("a link above the root", "/var/above/crio/crio.sock", true),
+            ("up again", "/var/../run/./crio/crio.sock", true),
+            ("above the root", "/../../run/crio/crio.sock", true),
+            ("a circle", "/var/circle", false),
+            ("what only kq's own root has", "/var/nowhere", false),
+            ("absent", "/run/crio/other.sock", false),
+        ];
+        for (name, path, is_found) in rows {
+            match resolve(root, Path::new(path), Last::Follow) {
+                Ok(found) if is_found => {
+                    assert_eq!(found, root.join("run/crio/crio.sock"), "{name}");
+                }
+                other => assert!(!is_found && other.is_err(), "{name}: {other:?}"),
+            }
         }
     }
 }

@@ -7,6 +7,8 @@ mod filesystem;
 mod root;
 mod usage;
 
+#[cfg(feature = "cri")]
+pub(super) use beneath::resolve;
 pub use beneath::{LIMIT, ReadError, link_beneath, list_beneath, read_beneath};
 pub(super) use beneath::{
     MOST_LINKS, expect_kind, folder_beneath, kind_name, names_in, open, open_folder, parts, system,
