@@ -1,17 +1,21 @@
-//! What the kubelet asks the container runtime to set for each container and for the sandbox.
+//! What the kubelet asks the container runtime to set for each container and for the sandbox, and the files that the
+//! runtime writes.
 //!
 //! Mirrors `generateLinuxContainerResources`, `calculateLinuxResources`,
 //! `GetHugepageLimitsFromResources` and the swap helpers of
 //! `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`, and
 //! `pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go`, read in 1.36.2; pinned by the vectors
-//! `container_cgroup.jsonl`.
+//! `container_cgroup.jsonl`. The files follow runc (`libcontainer/cgroups/fs`, `fs2`, `systemd`) and containerd's
+//! CRI plugin (`internal/cri/opts/spec_linux_opts.go`, `WithResources`).
 
 use crate::cgroup::cpu::{milli_cpu_to_quota, milli_cpu_to_shares};
 use crate::cgroup::derivation::{Derived, Step};
-use crate::cgroup::files::{CgroupVersion, page_size_text};
+use crate::cgroup::files::{CgroupVersion, FileValue, hugetlb_files, memory_files, page_size_text};
 use crate::cgroup::memory_qos::memory_qos;
 use crate::cgroup::oom_score::oom_score_adj;
+use crate::cgroup::plan::RuntimeFormula;
 use crate::cgroup::pod::pod_options;
+use crate::cgroup::resource_config::{ExplainedFile, WeightWriter, cpu_files, shares_file};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::{CgroupSettings, SwapBehavior};
 use crate::cgroup::swap::{swap_behavior, swap_limit};
@@ -361,4 +365,51 @@ fn given(list: &'static str, name: &ResourceName, amount: &Quantity) -> Step {
         _ => Cow::Owned(format!("{list}.{name}")),
     };
     Step::Given { field, value: amount.to_string() }
+}
+
+/// Returns the files, in the order of their controllers. What is 0 is not set.
+pub fn container_files(
+    resources: &RuntimeResources,
+    RuntimeFormula { formula, assumed, limits_reservations }: RuntimeFormula,
+    settings: &CgroupSettings,
+) -> Vec<ExplainedFile> {
+    let version = settings.version;
+    let mut files = Vec::with_capacity(6);
+    if resources.cpu_shares.value != 0 {
+        let shares = Derived {
+            value: resources.cpu_shares.value.cast_unsigned(),
+            because: resources.cpu_shares.because.clone(),
+        };
+        let writer = WeightWriter { writer: "runtime", formula, assumed };
+        files.push(shares_file(&shares, version, writer));
+    }
+    files.extend(cpu_files(
+        Some(&resources.cpu_quota_us),
+        Some(resources.cpu_period_us),
+        version,
+        settings.driver,
+    ));
+    let limit = &resources.memory_limit;
+    let memory = memory_files(limit.value, version).into_iter();
+    files.extend(memory.map(|file| ExplainedFile::new(file, limit.because.clone())));
+    if let Some(limit) = &resources.memory_swap_limit {
+        let file = CgroupFile::MemoryMemswLimit.name(version);
+        let file = FileValue { file: file.into(), value: limit.value.to_string() };
+        files.push(ExplainedFile::new(file, limit.because.clone()));
+    }
+    for (size, limit) in &resources.hugepage_limits {
+        let files_of_size = hugetlb_files(size, limit.value, version).into_iter();
+        for file in files_of_size.take(if limits_reservations { 2 } else { 1 }) {
+            let mut because = limit.because.clone();
+            because.push(Rule::RuntimeMayIgnoreHugepages.into());
+            files.push(ExplainedFile::new(file, because));
+        }
+    }
+    if version == CgroupVersion::V2 {
+        for (file, text) in &resources.unified {
+            let file = FileValue { file: (*file).into(), value: text.value.clone() };
+            files.push(ExplainedFile::new(file, text.because.clone()));
+        }
+    }
+    files
 }

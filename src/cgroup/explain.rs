@@ -5,7 +5,6 @@
 
 mod cpu;
 mod error;
-mod invert;
 mod memory;
 mod place;
 mod process;

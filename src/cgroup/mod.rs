@@ -2,19 +2,16 @@
 //!
 //! * [`plan`]: the whole tree for a described node; [`report`] and [`view`] show it.
 //! * [`node`], [`qos`], [`pod`], [`container`]: one level each, with [`memory_qos`], [`swap`],
-//!   [`oom_score`] and [`exclusive_cpus`] as parts of the last.
-//! * [`name`], [`cpu`], [`files`], [`resource_config`], [`runtime_files`]: from names and amounts to
-//!   paths and texts.
+//!   [`oom_score`] as parts of the last.
+//! * [`name`], [`cpu`], [`files`], [`resource_config`]: from names and amounts to paths and texts.
 //! * [`cpu_share`], [`shares`]: who gets how much CPU when everybody wants some.
 //! * [`explain`]: from a text back to what it can mean.
 //! * [`derivation`], [`rule`], [`total`]: the steps to a value; [`knowledge`]: the facts that it rests on.
 
 pub mod container;
-pub mod container_path;
 pub mod cpu;
 pub mod cpu_share;
 pub mod derivation;
-pub mod exclusive_cpus;
 pub mod explain;
 pub mod files;
 pub mod knowledge;
@@ -31,7 +28,6 @@ pub mod qos;
 pub mod report;
 pub mod resource_config;
 pub mod rule;
-pub mod runtime_files;
 pub mod settings;
 pub mod shares;
 pub mod swap;

@@ -2,12 +2,12 @@
 
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::cpu::{WeightFormula, limits_reservations};
-use crate::cgroup::exclusive_cpus::pinned_containers;
 use crate::cgroup::files::{CgroupDriver, FileValue};
 use crate::cgroup::knowledge::{Knowledge, Unknown};
 use crate::cgroup::name::CgroupNameError;
 use crate::cgroup::node::EnforceError;
 use crate::cgroup::planner::Planner;
+use crate::cgroup::pod::pinned_containers;
 use crate::cgroup::resource_config::{ExplainedFile, Property};
 use crate::cgroup::rule::Rule;
 use crate::cgroup::settings::CgroupSettings;

@@ -1,19 +1,16 @@
 //! Builds the tree of a plan, level by level.
 
-use crate::cgroup::container::{ContainerCgroup, container_cgroups};
-use crate::cgroup::container_path::container_path;
-use crate::cgroup::exclusive_cpus::pinned_containers;
+use crate::cgroup::container::{ContainerCgroup, container_cgroups, container_files};
 use crate::cgroup::files::{CgroupDriver, CgroupVersion, FileValue};
-use crate::cgroup::name::{CgroupName, systemd_units};
+use crate::cgroup::name::{CgroupName, container_path, systemd_units};
 use crate::cgroup::node::{NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
 use crate::cgroup::plan::{
     Owner, PlanError, PlannedCgroup, RuntimeFormula, SystemdUnit, display_name,
 };
-use crate::cgroup::pod::{effective_uid, pod_cgroup_name, pod_resource_config};
+use crate::cgroup::pod::{effective_uid, pinned_containers, pod_cgroup_name, pod_resource_config};
 use crate::cgroup::pod_warnings::{overcommitment, pod_warnings};
 use crate::cgroup::qos::{QosCgroups, QosSums, qos_cgroups};
 use crate::cgroup::resource_config::{ExplainedFile, ResourceConfig};
-use crate::cgroup::runtime_files::container_files;
 use crate::cgroup::settings::CgroupSettings;
 use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::missing::MissingFact;

@@ -1,18 +1,18 @@
-//! Reading the kubelet's configuration, its drop-ins, and Node objects from files.
+//! Reading the kubelet's configuration, its drop-ins, Node objects and lists of them from files.
 
 use crate::edge::host::LIMIT;
 use crate::edge::input::{InputError, plain, read_input, shown};
 use crate::edge::trust::{files_trusted, read_trusted};
 use crate::facts::describe::ConfigSource;
 use crate::facts::kubelet_config::{MergeError, Source, drop_in_order, merge};
+use crate::facts::node_list::{ListedNode, read_node_list};
 use crate::facts::node_object::NodeObject;
 use crate::facts::origin::Origin;
 use crate::k8s::yaml::{self, YamlError};
 use serde_json::Value;
 use serde_path_to_error::Segment;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 /// Why a file of the kubelet could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -300,4 +300,28 @@ fn located(error: YamlError, lines_before: u64) -> String {
         }
         too_large @ YamlError::TooLarge { .. } => too_large.to_string(),
     }
+}
+
+/// Reads a list of nodes, or a single one.
+///
+/// # Errors
+///
+/// Fails for what cannot be read and for what is no list of nodes. A node of the list that cannot be read
+/// is no failure.
+pub fn read_node_list_file(
+    path: &str,
+    notes: &mut Vec<String>,
+) -> Result<Vec<ListedNode>, KubeletFileError> {
+    let content = read_input(path)?;
+    let no_nodes =
+        |message: String| KubeletFileError::NoNode { path: shown(path).to_owned(), message };
+    let is_json = content.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    let json = match is_json {
+        true => content,
+        false => {
+            let value = document(path, content, notes)?;
+            serde_json::to_vec(&value).map_err(|error| no_nodes(error.to_string()))?
+        }
+    };
+    read_node_list(&json).map_err(no_nodes)
 }

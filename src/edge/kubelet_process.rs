@@ -1,4 +1,4 @@
-//! Finding the kubelet among the processes of the node.
+//! Finding the kubelet among the processes of the node, or how systemd would start it where none runs.
 //!
 //! Everybody may call a process kubelet. One counts when all of its user IDs are a trusted user's and so is the file
 //! of its program. It alone gives a configuration, paths, endpoints and a name of the node; another one is named with
@@ -8,9 +8,16 @@ use crate::edge::host::{
     LIMIT, ReadError, folder_beneath, link_beneath, list_beneath, read_beneath,
 };
 use crate::edge::listener::listens;
-use crate::edge::trust::{check_process_program, is_trusted_user, trusted_users};
+use crate::edge::trust::{
+    check_process_program, is_trusted_user, list_trusted, read_trusted, trusted_users,
+};
 use crate::facts::host::{HostFacts, PROC_STAT, Text};
-use crate::facts::kubelet_process::{KubeletProcess, ProcessTexts, recognise, start_ticks};
+use crate::facts::kubelet_process::{
+    KubeletProcess, ProcessTexts, as_started, recognise, start_ticks,
+};
+use crate::facts::kubelet_unit::{
+    KUBEADM_CONFIG, KUBEADM_UNIT, UNIT, UNIT_FOLDERS, command_line, drop_ins,
+};
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
 use std::os::fd::AsRawFd;
@@ -291,4 +298,46 @@ fn read(root: &Path, path: &str) -> Option<String> {
     let bytes = read_beneath(root, path, LIMIT).ok()?;
     // A process can give itself a name that is no text.
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A kubelet that does not run, as it would be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoppedKubelet {
+    /// What says so.
+    pub source: String,
+    /// Its command line.
+    pub process: KubeletProcess,
+}
+
+/// Returns the kubelet as its unit would start it; without a unit, as the packages of Kubernetes start one where
+/// kubeadm left its configuration. `None`: nothing tells.
+pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
+    let read = |path: &str| {
+        let bytes = read_trusted(root, path, LIMIT).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let unit = UNIT_FOLDERS.iter().map(|folder| format!("{folder}/{UNIT}"));
+    let unit = unit.into_iter().find_map(|path| Some((read(&path)?, path)));
+    let (texts, source) = match unit {
+        Some((text, path)) => {
+            let folders = UNIT_FOLDERS.map(|folder| format!("{folder}/{UNIT}.d"));
+            let listed = folders.map(|folder| {
+                let names = list_trusted(root, &folder).unwrap_or_default();
+                (folder, names)
+            });
+            let drop_ins = drop_ins(&listed);
+            (
+                std::iter::once(text)
+                    .chain(drop_ins.iter().filter_map(|path| read(path)))
+                    .collect(),
+                path,
+            )
+        }
+        None => {
+            read(KUBEADM_CONFIG)?;
+            (vec![KUBEADM_UNIT.to_owned()], "the unit of the Kubernetes packages".to_owned())
+        }
+    };
+    let process = as_started(&command_line(&texts, read)?)?;
+    Some(StoppedKubelet { source, process })
 }

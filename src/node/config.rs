@@ -9,7 +9,7 @@ use crate::edge::kubelet_api::{
 };
 use crate::edge::kubelet_files::read_kubelet_config_beneath;
 use crate::edge::kubelet_identity::{RunningKubelet, own_certificates};
-use crate::edge::kubelet_unit::StoppedKubelet;
+use crate::edge::kubelet_process::StoppedKubelet;
 use crate::edge::trust::read_trusted;
 use crate::facts::describe::ConfigSource;
 use crate::facts::kubelet_config::Source;

@@ -3,7 +3,7 @@
 //! Pure. Paths as [`CgroupName`] makes them and as [`container_path`] continues them; anything else
 //! tells nothing.
 //!
-//! [`container_path`]: crate::cgroup::container_path::container_path
+//! [`container_path`]: crate::cgroup::name::container_path
 
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::name::{CgroupName, pod_uid_of_path};

@@ -5,7 +5,7 @@
 //! own transport has a default TLS provider and no deadline for a body.
 
 use crate::edge::api_server::kubeconfig::{self, Access};
-use crate::edge::api_server::list::List;
+use crate::edge::api_server::page::List;
 use crate::edge::api_server::page::{check_kind, is_node_name, next};
 use crate::edge::api_server::status::in_words;
 use crate::edge::api_server::{ApiError, KubeconfigPlace};

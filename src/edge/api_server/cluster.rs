@@ -1,6 +1,6 @@
 //! Asking the API server about all nodes: the nodes themselves, and the pods of each, several at once.
 
-use crate::edge::api_server::list::List;
+use crate::edge::api_server::page::List;
 use crate::edge::api_server::{ApiError, ApiServer};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;

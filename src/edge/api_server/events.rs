@@ -3,7 +3,7 @@
 //! The server picks by name, so that a cluster with a hundred thousand events sends those of one pod. In all
 //! namespaces where none is named.
 
-use crate::edge::api_server::list::List;
+use crate::edge::api_server::page::List;
 use crate::edge::api_server::page::is_node_name;
 use crate::edge::api_server::{ApiError, ApiServer};
 use std::time::Duration;

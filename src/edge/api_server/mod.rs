@@ -20,7 +20,6 @@ mod evict;
 #[cfg(feature = "apiserver")]
 mod kubeconfig;
 #[cfg(feature = "apiserver")]
-mod list;
 #[cfg(feature = "apiserver")]
 mod page;
 #[cfg(feature = "apiserver")]

@@ -1,18 +1,21 @@
 //! A connection to a runtime's socket.
 
-use super::counted::CountedStream;
 use super::reason::chain;
 use super::{CriError, v1};
 use crate::edge::host::{ReadError, resolve};
 use crate::edge::input::plain;
+use crate::edge::memory;
 use crate::edge::place::Last;
 use crate::edge::trust::{NamedBy, TrustedSocket, is_trusted_user, trusted_users};
 use hyper_util::rt::TokioIo;
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::Service;
@@ -219,6 +222,54 @@ pub(super) fn runtime_client(channel: &Channel) -> RuntimeServiceClient<Channel>
 /// Returns the client of the images' half of the API.
 pub(super) fn image_client(channel: &Channel) -> ImageServiceClient<Channel> {
     ImageServiceClient::new(channel.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES)
+}
+
+/// A connection to a named socket.
+#[derive(Debug)]
+struct CountedStream {
+    stream: UnixStream,
+    /// How errors name it.
+    socket: String,
+}
+
+impl CountedStream {
+    fn new(stream: UnixStream, socket: String) -> Self {
+        Self { stream, socket }
+    }
+}
+
+impl AsyncRead for CountedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let received = buffer.filled().len().saturating_sub(before);
+        if received > 0 {
+            memory::received(&self.socket, received);
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for CountedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }
 
 #[cfg(test)]

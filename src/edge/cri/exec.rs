@@ -2,7 +2,7 @@
 //! `staging/src/k8s.io/cri-client/pkg/remote_runtime.go`).
 
 use super::connect::connect;
-use super::go_status::go_status;
+use super::reason::go_status;
 use super::{CriError, v1};
 use crate::probe::{ExecReply, ExecRequest, GrpcCode, GrpcStatus, MAX_RUNTIME_MESSAGE_BYTES};
 use std::path::Path;

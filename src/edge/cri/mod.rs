@@ -23,13 +23,9 @@ pub(super) mod connect;
 #[cfg(feature = "cri")]
 mod convert;
 #[cfg(feature = "cri")]
-mod counted;
-#[cfg(feature = "cri")]
 mod decode;
 #[cfg(feature = "cri")]
 mod exec;
-#[cfg(feature = "cri")]
-pub(super) mod go_status;
 #[cfg(feature = "cri")]
 mod info;
 #[cfg(feature = "cri")]
@@ -40,8 +36,6 @@ pub(super) mod read;
 pub(super) mod reason;
 #[cfg(feature = "cri")]
 mod session;
-#[cfg(feature = "cri")]
-mod statuses;
 #[cfg(feature = "cri")]
 mod verbose;
 #[cfg(feature = "cri")]

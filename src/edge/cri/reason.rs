@@ -1,6 +1,7 @@
-//! Why a call failed, in one line.
+//! Why a call failed, in one line: in words of kq, and in those of grpc-go, which the kubelet repeats.
 
 use crate::edge::input::plain;
+use crate::probe::{GrpcCode, GrpcStatus};
 use std::error::Error;
 use std::io;
 use tonic::{Code, Status};
@@ -39,5 +40,51 @@ pub fn status_reason(status: &Status) -> String {
         (code, "") => format!("answered {code:?}"),
         (Code::Unknown, message) => format!("answered: {message}"),
         (code, message) => format!("answered {code:?}: {message}"),
+    }
+}
+
+/// Returns a status as grpc-go has it, with the limit of messages that the client had: what the client itself
+/// found is worded by each in its own way.
+pub(in crate::edge) fn go_status(status: &Status, limit: usize) -> GrpcStatus {
+    if let Some(found) = too_large(status) {
+        let text = format!("grpc: received message larger than max ({found} vs. {limit})");
+        return GrpcStatus::of(GrpcCode::ResourceExhausted, text);
+    }
+    match status.source() {
+        Some(source) => {
+            let text = format!("error reading from server: {}", chain(source));
+            GrpcStatus::of(GrpcCode::Unavailable, text)
+        }
+        // Codes of the wire have no sign.
+        None => GrpcStatus::new(i32::from(status.code()).unsigned_abs(), status.message()),
+    }
+}
+
+/// Returns the size of a message that tonic refused: `Error, decoded message length too large: found 5 bytes,
+/// the limit is: 4 bytes`.
+fn too_large(status: &Status) -> Option<&str> {
+    let refused = status.code() == Code::OutOfRange || status.code() == Code::ResourceExhausted;
+    let rest = status.message().strip_prefix("Error, decoded message length too large: found ")?;
+    let (found, _) = rest.split_once(" bytes")?;
+    (refused && found.bytes().all(|byte| byte.is_ascii_digit())).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_client_refuses_has_the_words_of_grpc_go() {
+        let refused = "Error, decoded message length too large: found 16777217 bytes, the limit is: 16777216 bytes";
+        for (status, expected) in [
+            (
+                Status::out_of_range(refused),
+                "rpc error: code = ResourceExhausted desc = grpc: received message larger than max (16777217 vs. 16777216)",
+            ),
+            (Status::not_found("no x"), "rpc error: code = NotFound desc = no x"),
+            (Status::unknown(""), "rpc error: code = Unknown desc = "),
+        ] {
+            assert_eq!(go_status(&status, 16_777_216).to_string(), expected);
+        }
     }
 }

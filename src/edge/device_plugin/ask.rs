@@ -8,7 +8,7 @@ use super::pluginregistration::{InfoRequest, registration_client::RegistrationCl
 use crate::device::manager::PluginOptions;
 use crate::device::plugins::PluginInfo;
 use crate::edge::cri::connect::dial;
-use crate::edge::cri::go_status::go_status;
+use crate::edge::cri::reason::go_status;
 use crate::edge::probe::open_files::connections_at_once;
 use crate::facts::checkpoint::device::DeviceSet;
 use std::future::Future;

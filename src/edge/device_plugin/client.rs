@@ -4,7 +4,7 @@ use super::greeting::{Greeted, Greeting};
 use super::{MAX_PLUGIN_MESSAGE_BYTES, v1beta1};
 use crate::device::manager::{Allocated, Device, PluginOptions};
 use crate::edge::cri::connect::connect_socket;
-use crate::edge::cri::go_status::go_status;
+use crate::edge::cri::reason::go_status;
 use crate::facts::checkpoint::device::DeviceSet;
 use hyper_util::rt::TokioIo;
 use prost::Message;

@@ -4,7 +4,6 @@
 mod as_go;
 pub mod dial;
 pub mod errno;
-pub mod exec;
 pub mod grpc;
 pub mod http;
 pub mod netns;

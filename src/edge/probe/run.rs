@@ -1,17 +1,20 @@
 //! Sends probes, many at once, and asks again as the kubelet does.
 
-use super::exec::probe_exec;
 use super::grpc::probe_grpc;
 use super::http::probe_http;
 use super::open_files::connections_at_once;
 use super::tcp::probe_tcp;
+use super::watch::Stopwatch;
 use crate::edge::clock::moment;
 use crate::edge::cri::ExecRuntime;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::ProbeType;
-use crate::probe::{Attempt, Cause, Conclusion, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry};
+use crate::probe::{
+    Attempt, Cause, Conclusion, ExecRequest, Job, Next, Phase, PhaseTime, ProbeTimeout, Retry,
+    exec_attempt,
+};
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -157,4 +160,21 @@ async fn attempt(
         }
         Job::Refused(attempt) => (**attempt).clone(),
     }
+}
+
+/// Runs a command in a container, within its timeout and what the runtime gets beyond it.
+///
+/// `fails_on_timeout` is the gate `ExecProbeTimeout`.
+pub async fn probe_exec(
+    runtime: &ExecRuntime,
+    request: &ExecRequest,
+    runtime_timeout: Duration,
+    fails_on_timeout: bool,
+) -> Attempt {
+    let mut watch = Stopwatch::start();
+    watch.enter(Phase::Run);
+    let reply = runtime.exec_sync(request, runtime_timeout).await;
+    watch.finish();
+    let attempt = exec_attempt(request, reply, fails_on_timeout);
+    Attempt { phases: watch.phases(), ..attempt }
 }

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use kq::answer::Basis;
 use kq::edge::api_server::ApiServer;
 use kq::edge::input::shown;
-use kq::edge::node_list_file::read_node_list_file;
+use kq::edge::kubelet_files::read_node_list_file;
 use kq::facts::lookup::Sourced;
 use kq::facts::node_list::{ListedNode, read_node_list};
 use kq::facts::pod_selector::{PodSelector, is_uid};
