@@ -115,44 +115,24 @@ macro_rules! files {
 
 files! {
     CpuShares = Row {
-        v1: Some("cpu.shares"),
-        untouched: Some("1024"),
-        properties: &["CPUShares"],
-        in_plan: true,
-        in_show: Some(Width::Every),
-        purpose: Some(WEIGHT),
-        ..setting("cpu", Holds::Number)
+        v1: Some("cpu.shares"), untouched: Some("1024"), properties: &["CPUShares"], in_plan: true,
+        in_show: Some(Width::Every), purpose: Some(WEIGHT), ..setting("cpu", Holds::Number)
     },
     CpuWeight = Row {
-        v2: Some("cpu.weight"),
-        untouched: Some("100"),
-        properties: &["CPUWeight"],
-        in_plan: true,
-        in_show: Some(Width::Every),
-        purpose: Some(WEIGHT),
-        ..setting("cpu", Holds::Number)
+        v2: Some("cpu.weight"), untouched: Some("100"), properties: &["CPUWeight"], in_plan: true,
+        in_show: Some(Width::Every), purpose: Some(WEIGHT), ..setting("cpu", Holds::Number)
     },
     CpuMax = Row {
-        v2: Some("cpu.max"),
-        untouched: Some("max 100000"),
-        properties: QUOTA_PROPERTIES,
-        in_plan: true,
-        in_show: Some(Width::Every),
-        purpose: Some(QUOTA),
+        v2: Some("cpu.max"), untouched: Some("max 100000"), properties: QUOTA_PROPERTIES,
+        in_plan: true, in_show: Some(Width::Every), purpose: Some(QUOTA),
         ..setting("cpu", Holds::QuotaAndPeriod)
     },
     CpuCfsQuota = Row {
-        v1: Some("cpu.cfs_quota_us"),
-        untouched: Some("-1"),
-        properties: QUOTA_PROPERTIES,
-        in_plan: true,
-        purpose: Some(QUOTA),
-        ..setting("cpu", Holds::Quota)
+        v1: Some("cpu.cfs_quota_us"), untouched: Some("-1"), properties: QUOTA_PROPERTIES,
+        in_plan: true, purpose: Some(QUOTA), ..setting("cpu", Holds::Quota)
     },
     CpuCfsPeriod = Row {
-        v1: Some("cpu.cfs_period_us"),
-        untouched: Some("100000"),
-        properties: QUOTA_PROPERTIES,
+        v1: Some("cpu.cfs_period_us"), untouched: Some("100000"), properties: QUOTA_PROPERTIES,
         purpose: Some("length of the period in which the quota may be used up"),
         ..setting("cpu", Holds::Number)
     },
@@ -160,69 +140,46 @@ files! {
     CpuPressure = usage("cpu", None, Some("cpu.pressure")),
     CpuacctUsage = usage("cpuacct", Some("cpuacct.usage"), None),
     CpusetCpus = Row {
-        v1: Some("cpuset.cpus"),
-        v2: Some("cpuset.cpus"),
-        untouched: None,
-        properties: &["AllowedCPUs"],
-        in_show: Some(Width::Wide),
-        purpose: Some("the CPUs that its processes may run on"),
-        ..setting("cpuset", Holds::Set)
+        v1: Some("cpuset.cpus"), v2: Some("cpuset.cpus"), untouched: None,
+        properties: &["AllowedCPUs"], in_show: Some(Width::Wide),
+        purpose: Some("the CPUs that its processes may run on"), ..setting("cpuset", Holds::Set)
     },
     CpusetMems = Row {
-        v1: Some("cpuset.mems"),
-        v2: Some("cpuset.mems"),
-        untouched: None,
-        purpose: Some("the NUMA nodes that its memory may come from"),
-        ..setting("cpuset", Holds::Set)
+        v1: Some("cpuset.mems"), v2: Some("cpuset.mems"), untouched: None,
+        purpose: Some("the NUMA nodes that its memory may come from"), ..setting("cpuset", Holds::Set)
     },
     MemoryMax = Row {
-        v1: Some("memory.limit_in_bytes"),
-        v2: Some("memory.max"),
-        counted_in: Some(CgroupFile::MemoryCurrent),
-        properties: &["MemoryLimit", "MemoryMax"],
-        in_plan: true,
-        in_show: Some(Width::Every),
+        v1: Some("memory.limit_in_bytes"), v2: Some("memory.max"),
+        counted_in: Some(CgroupFile::MemoryCurrent), properties: &["MemoryLimit", "MemoryMax"],
+        in_plan: true, in_show: Some(Width::Every),
         purpose: Some("the most memory in use; at the limit the kernel reclaims, then kills"),
         ..setting("memory", Holds::Bytes)
     },
     MemoryMin = Row {
-        v2: Some("memory.min"),
-        untouched: Some("0"),
-        properties: &["MemoryMin"],
-        in_plan: true,
-        in_show: Some(Width::Wide),
-        purpose: Some("memory that is never reclaimed from it"),
+        v2: Some("memory.min"), untouched: Some("0"), properties: &["MemoryMin"], in_plan: true,
+        in_show: Some(Width::Wide), purpose: Some("memory that is never reclaimed from it"),
         ..setting("memory", Holds::Bytes)
     },
     MemoryLow = Row {
-        v2: Some("memory.low"),
-        untouched: Some("0"),
-        properties: &["MemoryLow"],
-        in_plan: true,
+        v2: Some("memory.low"), untouched: Some("0"), properties: &["MemoryLow"], in_plan: true,
         in_show: Some(Width::Wide),
         purpose: Some("memory that is reclaimed from it only when nobody else has any to give"),
         ..setting("memory", Holds::Bytes)
     },
     MemoryHigh = Row {
-        v2: Some("memory.high"),
-        counted_in: Some(CgroupFile::MemoryCurrent),
-        in_plan: true,
+        v2: Some("memory.high"), counted_in: Some(CgroupFile::MemoryCurrent), in_plan: true,
         in_show: Some(Width::Wide),
         purpose: Some("the memory above which the kernel slows down and reclaims, without killing"),
         ..setting("memory", Holds::Bytes)
     },
     MemorySwapMax = Row {
-        v2: Some("memory.swap.max"),
-        counted_in: Some(CgroupFile::MemorySwapCurrent),
-        in_plan: true,
+        v2: Some("memory.swap.max"), counted_in: Some(CgroupFile::MemorySwapCurrent), in_plan: true,
         in_show: Some(Width::Wide),
         rests_on: &[Premise::Field("memorySwap"), Premise::Fact(MissingFact::SwapController)],
-        purpose: Some("the most swap in use, memory not counted"),
-        ..setting("memory", Holds::Bytes)
+        purpose: Some("the most swap in use, memory not counted"), ..setting("memory", Holds::Bytes)
     },
     MemoryOomGroup = Row {
-        v2: Some("memory.oom.group"),
-        untouched: Some("0"),
+        v2: Some("memory.oom.group"), untouched: Some("0"),
         rests_on: &[Premise::Field("singleProcessOOMKill")],
         purpose: Some("whether the out-of-memory killer takes all processes of the cgroup"),
         ..setting("memory", Holds::Number)
@@ -230,57 +187,43 @@ files! {
     MemoryMemswLimit = Row {
         v1: Some("memory.memsw.limit_in_bytes"),
         rests_on: &[Premise::Fact(MissingFact::SwapController)],
-        purpose: Some("the most memory and swap in use together"),
-        ..setting("memory", Holds::Bytes)
+        purpose: Some("the most memory and swap in use together"), ..setting("memory", Holds::Bytes)
     },
     MemorySoftLimit = Row {
-        v1: Some("memory.soft_limit_in_bytes"),
-        ..setting("memory", Holds::Bytes)
+        v1: Some("memory.soft_limit_in_bytes"), ..setting("memory", Holds::Bytes)
     },
     MemoryCurrent = usage("memory", Some("memory.usage_in_bytes"), Some("memory.current")),
     MemorySwapCurrent = usage("memory", None, Some("memory.swap.current")),
     MemoryEvents = usage("memory", Some("memory.oom_control"), Some("memory.events")),
     MemoryPressure = usage("memory", None, Some("memory.pressure")),
     MemoryStat = Row {
-        used_for: FileUse::Statistics,
-        ..usage("memory", Some("memory.stat"), Some("memory.stat"))
+        used_for: FileUse::Statistics, ..usage("memory", Some("memory.stat"), Some("memory.stat"))
     },
     PidsMax = Row {
-        v1: Some("pids.max"),
-        v2: Some("pids.max"),
-        counted_in: Some(CgroupFile::PidsCurrent),
-        properties: &["TasksMax"],
-        in_plan: true,
-        in_show: Some(Width::Every),
-        purpose: Some("the most processes and threads; beyond it fork fails"),
-        // `pids_limit` of CRI-O; systemd in every scope that it makes (`DefaultTasksMax`).
-        set_by_runtime: true,
+        // Set by runtimes: `pids_limit` of CRI-O, and `DefaultTasksMax` of systemd in every scope that it makes.
+        v1: Some("pids.max"), v2: Some("pids.max"), counted_in: Some(CgroupFile::PidsCurrent),
+        properties: &["TasksMax"], in_plan: true, in_show: Some(Width::Every),
+        purpose: Some("the most processes and threads; beyond it fork fails"), set_by_runtime: true,
         ..setting("pids", Holds::Number)
     },
     PidsCurrent = usage("pids", Some("pids.current"), Some("pids.current")),
     HugetlbMax = Row {
-        v1: Some("hugetlb.SIZE.limit_in_bytes"),
-        v2: Some("hugetlb.SIZE.max"),
+        v1: Some("hugetlb.SIZE.limit_in_bytes"), v2: Some("hugetlb.SIZE.max"),
         purpose: Some("the most huge pages of this size in use"),
         ..setting("hugetlb", Holds::HugePages)
     },
     HugetlbRsvdMax = Row {
-        v1: Some("hugetlb.SIZE.rsvd.limit_in_bytes"),
-        v2: Some("hugetlb.SIZE.rsvd.max"),
+        v1: Some("hugetlb.SIZE.rsvd.limit_in_bytes"), v2: Some("hugetlb.SIZE.rsvd.max"),
         purpose: Some("the most huge pages of this size that may be reserved by mappings"),
         ..setting("hugetlb", Holds::HugePages)
     },
     IoPressure = usage("io", None, Some("io.pressure")),
     CgroupProcs = Row {
-        used_for: FileUse::Processes,
-        ..usage("", Some("cgroup.procs"), Some("cgroup.procs"))
+        used_for: FileUse::Processes, ..usage("", Some("cgroup.procs"), Some("cgroup.procs"))
     },
     OomScoreAdj = Row {
-        used_for: FileUse::OfProcess,
-        in_plan: true,
-        purpose: Some(
-            "added to a process's share of memory, in thousandths, when one is chosen to be killed",
-        ),
+        used_for: FileUse::OfProcess, in_plan: true,
+        purpose: Some("added to a process's share of memory, in thousandths, when one is chosen to be killed"),
         ..usage("process", Some("oom_score_adj"), Some("oom_score_adj"))
     },
 }
