@@ -49,7 +49,6 @@ pub struct RuntimeResources {
 }
 
 impl RuntimeResources {
-    /// Nothing is set.
     fn unset() -> Self {
         Self {
             cpu_shares: Derived::new(0, []),
@@ -210,7 +209,6 @@ pub fn sandbox_resources(
     (resources, overhead)
 }
 
-/// A limit and where it came from.
 struct Limit {
     amount: Option<Quantity>,
     because: Vec<Step>,
@@ -345,7 +343,6 @@ fn hugepage_limits(
         .collect()
 }
 
-/// Returns the pod's own resources where the kubelet looks at them.
 fn pod_level_resources<'p>(
     pod: &'p Pod,
     settings: &CgroupSettings,

@@ -83,7 +83,6 @@ pub struct Quota {
     pub period_us: i64,
 }
 
-/// The own limit of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Own {
     Idle,
@@ -306,7 +305,6 @@ fn divide_by_weight<Id>(
     BigRational::zero()
 }
 
-/// Returns the path of a flattened node.
 fn path<Id>(flat: &[Flat<'_, Id>], index: usize) -> String {
     let mut names = Vec::new();
     let mut next = Some(index);

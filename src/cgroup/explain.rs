@@ -125,7 +125,6 @@ pub enum Source {
 }
 
 impl Candidate {
-    /// Returns a rule that gives the value.
     fn rule(writer: &'static str, formula: &'static str, from: Vec<Origin>) -> Self {
         Self { writer, formula, possible: true, from }
     }
@@ -137,7 +136,6 @@ impl Candidate {
 }
 
 impl Origin {
-    /// Returns the range from one amount to another.
     fn closed(source: Source, from: i64, to: i64) -> Self {
         Self { source, from, to: Some(to) }
     }
@@ -205,7 +203,6 @@ impl Explanation {
     }
 }
 
-/// A file and its value on their way to an explanation.
 struct Question<'a> {
     file: &'a str,
     known: CgroupFile,
@@ -231,7 +228,6 @@ impl Question<'_> {
             .ok_or_else(|| self.bad_value(expected))
     }
 
-    /// Returns whether the file can be at one of these levels.
     fn may_be(&self, levels: &[Level]) -> bool {
         self.place.is_none_or(|place| levels.contains(&place.level))
     }
@@ -241,7 +237,6 @@ impl Question<'_> {
         self.place.and_then(|place| place.class).is_none_or(|known| known == class)
     }
 
-    /// Returns whether the cgroup can have been made with this driver.
     fn may_be_made_by(&self, driver: CgroupDriver) -> bool {
         self.place.is_none_or(|place| place.driver == driver)
     }
@@ -260,7 +255,6 @@ impl Question<'_> {
         self.known.only_on(self.file)
     }
 
-    /// Starts the answer.
     fn explanation(&self, meaning: impl Into<String>) -> Explanation {
         Explanation {
             file: self.file.to_owned(),
@@ -321,7 +315,6 @@ pub fn explain(file: &str, value: &str) -> Result<Explanation, ExplainError> {
     Ok(out)
 }
 
-/// Explains a file by its row alone.
 fn by_row(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let meaning = match question.known.value(question.value) {
         Value::Unlimited => "no limit".to_owned(),

@@ -109,6 +109,9 @@ pub fn hugetlb_files(page_size: &str, bytes: u64, version: CgroupVersion) -> [Fi
     })
 }
 
+/// What the kubelet writes for no limit of huge pages at the QoS level: `hugePageLimit`, 2^62 bytes.
+pub(crate) const UNBOUNDED_HUGEPAGES: i64 = 1 << 62;
+
 /// A page size that the kubelet has no text for, and whose limit it leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("size: {amount}{unit} must be guaranteed to divisible into the largest units")]

@@ -212,6 +212,11 @@ pub fn container_path(pod_path: &str, pod: &Pod, name: &str, driver: CgroupDrive
     }
 }
 
+/// Returns what follows the name of a runtime in the name of a cgroup: the id of a container, or of a helper.
+pub(crate) fn id_in_scope(name: &str) -> Option<&str> {
+    ["cri-containerd-", "crio-", "docker-"].iter().find_map(|prefix| name.strip_prefix(prefix))
+}
+
 /// Tells whether a text can be the id of a container, and a part of a path.
 fn is_id(text: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');

@@ -138,7 +138,6 @@ pub fn reserved_cgroups<'a>(
     Ok(cgroups)
 }
 
-/// Turns amounts into what is asked for a cgroup.
 fn cgroup_config(
     amounts: &ResourceList,
     compressible_only: bool,

@@ -210,7 +210,6 @@ impl Plan<'_> {
     }
 }
 
-/// Tells whether a pod still has a cgroup.
 fn is_active(pod: &Pod) -> bool {
     !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
 }

@@ -21,7 +21,6 @@ use std::borrow::Cow;
 
 const OOM_SCORE_ADJ: &str = CgroupFile::OomScoreAdj.v2_name();
 
-/// What a plan is made with.
 pub(super) struct Planner<'n> {
     pub(super) node: &'n Node,
     pub(super) settings: CgroupSettings,
@@ -29,7 +28,6 @@ pub(super) struct Planner<'n> {
 }
 
 impl Planner<'_> {
-    /// Plans kubepods with everything below it.
     pub(super) fn kubepods<'p>(
         &self,
         active: &[&'p Pod],
@@ -145,7 +143,6 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans what is reserved for the system.
     pub(super) fn reserved<'p>(
         &self,
         warnings: &mut Vec<String>,

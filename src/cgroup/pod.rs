@@ -97,7 +97,6 @@ pub fn pod_resource_config(
     config
 }
 
-/// The pod's totals, ready to be explained.
 struct PodSums<'p> {
     pod: &'p Pod,
     requests: PodTotal<'p>,

@@ -90,7 +90,6 @@ fn lost_amounts(pod: &Pod, settings: &CgroupSettings) -> Vec<String> {
     lost
 }
 
-/// Walks over everything that a pod asks for.
 fn all_amounts(pod: &Pod) -> impl Iterator<Item = &Quantity> {
     let spec = &pod.spec;
     let containers = spec.containers.iter().chain(&spec.init_containers);

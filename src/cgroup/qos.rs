@@ -6,7 +6,7 @@
 
 use crate::cgroup::cpu::milli_cpu_to_shares;
 use crate::cgroup::derivation::{Derived, Step};
-use crate::cgroup::files::{CgroupVersion, page_size_bytes};
+use crate::cgroup::files::{CgroupVersion, UNBOUNDED_HUGEPAGES, page_size_bytes};
 use crate::cgroup::pod::pod_options;
 use crate::cgroup::resource_config::ResourceConfig;
 use crate::cgroup::rule::Rule;
@@ -18,9 +18,6 @@ use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::qos::{QosClass, effective_qos_class};
 use crate::k8s::quantity::Quantity;
 use crate::k8s::resources::{ResourceOptions, pod_requests};
-
-/// What stands for "no limit" on huge pages: `hugePageLimit` of the kubelet, 2^62 bytes.
-const UNBOUNDED_HUGEPAGES: i64 = 1 << 62;
 
 /// What the active pods request together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

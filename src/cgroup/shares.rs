@@ -75,7 +75,6 @@ fn fraction<S: Serializer>(cpus: &BigRational, serializer: S) -> Result<S::Ok, S
     serializer.collect_str(&format_args!("{}/{}", cpus.numer(), cpus.denom()))
 }
 
-/// Whose a competitor is.
 type Id<'p> = Option<&'p PlannedCgroup<'p>>;
 
 /// Divides CPUs among the containers of a plan. Init containers that end are left out: they do not

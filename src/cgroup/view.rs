@@ -2,6 +2,7 @@
 
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::derivation::{Step, join};
+use crate::cgroup::files::UNBOUNDED_HUGEPAGES;
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
 use crate::cgroup::resource_config::Property;
 use crate::facts::cgroup_file::CgroupFile;
@@ -174,15 +175,12 @@ fn is_telling(cgroup: &PlannedCgroup<'_>, file: &str) -> bool {
     match cgroup.text(file) {
         Some(text) => match CgroupFile::named(file) {
             Some(CgroupFile::MemorySwapMax) => text != "0",
-            Some(CgroupFile::HugetlbMax) => !matches!(text, "0" | UNBOUNDED),
+            Some(CgroupFile::HugetlbMax) => !matches!(text.parse(), Ok(0 | UNBOUNDED_HUGEPAGES)),
             _ => true,
         },
         None => cgroup.missing.iter().any(|(missing, _)| *missing == file),
     }
 }
-
-/// What the QoS level writes to leave huge pages unbounded.
-const UNBOUNDED: &str = "4611686018427387904";
 
 fn hugepage_columns(rows: &[Row<'_, '_>]) -> Vec<String> {
     let mut columns = Vec::new();
@@ -199,7 +197,7 @@ fn hugepage_columns(rows: &[Row<'_, '_>]) -> Vec<String> {
 /// Returns a number of bytes as Kubernetes would write it, which is exact.
 fn bytes(text: &str) -> String {
     match text.parse() {
-        _ if text == UNBOUNDED => "unbounded".to_owned(),
+        Ok(UNBOUNDED_HUGEPAGES) => "unbounded".to_owned(),
         Ok(units) => Quantity::from_units(units, Format::BinarySi).to_string(),
         Err(_) => text.to_owned(),
     }

@@ -13,7 +13,6 @@ const BY_HAND: &str = "this was written by systemd (CPUWeight=), by another prog
 const SHARES_FROM: &str = "shares come from requests.cpu; a container without that request gets \
     them from limits.cpu, and kubepods from the node's allocatable CPUs";
 
-/// Explains `cpu.weight`.
 pub(super) fn weight(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let max = MAX_WEIGHT.cast_signed();
     let weight = question.number(0, max, "a whole number from 1 to 10000")?;
@@ -77,7 +76,6 @@ fn is_best_effort(question: &Question<'_>) -> bool {
     question.place.and_then(|place| place.class) == Some(QosClass::BestEffort)
 }
 
-/// Returns what the shares were computed from.
 fn shares_from(question: &Question<'_>) -> &'static str {
     match question.place.map(|place| place.level) {
         _ if is_best_effort(question) => "BestEffort always gets 2 shares",
@@ -96,7 +94,6 @@ fn shares_from(question: &Question<'_>) -> &'static str {
     }
 }
 
-/// Explains `cpu.shares`.
 pub(super) fn shares(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let (min, max) = (MIN_SHARES.cast_signed(), MAX_SHARES.cast_signed());
     let shares = question.number(min, max, "a whole number from 2 to 262144")?;
@@ -120,7 +117,6 @@ pub(super) fn shares(question: &Question<'_>) -> Result<Explanation, ExplainErro
     Ok(out)
 }
 
-/// Explains `cpu.max`.
 pub(super) fn max(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     const EXPECTED: &str = "a quota of at least 1000 or max, and a period from 1000 to 1000000, \
         such as \"41700 100000\" or \"max 100000\"";
@@ -236,7 +232,6 @@ fn has_quota(question: &Question<'_>, out: &mut Explanation) -> bool {
     false
 }
 
-/// Adds why there can be no quota.
 fn no_quota(question: &Question<'_>, out: &mut Explanation) {
     if has_quota(question, out) {
         let writer = question.writer("kubelet, container runtime");
@@ -256,7 +251,6 @@ fn no_quota(question: &Question<'_>, out: &mut Explanation) {
     out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new()));
 }
 
-/// Explains `cpu.cfs_period_us`.
 pub(super) fn cfs_period(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let period_us = question.number(1000, 1_000_000, "a whole number from 1000 to 1000000")?;
     let meaning = format!("the quota is given anew every {period_us} us");
@@ -311,14 +305,12 @@ fn preimage(
     })
 }
 
-/// Returns the shares that a formula turns into this weight.
 fn shares_of_weight(formula: WeightFormula, weight: i64) -> Option<Origin> {
     let searched = (MIN_SHARES.cast_signed(), MAX_SHARES.cast_signed());
     let function = |shares: i64| formula.weight(shares.cast_unsigned()).cast_signed();
     preimage(Source::Shares, searched, false, function, (weight, weight))
 }
 
-/// Returns the CPU requests that become shares in this range.
 fn requests_of_shares(low: i64, high: i64) -> Option<Origin> {
     let searched = (0, i64::MAX / 1024);
     let function = |milli_cpu| milli_cpu_to_shares(milli_cpu).cast_signed();

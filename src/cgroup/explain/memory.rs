@@ -1,14 +1,12 @@
 //! Explains limits of memory, swap and huge pages.
 
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
-use crate::cgroup::files::CgroupVersion;
+use crate::cgroup::files::{CgroupVersion, UNBOUNDED_HUGEPAGES};
 use crate::facts::cgroup_value::{Value, page_size_in};
 use crate::k8s::qos::QosClass;
 
 /// The page size of most machines; the kernel keeps whole pages.
 pub(super) const PAGE_BYTES: i64 = 4096;
-/// What the kubelet gives the QoS cgroups for every page size: 2^62, as good as no limit.
-const QOS_HUGETLB: i64 = 1 << 62;
 
 const KUBELET_RUNTIME: &str = "kubelet for pods and kubepods, container runtime for containers";
 const BYTES: &str = "a whole number of bytes, or max";
@@ -71,7 +69,6 @@ pub(super) fn whole_pages(
     vec![Origin::closed(source, bytes, bytes)]
 }
 
-/// Explains `memory.max` and `memory.limit_in_bytes`.
 pub(super) fn limit(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let writer = question.writer(KUBELET_RUNTIME);
     let Some(bytes) = bytes(question)? else {
@@ -130,7 +127,6 @@ fn at_most(bytes: i64) -> String {
     format!("at most {} ({bytes} bytes)", quantity(bytes))
 }
 
-/// Explains `memory.swap.max` and `memory.memsw.limit_in_bytes`.
 pub(super) fn swap(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let amount = bytes(question)?;
     let meaning = match amount {
@@ -166,19 +162,17 @@ pub(super) fn swap(question: &Question<'_>) -> Result<Explanation, ExplainError>
     Ok(out)
 }
 
-/// Returns the page size in the name of a file that limits huge pages.
 pub(super) fn page_size(question: &Question<'_>) -> Option<i64> {
     let page = page_size_in(question.file).and_then(|page| i64::try_from(page).ok());
     page.filter(|page| *page > 0)
 }
 
-/// Explains the limits of huge pages of a size.
 pub(super) fn hugetlb(question: &Question<'_>, page: i64) -> Result<Explanation, ExplainError> {
     let amount = bytes(question)?;
     let meaning = match amount {
         None => "no limit".to_owned(),
         Some(0) => "none may be used".to_owned(),
-        Some(QOS_HUGETLB) => "2^62 bytes, as good as no limit".to_owned(),
+        Some(UNBOUNDED_HUGEPAGES) => "2^62 bytes, as good as no limit".to_owned(),
         Some(bytes) => {
             let whole = if bytes % page == 0 { "" } else { " whole" };
             format!("{}: {}{whole} pages", quantity(bytes), bytes / page)
@@ -192,7 +186,7 @@ pub(super) fn hugetlb(question: &Question<'_>, page: i64) -> Result<Explanation,
             "this page size is not asked for: every size that is not listed gets 0",
             Vec::new(),
         )),
-        Some(QOS_HUGETLB) if question.may_be(Level::PARENTS) => {
+        Some(UNBOUNDED_HUGEPAGES) if question.may_be(Level::PARENTS) => {
             out.formulas.push(Candidate::rule(
                 "kubelet",
                 "kubepods, burstable and besteffort: unbounded for every page size",

@@ -6,15 +6,12 @@
 //! [`container_path`]: crate::cgroup::name::container_path
 
 use crate::cgroup::files::CgroupDriver;
-use crate::cgroup::name::{CgroupName, pod_uid_of_path};
+use crate::cgroup::name::{CgroupName, id_in_scope, pod_uid_of_path};
 use crate::k8s::qos::QosClass;
 use serde::Serialize;
 use std::fmt;
 
-/// The cgroup above all pods.
 const KUBEPODS: &str = "kubepods";
-/// What runtimes put before the id of a container.
-const RUNTIMES: [&str; 3] = ["cri-containerd-", "crio-", "docker-"];
 
 /// How far down the tree of cgroups a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
@@ -54,11 +51,9 @@ impl fmt::Display for Level {
 /// Where a file is, as far as its path tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The level.
     pub(super) level: Level,
     /// The class of the pod or of the parent of pods; not known for a container elsewhere.
     pub(super) class: Option<QosClass>,
-    /// Who made the cgroup.
     pub(super) driver: CgroupDriver,
 }
 
@@ -116,7 +111,7 @@ impl Place {
 /// Returns who made a cgroup that has the name of a container.
 fn container(name: &str) -> Option<CgroupDriver> {
     let id_of = |name: &str| {
-        let id = RUNTIMES.iter().find_map(|runtime| name.strip_prefix(runtime))?;
+        let id = id_in_scope(name)?;
         // A dash would be one of the helpers, such as CRI-O's conmon.
         (!id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric())).then_some(())
     };

@@ -3,7 +3,6 @@
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
 use crate::facts::cgroup_file::CgroupFile;
 
-/// Explains `pids.max`.
 pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     if question.value == "max" {
         let mut out = question.explanation("no limit but those further up");
@@ -36,7 +35,6 @@ pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError>
     Ok(out)
 }
 
-/// Explains `memory.oom.group`.
 pub(super) fn oom_group(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let (meaning, rule) = match question.number(0, 1, "0 or 1")? {
         0 => ("a single process is killed", "singleProcessOOMKill is true, or not a container"),
@@ -53,7 +51,6 @@ pub(super) fn oom_group(question: &Question<'_>) -> Result<Explanation, ExplainE
     Ok(out)
 }
 
-/// Explains `cpuset.cpus` and `cpuset.mems`.
 pub(super) fn cpuset(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let count = count_ids(question.value)
         .ok_or_else(|| question.bad_value("a list of numbers and ranges, such as 0-3,8"))?;

@@ -13,7 +13,6 @@ const BEFORE_POLICIES: &str = "gate MemoryQoS in Kubernetes 1.32 to 1.35";
 const RESERVED: &str = "gate MemoryQoS, enforced systemReservedCgroup or kubeReservedCgroup: its \
     memory limit";
 
-/// Explains `memory.min` and `memory.low`.
 pub(super) fn protection(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let amount = bytes(question)?;
     let meaning = match amount {
@@ -103,7 +102,6 @@ fn requests(question: &Question<'_>, out: &mut Explanation, bytes: i64) {
     }
 }
 
-/// Explains `memory.high`.
 pub(super) fn throttling(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let amount = bytes(question)?;
     let meaning = amount.map_or_else(

@@ -113,7 +113,6 @@ pub(super) struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares one planned cgroup.
     fn planned(&mut self, cgroup: &'a PlannedCgroup<'a>) {
         if let Owner::Container { pod, name, .. } = cgroup.owner
             && !self.plan.settings.cgroups_per_qos
@@ -172,7 +171,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Judges one value.
     fn value(
         &self,
         cgroup: &'a PlannedCgroup<'a>,
@@ -205,7 +203,6 @@ impl<'a> Comparison<'a> {
         found
     }
 
-    /// Tells whether an unfinished resize changes a value.
     fn is_resizing(&self, cgroup: &PlannedCgroup<'_>, file: &str, planned: &str) -> bool {
         self.earlier(cgroup, file).any(|(_, text)| text != planned)
     }

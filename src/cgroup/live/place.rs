@@ -1,7 +1,7 @@
 //! From a path in the cgroup tree back to the class, the pod and the container.
 
 use crate::cgroup::files::CgroupDriver;
-use crate::cgroup::name::CgroupName;
+use crate::cgroup::name::{CgroupName, id_in_scope};
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::{PodName, Workloads};
@@ -147,15 +147,12 @@ fn owner<'t>(
     }
 }
 
-/// What runtimes put before an id in the name of a cgroup.
-const PREFIXES: [&str; 3] = ["cri-containerd-", "crio-", "docker-"];
-
 fn container<'t>(pod: &LivePod<'t>, name: &str, workloads: &'t Workloads) -> LiveContainer<'t> {
     let name = name.strip_suffix(".scope").unwrap_or(name);
     if let Some(id) = name.strip_prefix("crio-conmon-") {
         return LiveContainer { pod: pod.clone(), id: id.to_owned(), part: Part::Monitor };
     }
-    let id = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    let id = id_in_scope(name).unwrap_or(name);
     let part = match workloads.container(id) {
         Some(known) => match &known.name {
             Some(name) => Part::Container(name, known.state),

@@ -257,7 +257,6 @@ pub fn counted_in(file: &str) -> Option<CgroupFile> {
     CgroupFile::named(file)?.row().counted_in
 }
 
-/// Tells whether a limit is below what is in use.
 fn is_below(file: &str, limit: &str, usage: u64) -> bool {
     CgroupFile::named(file)
         .is_some_and(|file| matches!(file.value(limit), Value::Number(limit) if limit < usage))
@@ -268,7 +267,6 @@ pub fn lowers_below_usage(file: &str, from: &str, to: &str, usage: u64) -> bool 
     is_below(file, to, usage) && lowers(file, from, to)
 }
 
-/// Where a step is in the order of all.
 type Place = (bool, Reverse<usize>, usize, String, (bool, u8), String);
 
 /// Returns the place of a step: first what is raised, top down; then what is lowered, bottom up.
@@ -284,7 +282,6 @@ fn place(step: &Step, lowers: bool) -> Place {
     (lowers, down, up, step.cgroup.clone(), (lowers, inside), step.file.clone())
 }
 
-/// Tells whether a step gives less than there was.
 fn lowers(file: &str, from: &str, to: &str) -> bool {
     CgroupFile::named(file).is_some_and(|file| file.value(to).is_below(&file.value(from)))
 }

@@ -8,15 +8,12 @@ use crate::output::table::{Table, or_dash};
 use crate::output::tree::branches;
 use crate::output::units;
 
-/// What a column shows of a cgroup.
 type Cell = Box<dyn Fn(&UsedCgroup<'_>) -> String>;
 
-/// A column.
 fn column(heading: &str, cell: impl Fn(&UsedCgroup<'_>) -> String + 'static) -> (String, Cell) {
     (heading.to_owned(), Box::new(cell))
 }
 
-/// Returns the columns of the files in which something is set.
 fn settings(width: Width, controllers: &[&str]) -> Vec<(String, Cell)> {
     let files = controllers.iter().flat_map(|controller| {
         let is_shown = move |file: &&CgroupFile| {
@@ -29,7 +26,6 @@ fn settings(width: Width, controllers: &[&str]) -> Vec<(String, Cell)> {
     columns.collect()
 }
 
-/// Returns the columns beside the tree.
 fn columns(is_wide: bool) -> Vec<(String, Cell)> {
     let mut columns = vec![column("QOS", |cgroup| {
         // What is in a pod has no class of its own.

@@ -76,7 +76,6 @@ impl<'a> Comparison<'a> {
         });
     }
 
-    /// Finds the cgroups that nobody planned.
     pub(super) fn unplanned(&mut self, live: &[LiveCgroup<'a>], ended: &[&Pod]) {
         for cgroup in live {
             if self.planned_paths.contains(cgroup.path) {

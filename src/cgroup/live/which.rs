@@ -101,7 +101,6 @@ fn of_container<'t>(
     cgroups: &[LiveCgroup<'t>],
     below: String,
 ) -> Result<CgroupOwner<'t>, WhichError> {
-    /// How many of several are named.
     const NAMED: usize = 3;
     let start = start.rsplit("://").next().unwrap_or_default();
     let matching = cgroups.iter().filter_map(|cgroup| match &cgroup.owner {
