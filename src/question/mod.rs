@@ -5,8 +5,8 @@
 pub mod admission;
 /// Cgroups.
 pub mod cgroup;
-/// The device manager's decisions about pods.
-pub mod device_admission;
+/// The device manager: decisions about pods, lists, plans, checks of files.
+pub mod devices;
 /// The disk pressure on a node.
 pub mod disk_pressure;
 /// The order of eviction.
@@ -17,5 +17,5 @@ pub mod image_gc;
 pub mod kinds;
 /// The pods of a node as its kubelet counts them.
 pub mod kubelet_pods;
-/// The topology manager.
-pub mod topology;
+/// The probes of pods.
+pub mod probes;

@@ -8,11 +8,8 @@ use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
 use clap::ValueEnum;
 use kq::answer::finding_view;
-use kq::cgroup::live::checks::{Examined, NodeChecks, checks};
-use kq::cgroup::live::diff::{Verdict, summary};
 use kq::facts::pod_selector::Selection;
-use kq::node::{DeviceNeeds, Needs, TreeDetail};
-use std::collections::{BTreeMap, BTreeSet};
+use kq::question::cgroup::checks::{node_checks, node_checks_needs};
 
 /// Check this node: available data sources, kubelet, runtime and cgroups
 ///
@@ -62,34 +59,14 @@ enum Format {
 impl Args {
     /// Gathers, checks and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
-        let devices = DeviceNeeds { checkpoint: true, pod_resources: false };
-        let needs = Needs { tree, state_files: true, devices, ..Needs::PLAN };
+        let needs = node_checks_needs();
         let look = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &[])?;
             Ok(Compared::of(live, Selection::default()))
         };
         let mut named = self.node.files().chain(&self.sources.pods);
         let compared = settled(&self.sources, &mut named, look)?;
-        let (counted, changing) = match count(&compared) {
-            Ok((summary, changing)) => (Ok(summary), changing),
-            Err(reason) => (Err(reason), BTreeSet::new()),
-        };
-        let live = &compared.live;
-        let found = checks(Examined {
-            snapshot: &live.snapshot,
-            node: &live.node,
-            config: &live.config,
-            node_file: self.node.node_file.as_deref(),
-            roots: &live.roots,
-            pods: &live.pods,
-            workloads: &live.workloads,
-            incomplete: live.incomplete.as_deref(),
-            compared: &counted,
-            changing: &changing,
-        });
-        let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
-        let report = NodeChecks::new(&live.node.facts, found, warnings);
+        let report = node_checks(&compared, self.node.node_file.as_deref());
         match self.output {
             Format::Json => write::answer(Output::Json, &report)?,
             Format::Yaml => write::answer(Output::Yaml, &report)?,
@@ -108,19 +85,4 @@ impl Args {
             false => Code::Answered.unless(report.is_incomplete()),
         })
     }
-}
-
-/// How many values compare how, and the UIDs of the pods that come or go.
-type Counted = (BTreeMap<String, usize>, BTreeSet<String>);
-
-/// Compares with the plan and counts; fails with the reason.
-fn count(compared: &Compared) -> Result<Counted, String> {
-    let counted = compared.live.tree().and_then(|_| {
-        compared.with(|differences, _| {
-            let changing = differences.iter().filter(|it| it.verdict == Verdict::Changing);
-            let changing = changing.filter_map(|it| it.pod_uid.clone()).collect();
-            Ok((summary(&differences), changing))
-        })
-    });
-    counted.map_err(|failure| failure.reason())
 }

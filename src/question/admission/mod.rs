@@ -7,7 +7,7 @@ mod plan;
 pub use answers::{admit, readmit_all};
 pub use plan::{Detail, Planned, plan};
 
-use super::device_admission::DeviceQuestion;
+use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
 use crate::admission::{NodePod, Refusal, ResourceLedger};
 use crate::answer::Failure;

@@ -13,7 +13,7 @@ use crate::preemption::apply::Target;
 use crate::preemption::{
     Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption, make_room,
 };
-use crate::question::device_admission::NONE_ASKED;
+use crate::question::devices::admission::NONE_ASKED;
 
 /// What the kubelet does with a pod.
 pub struct Planned<'n> {

@@ -1,8 +1,12 @@
 //! The cgroups of a node: its description, and the plan compared with the kernel.
 
+/// The checks of a node.
+pub mod checks;
 mod comparison;
 mod gathered_tree;
 mod live_node;
+/// The cgroups that the kubelet would set.
+pub mod plan;
 
 pub use comparison::Compared;
 pub use gathered_tree::{GatheredTree, check_kubepods};

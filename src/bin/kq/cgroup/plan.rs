@@ -1,6 +1,6 @@
 //! `kq cgroup plan`
 
-use super::question::Question;
+use super::question::{Question, code, write_problems};
 use crate::exit::{Code, Failure, tell};
 use crate::write::{self, Output};
 use kq::cgroup::report::CgroupPlan;
@@ -40,23 +40,19 @@ impl Args {
     /// Gathers, plans and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let gathered = self.question.gather()?;
-        let mut plan = gathered.plan()?;
-        gathered.withhold(&mut plan);
-        let mut basis = gathered.basis(&plan);
-        gathered.select(&mut plan);
-        basis.lack_all(view::unknown_facts(&plan));
+        let (plan, basis) = gathered.answer()?;
         match self.question.output {
             output @ (Output::Json | Output::Yaml) => {
                 write::answer(output, &CgroupPlan::new(&plan, basis))?;
-                gathered.write_problems();
-                return Ok(gathered.code());
+                write_problems(&gathered);
+                return Ok(code(&gathered));
             }
             Output::Table => write::text(view::table(&plan))?,
             Output::Wide => write::text(view::wide(&plan))?,
             Output::Name => write::lines(view::names(&plan))?,
         }
         tell(&basis);
-        let code = gathered.code();
+        let code = code(&gathered);
         // The process ends here: giving back the memory of a large node piece by piece is wasted.
         std::mem::forget(plan);
         std::mem::forget(gathered);

@@ -7,21 +7,10 @@ use crate::pod_selectors::{PodSelectors, is_file};
 use crate::source_args::SourceArgs;
 use crate::write::Output;
 use anyhow::anyhow;
-use kq::answer::Basis;
-use kq::cgroup::knowledge::Knowledge;
-use kq::cgroup::live::selection::select;
-use kq::cgroup::plan::{Plan, RuntimeFormula, display_name, plan};
-use kq::cgroup::report::basis_of;
 use kq::edge::input::{read_input, shown};
-use kq::facts::node::Node;
-use kq::facts::pod_selector::Selection;
-use kq::facts::workloads::effective_uid;
-use kq::k8s::defaults::{apply_api_defaults, apply_priority};
-use kq::k8s::manifest::{Loaded, LoadedPod, NoteKind, load};
-use kq::k8s::priority::mark_static;
+use kq::k8s::manifest::{Loaded, NoteKind, load};
 use kq::node::Needs;
-use kq::question::cgroup::LiveNode;
-use std::collections::BTreeMap;
+use kq::question::cgroup::plan::{PlanInput, PlanPodOptions};
 use std::path::Path;
 
 /// The arguments that every cgroup question about pods takes.
@@ -53,23 +42,9 @@ pub struct Question {
     node: NodeArgs,
 }
 
-/// Everything that was gathered for an answer.
-pub struct Gathered {
-    /// The node.
-    pub node: Node,
-    formula: RuntimeFormula,
-    pods: Vec<LoadedPod>,
-    left_out: Vec<String>,
-    /// Pods of the node, or its kubelet's configuration, are unknown.
-    is_incomplete: bool,
-    selection: Selection,
-    notes: Vec<String>,
-    knowledge: Knowledge,
-}
-
 impl Question {
     /// Reads the files that are named, or looks at the node.
-    pub fn gather(&self) -> Result<Gathered, Failure> {
+    pub fn gather(&self) -> Result<PlanInput, Failure> {
         self.check_standard_input()?;
         if self.sources.live || self.sources.snapshot.is_some() {
             return self.gather_live();
@@ -80,50 +55,20 @@ impl Question {
             )));
         }
         let described = self.node.gather()?;
-        let (node, formula, mut notes) = (described.node, described.formula, described.notes);
-        let mut loaded = self.load()?;
-        if self.files.is_empty() {
-            notes
-                .push("no FILE is given: planned without pods (- reads standard input)".to_owned());
-        }
-        notes.extend(loaded.notes.iter().map(ToString::to_string));
-        self.choose(&mut loaded, &node, &mut notes);
-        for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
-            apply_api_defaults(pod, &node.rules);
-            apply_priority(pod);
-            if self.are_static {
-                mark_static(pod);
-            }
-        }
-        notes.extend(given_twice(&loaded));
-        notes.extend(loaded.problems.iter().map(|problem| format!("left out: {problem}")));
-        if !loaded.problems.is_empty() {
-            let sums = "the node and QoS levels are computed without what was left out";
-            notes.push(sums.to_owned());
-        }
-        let left_out = loaded.problems.iter().map(ToString::to_string).collect();
-        let selection = Selection::default();
-        let pods = loaded.pods;
-        let (is_incomplete, knowledge) = (false, Knowledge::default());
-        Ok(Gathered { node, formula, pods, left_out, is_incomplete, selection, notes, knowledge })
+        let options = PlanPodOptions {
+            are_static: self.are_static,
+            on_node: self.on_node.clone(),
+            has_files: !self.files.is_empty(),
+        };
+        Ok(PlanInput::of_pods(described, self.load()?, &options))
     }
 
     /// Looks at the node.
-    fn gather_live(&self) -> Result<Gathered, Failure> {
+    fn gather_live(&self) -> Result<PlanInput, Failure> {
         let subjects = PodSelectors::of(&self.files);
         let live = gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?;
         let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
-        let knowledge = live.knowledge();
-        let LiveNode { config, node, formula, mut pods, mut notes, left_out, incomplete, .. } =
-            live;
-        for loaded in &mut pods {
-            if self.are_static {
-                mark_static(&mut loaded.pod);
-            }
-        }
-        let is_incomplete = incomplete.is_some() || config.value.is_null();
-        notes.extend(incomplete.map(|reason| format!("the sums may be too small: {reason}")));
-        Ok(Gathered { node, formula, pods, left_out, is_incomplete, selection, notes, knowledge })
+        Ok(PlanInput::of_live(live, selection, self.are_static))
     }
 
     /// Reads the pods; fails when there is nothing to plan.
@@ -171,103 +116,19 @@ impl Question {
                 .hint("only one of FILE, --kubelet-config and --node-file can be -")),
         }
     }
-
-    /// Keeps the pods of the node.
-    fn choose(&self, loaded: &mut Loaded, node: &Node, notes: &mut Vec<String>) {
-        let bound_to = |loaded: &Loaded| {
-            let names = loaded.pods.iter().map(|loaded| loaded.pod.spec.node_name.clone());
-            let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
-            names.sort_unstable();
-            names.dedup();
-            names
-        };
-        if let (Some(asked), Some(described)) = (&self.on_node, &node.name)
-            && asked != described
-        {
-            notes.push(format!("--on-node {asked}, but --node-file describes {described}"));
-        }
-        if let Some(name) = self.on_node.as_ref().or(node.name.as_ref()) {
-            let before = loaded.pods.len();
-            loaded.pods.retain(|loaded| {
-                let bound = &loaded.pod.spec.node_name;
-                bound.is_empty() || bound == name
-            });
-            let elsewhere = before - loaded.pods.len();
-            if elsewhere > 0 {
-                notes.push(format!(
-                    "{elsewhere} of {before} pods left out: not bound to node {name}"
-                ));
-            }
-        } else if let [first, second, ..] = bound_to(loaded).as_slice() {
-            notes.push(format!(
-                "the pods are bound to several nodes ({first}, {second}, ...): the sums are of all of \
-                 them; choose one with --on-node"
-            ));
-        }
-    }
 }
 
 /// How many of the things that were there instead of pods are named.
 const SHOWN_NOTES: usize = 3;
 
-/// Returns a warning for pods that came more than once, for example from two files: an API server has
-/// only one of that name, but the sums are of all that were read.
-fn given_twice(loaded: &Loaded) -> Option<String> {
-    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for pod in loaded.pods.iter().map(|loaded| &loaded.pod.metadata) {
-        *counts.entry((&pod.namespace, &pod.name)).or_default() += 1;
+/// Writes what was left out, for answers that carry everything else themselves.
+pub fn write_problems(input: &PlanInput) {
+    for problem in &input.left_out {
+        warn(&format!("left out: {problem}"));
     }
-    // Pods of a workload have no name yet.
-    let mut twice = counts.iter().filter(|((_, name), count)| **count > 1 && !name.is_empty());
-    let ((namespace, name), count) = twice.next()?;
-    let others = match twice.count() {
-        0 => String::new(),
-        others => format!(", and {others} others more than once"),
-    };
-    Some(format!("pod {namespace}/{name} was given {count} times{others}: each one counts"))
 }
 
-impl Gathered {
-    /// Plans the cgroups.
-    pub fn plan(&self) -> Result<Plan<'_>, Failure> {
-        plan(&self.pods, &self.node, self.formula).map_err(Failure::usage)
-    }
-
-    /// Takes out of a plan what is not known of a live node. Of a node that is made up of files, what no
-    /// file says is the kubelet's default.
-    pub fn withhold(&self, plan: &mut Plan<'_>) {
-        plan.withhold(self.knowledge.clone());
-    }
-
-    /// Leaves of a plan what was asked about.
-    pub fn select(&self, plan: &mut Plan<'_>) {
-        select(&mut plan.roots, &self.selection);
-    }
-
-    /// Tells whether a pod was asked about.
-    pub fn is_selected(&self, namespace: &str, pod: &str) -> bool {
-        if self.selection.is_all() {
-            return true;
-        }
-        let mut named = self.pods.iter().map(|loaded| &loaded.pod);
-        let uid = named.find(|own| own.metadata.namespace == namespace && display_name(own) == pod);
-        self.selection.has(namespace, pod, uid.map(effective_uid).unwrap_or_default())
-    }
-
-    /// Returns what a plan rests on.
-    pub fn basis(&self, plan: &Plan<'_>) -> Basis {
-        basis_of(&self.node, plan, &self.pods, self.formula, self.notes.clone())
-    }
-
-    /// Writes what was left out, for answers that carry everything else themselves.
-    pub fn write_problems(&self) {
-        for problem in &self.left_out {
-            warn(&format!("left out: {problem}"));
-        }
-    }
-
-    /// Returns the exit code of an answer.
-    pub fn code(&self) -> Code {
-        Code::Answered.unless(self.is_incomplete || !self.left_out.is_empty())
-    }
+/// Returns the exit code of an answer.
+pub fn code(input: &PlanInput) -> Code {
+    Code::Answered.unless(!input.is_complete())
 }

@@ -1,6 +1,6 @@
 //! `kq cgroup shares`
 
-use super::question::Question;
+use super::question::{Question, code, write_problems};
 use crate::exit::{Code, Failure, tell};
 use crate::write::{self, Output};
 use anyhow::anyhow;
@@ -66,8 +66,8 @@ impl Args {
         match self.question.output {
             output @ (Output::Json | Output::Yaml) => {
                 write::answer(output, &divided)?;
-                gathered.write_problems();
-                return Ok(gathered.code());
+                write_problems(&gathered);
+                return Ok(code(&gathered));
             }
             Output::Table => write::text(table(&divided, false))?,
             Output::Wide => write::text(table(&divided, true))?,
@@ -77,7 +77,7 @@ impl Args {
             }
         }
         tell(&divided.basis);
-        Ok(gathered.code())
+        Ok(code(&gathered))
     }
 }
 

@@ -1,19 +1,16 @@
 //! `kq devices list`
 
 use super::node::DeviceNodeArgs;
-use super::unknown_pod::unknown_pod;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
-use crate::kubelet_node::KubeletNode;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use kq::device::list::{
     Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,
 };
-use kq::device::pods::NodePods;
 use kq::facts::pod_selector::{PodSelector, Selection};
-use kq::node::Needs;
+use kq::question::devices::list::{device_list, device_list_needs};
 
 /// Show the devices of each container, and their state
 ///
@@ -100,19 +97,8 @@ impl Args {
             Source::Both => Asked::Both,
         };
         let selection = self.selection()?;
-        let mut needs = Needs::DEVICE_LIST;
-        needs.devices.checkpoint = asked.checkpoint();
-        needs.devices.pod_resources = asked.pod_resources();
-        let node = self.node.gather(needs)?;
-        let start = node.kubelet_start.as_ref().map(|start| start.at);
-        let mut list = DeviceList::of(&node.snapshot, asked, start);
-        // Without any source there is nothing to say.
-        if !has_source(&node, asked) {
-            return Err(no_source(&list));
-        }
-        list.basis.warn_all(node.odd().cloned());
-        check_known(&node, &list, &selection)?;
-        list.select(&selection);
+        let node = self.node.gather(device_list_needs(asked))?;
+        let list = device_list(&node, asked, &selection)?;
         if self.output.is_for_people() {
             // It comes before all that it puts in doubt.
             list.damage.iter().for_each(|text| warn(text));
@@ -178,45 +164,5 @@ impl Args {
             write::text(format!("\n{}", resources(&list.resources)))?;
         }
         Ok(())
-    }
-}
-
-fn has_source(node: &KubeletNode, asked: Asked) -> bool {
-    node.snapshot.devices.as_ref().is_some_and(|facts| {
-        (asked.checkpoint() && facts.checkpoint.found.is_some())
-            || (asked.pod_resources() && facts.pod_resources.found.is_some())
-    })
-}
-
-fn no_source(list: &DeviceList) -> Failure {
-    let reasons: Vec<String> = list.basis.missing.iter().map(ToString::to_string).collect();
-    let reasons = reasons.join("; ");
-    Failure::missing(anyhow!("nobody tells who has which device: {reasons}"))
-        .hint("run as root on the node, or take a snapshot there and pass it with --snapshot")
-}
-
-/// Refuses a pod that nobody knows.
-fn check_known(
-    node: &KubeletNode,
-    list: &DeviceList,
-    selection: &Selection,
-) -> Result<(), Failure> {
-    let pods = NodePods::of(&node.snapshot);
-    let listed = pods.iter().map(|(uid, pod)| {
-        let metadata = &pod.metadata;
-        (metadata.namespace.as_str(), metadata.name.as_str(), uid)
-    });
-    let running = node.workloads.pods();
-    let running = running.map(|(uid, pod)| (pod.namespace.as_str(), pod.name.as_str(), uid));
-    let held = list.items.iter().map(|row| {
-        let pod = &row.pod;
-        (pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_deref().unwrap_or_default())
-    });
-    let all: Vec<(&str, &str, &str)> = listed.chain(running).chain(held).collect();
-    match selection.unmatched(all.iter().copied()).next() {
-        None => Ok(()),
-        // A namespace without pods has no devices, and nobody can tell it from one that is misspelt.
-        Some(pod) if pod.is_namespace() => Ok(()),
-        Some(pod) => Err(unknown_pod(node, pod, &all)),
     }
 }

@@ -4,7 +4,6 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::answer::Basis;
 use kq::device::plan::PodToPlan;
-use kq::device::pods::{NodePods, Standing};
 use kq::edge::input::{read_input, shown};
 use kq::k8s::manifest::{Loaded, LoadedPod, Note, load};
 use std::collections::BTreeMap;
@@ -64,20 +63,4 @@ pub fn pods_of_file(file: &str, basis: &mut Basis) -> Result<Vec<PodToPlan>, Fai
         PodToPlan { pod, source: shown(file).to_owned() }
     });
     Ok(pods.collect())
-}
-
-/// Says which pods of a file have the name of another one that is on the node.
-pub fn warn_of_namesakes(to_plan: &[PodToPlan], pods: &NodePods<'_>, basis: &mut Basis) {
-    for PodToPlan { pod, source } in to_plan {
-        let metadata = &pod.metadata;
-        let found = pods.named(&metadata.namespace, &metadata.name);
-        let Some(uid) = found.filter(|uid| *uid != metadata.uid) else { continue };
-        if matches!(pods.standing(uid), Standing::Active(_)) {
-            basis.warn(format!(
-                "pod {}/{} is on the node (UID {uid}), and is another one than that of {source}: its \
-                 devices stay in use",
-                metadata.namespace, metadata.name
-            ));
-        }
-    }
 }

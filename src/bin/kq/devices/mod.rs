@@ -13,7 +13,6 @@ mod repair;
 mod serve;
 mod stopped;
 pub mod topology;
-mod unknown_pod;
 mod verify;
 
 use crate::exit::{Code, Failure};

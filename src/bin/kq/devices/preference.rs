@@ -7,6 +7,7 @@ use kq::answer::Basis;
 use kq::device::manager::{Allocated, ManagerState, PluginOptions, Plugins};
 use kq::edge::device_plugin::{ask_options, ask_preferred};
 use kq::facts::checkpoint::device::DeviceSet;
+use kq::question::devices::plan as question;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,20 +25,16 @@ impl AskedPlugins {
     pub fn new(plugins: Vec<(String, PathBuf)>, deadline: Duration) -> Self {
         Self { sockets: plugins.into_iter().collect(), deadline, unanswered: None }
     }
+}
 
-    /// Returns the resource whose plugin did not answer, and why; it is not asked again.
-    pub fn take_unanswered(&mut self) -> Option<(String, String)> {
+impl question::AskedPlugins for AskedPlugins {
+    fn take_unanswered(&mut self) -> Option<(String, String)> {
         let (resource, why) = self.unanswered.take()?;
         self.sockets.remove(&resource);
         Some((resource, why))
     }
 
-    /// Asks what they offer.
-    ///
-    /// # Errors
-    ///
-    /// Fails for a resource that the node does not have, and a plugin that does not answer.
-    pub fn options(&self, state: &ManagerState) -> anyhow::Result<BTreeMap<String, PluginOptions>> {
+    fn options(&self, state: &ManagerState) -> anyhow::Result<BTreeMap<String, PluginOptions>> {
         let mut offered = BTreeMap::new();
         for (resource, socket) in &self.sockets {
             let asked = || format!("--ask-plugin {resource}={}", socket.display());

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 #[cfg(feature = "cri")]
 use anyhow::anyhow;
 use kq::k8s::cpuset::CpuSet;
-use kq::question::topology::TopologyOptions;
+use kq::question::devices::topology::TopologyOptions;
 #[cfg(feature = "cri")]
 use std::collections::BTreeSet;
 

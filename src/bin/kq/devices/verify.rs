@@ -2,20 +2,16 @@
 
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
-use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::kubelet_node::KubeletNodeArgs;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq::device::pods::NodePods;
-use kq::device::verify::{Content, StateFileContent, Verification, VerifyContext, recognise, view};
-use kq::edge::host::{ReadError, read_beneath};
+use kq::device::verify::{Content, StateFileContent, recognise, view};
+use kq::edge::host::read_beneath;
 use kq::edge::input::{read_input_within, shown};
-use kq::facts::checkpoint::cpu_manager::KnownContainers;
 use kq::facts::checkpoint::{LARGEST, StateFile};
-use kq::facts::host::Text;
-use kq::facts::snapshot::Snapshot;
-use kq::k8s::feature_gates::Gate;
 use kq::node::Needs;
+use kq::question::devices::verify::{KUBELET_FOLDER, state_files, verify_files};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -98,18 +94,15 @@ impl Args {
         }
         let needs = Needs { node: false, files: !is_of_node, ..Needs::DEVICES };
         let node = self.kubelet.gather(needs)?;
+        let root = Path::new(&node.snapshot.host_root.path);
+        let read = |path: &str| read_beneath(root, path, LARGEST);
         let files = match is_of_node {
-            true => of_node(&node, is_stored)?,
+            true => state_files(&node, (!is_stored).then_some(&read))?,
             false => self.named()?,
         };
-        let pods = NodePods::of(&node.snapshot);
-        let known = known(&node, &pods, is_of_node);
-        let mut answer = Verification::of(&files, &known);
+        let answer = verify_files(&node, &files, is_of_node);
         if let Some(file) = answer.none_judged() {
             return Err(Failure::usage(anyhow!("{}: {}", file.path, file.derivation.join("; "))));
-        }
-        if is_of_node {
-            answer.basis.warn_all(node.notes.iter().cloned());
         }
         self.output.write(&answer, view::table, view::wide)?;
         if self.output.is_for_people() {
@@ -165,9 +158,6 @@ fn kinds() -> impl TypedValueParser<Value = StateFile> {
     )
 }
 
-/// The kubelet's folder where nobody says which it is.
-const FOLDER: &str = "/var/lib/kubelet";
-
 fn read_named(name: &str, kind: Option<StateFile>) -> Result<StateFileContent<'static>, Failure> {
     let content = match read_input_within(name, LARGEST) {
         Ok(bytes) => Content::Bytes(Cow::Owned(bytes)),
@@ -175,7 +165,7 @@ fn read_named(name: &str, kind: Option<StateFile>) -> Result<StateFileContent<'s
         Err(error) => Content::Unreadable(error.reason()),
     };
     let (by_name, folder) = match name {
-        "-" => (None, FOLDER.to_owned()),
+        "-" => (None, KUBELET_FOLDER.to_owned()),
         _ => {
             let path = std::path::absolute(name).map_err(Failure::missing)?;
             let folder = path.parent().unwrap_or(Path::new("/")).display().to_string();
@@ -195,96 +185,4 @@ fn of_name(path: &Path) -> Option<StateFile> {
     let name = path.file_name()?.to_str()?;
     // Whoever copies a file gives it an ending.
     StateFile::named(name).or_else(|| StateFile::named(path.file_stem()?.to_str()?))
-}
-
-/// Collects the files of a node. A live node's are read again, byte for byte: what is not text cannot be
-/// stored, and what is wrong with it can be told.
-fn of_node(node: &KubeletNode, is_stored: bool) -> Result<Vec<StateFileContent<'_>>, Failure> {
-    let snapshot = &node.snapshot;
-    if snapshot.state_files.is_none() && snapshot.devices.is_none() {
-        return Err(Failure::missing(anyhow!("the snapshot has no files of the kubelet"))
-            .hint("take a new one with kq snapshot"));
-    }
-    let stored = snapshot.state_files.as_ref();
-    let folder = stored.map_or(FOLDER, |state| state.folder.as_str());
-    let root = Path::new(&snapshot.host_root.path);
-    let beneath = |name: &str| format!("{}/{name}", folder.trim_end_matches('/'));
-    let mut files = Vec::new();
-    for file in StateFile::ALL {
-        let path = match file {
-            StateFile::Devices => beneath("device-plugins/kubelet_internal_checkpoint"),
-            file => beneath(file.name()),
-        };
-        let content = match is_stored {
-            false => of_bytes(read_beneath(root, &path, LARGEST)),
-            true if file == StateFile::Devices => stored_devices(snapshot),
-            true => match stored.and_then(|state| state.get(file.name())) {
-                Some(Text::Read(text)) => Content::Bytes(Cow::Borrowed(text.as_bytes())),
-                Some(Text::Absent) => Content::Absent,
-                Some(Text::Unreadable(reason)) => Content::Unreadable(reason.clone()),
-                None => Content::Unrecorded,
-            },
-        };
-        // Of both ways to remember pods, a kubelet has one.
-        let is_other = match file {
-            StateFile::PodStatus => !is_1_32(node),
-            StateFile::AllocatedPods | StateFile::ActuatedPods => is_1_32(node),
-            _ => false,
-        };
-        if !is_other || matches!(content, Content::Bytes(_)) {
-            let folder = folder.to_owned();
-            files.push(StateFileContent { file: Some(file), path, folder, content });
-        }
-    }
-    Ok(files)
-}
-
-fn of_bytes(read: Result<Vec<u8>, ReadError>) -> Content<'static> {
-    match read {
-        Ok(bytes) => Content::Bytes(Cow::Owned(bytes)),
-        Err(ReadError::Absent) => Content::Absent,
-        Err(error) => Content::Unreadable(error.to_string()),
-    }
-}
-
-fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
-    let Some(devices) = &snapshot.devices else {
-        return Content::Unrecorded;
-    };
-    match devices.checkpoint.value() {
-        Some(fact) => Content::Stored(fact),
-        None if devices.checkpoint.was_not_queried() => Content::Unrecorded,
-        // A file in a folder that is not there is not there either.
-        None if devices.has_no_folder() => Content::Absent,
-        None => Content::Unreadable(devices.checkpoint.reason()),
-    }
-}
-
-fn is_1_32(node: &KubeletNode) -> bool {
-    (node.kubelet.version.major, node.kubelet.version.minor) <= (1, 32)
-}
-
-/// Collects what is known beside the files.
-fn known<'n>(node: &'n KubeletNode, pods: &'n NodePods<'n>, is_of_node: bool) -> VerifyContext<'n> {
-    let config = &node.kubelet.config;
-    let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);
-    // With the option, reserved CPUs are in no set.
-    let options = node.kubelet.given.cpu_manager_policy_options.as_ref();
-    let strict = options.and_then(|options| options.get("strict-cpu-reservation"));
-    let strict = strict.is_some_and(|on| on != "false") || !node.knows_config;
-    let containers = node.snapshot.runtime.value().and_then(|runtime| {
-        let containers = runtime.containers.value()?.iter();
-        let known = containers.map(|it| (it.id.clone(), (it.pod_uid.clone(), it.name.clone())));
-        Some(known.collect::<KnownContainers>())
-    });
-    VerifyContext {
-        cpu_policy: says("cpuManagerPolicy").then_some(config.cpu_manager_policy.as_str()),
-        strict_cpu_reservation: strict,
-        memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
-        pod_level: node.kubelet.rules.gates.enabled(Gate::PodLevelResourceManagers),
-        is_1_32: is_1_32(node),
-        containers,
-        cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
-        pods: Some(pods),
-    }
 }

@@ -3,10 +3,8 @@
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
-use kq::image_gc::images::{ImageList, table, wide};
-use kq::image_gc::uses::Uses;
-use kq::node::Needs;
-use std::collections::BTreeSet;
+use kq::image_gc::images::{table, wide};
+use kq::question::image_gc::list::{image_list, image_list_needs};
 
 /// List the images with size, age, last use, pinned state and users
 ///
@@ -33,17 +31,8 @@ pub struct Args {
 impl Args {
     /// Gathers and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let node = self.node.gather(Needs::GC_IMAGES)?;
-        let images = node.images()?;
-        let runtime = node.runtime()?;
-        let rules = node.kubelet.rules;
-        let uses = Uses::of(runtime, &node.workloads, rules, &BTreeSet::new());
-        let records = node.snapshot.image_records.value();
-        let mut list = ImageList::of(images, &uses, records, rules, node.now);
-        if runtime.containers.found.is_none() {
-            let reason = runtime.containers.reason();
-            list.basis.lack(format!("who uses the images: {reason}"));
-        }
+        let node = self.node.gather(image_list_needs())?;
+        let list = image_list(&node)?;
         self.output.write(&list, table, wide)?;
         if self.output.is_for_people() {
             tell(&list.basis);

@@ -1,11 +1,11 @@
 //! `kq gc policy`
 
 use super::records::GcNodeArgs;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
-use kq::image_gc::policy_report::{GcPolicy, PolicySources};
 use kq::image_gc::policy_view::{table, wide};
 use kq::node::Needs;
+use kq::question::image_gc::policy::{gc_policy, gc_policy_needs};
 
 /// Show the policy in force, the origin of each value, and the kubelet's errors
 ///
@@ -33,21 +33,11 @@ impl Args {
     /// Gathers and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let files = self.node.kubelet.is_config_given();
-        let node = self.node.gather(Needs { files, ..Needs::GC_POLICY })?;
-        let flags = node.snapshot.kubelet.value().map(|process| process.interpreted().container_gc);
-        let policy = GcPolicy::of(PolicySources {
-            config: &node.kubelet.config,
-            gates: node.kubelet.rules.gates,
-            origins: &node.kubelet.origins,
-            container_flags: flags.as_ref(),
-        });
+        let node = self.node.gather(Needs { files, ..gc_policy_needs() })?;
+        let policy = gc_policy(&node);
         self.output.write(&policy, table, wide)?;
-        // The value of JSON has no place for it.
-        if let Some(missing) = node.missing_config().filter(|_| !self.output.is_for_people()) {
-            note("missing", &missing);
-        }
         if self.output.is_for_people() {
-            node.notes.iter().for_each(|text| warn(text));
+            tell(&policy.basis);
             for error in &policy.errors {
                 note("the kubelet refuses", error);
             }

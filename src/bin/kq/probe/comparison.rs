@@ -1,6 +1,5 @@
 //! The same probe in the ways in which people try it by hand.
 
-use super::targets::{Place, Targets};
 use crate::exit::{Failure, warn};
 use kq::edge::cri::CriSession;
 use kq::edge::probe::netns::in_network_namespace;
@@ -10,6 +9,7 @@ use kq::probe::compare::{Compared, Trial, Way, differences};
 use kq::probe::report::{Comparison, ProbeRun};
 use kq::probe::subject::HandlerKind;
 use kq::probe::{Cause, Job, JobFacts, Target, host_of, is_loopback};
+use kq::question::probes::{Place, Targets};
 use std::io;
 use std::path::PathBuf;
 use std::thread;

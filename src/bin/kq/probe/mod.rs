@@ -1,7 +1,6 @@
 //! `kq probe`
 
 mod comparison;
-mod containers;
 mod lint;
 mod looker;
 mod node;

@@ -3,12 +3,13 @@
 use super::node::ProbeNodeArgs;
 use super::pods::{Wanted, gather_for_plan};
 use super::run::TypeArg;
-use super::targets::{Purpose, Targets};
+use super::targets;
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use kq::k8s::pod::{OsRefusal, ProbeType};
 use kq::probe::plan;
+use kq::question::probes::Purpose;
 
 /// Show the requests that the kubelet will send, and when they have consequences
 ///
@@ -65,7 +66,7 @@ impl Args {
         let container = self.container.as_deref();
         let patience = probed.node.runtime_request_timeout;
         let mut targets =
-            Targets::of_pods(&self.node, probed, container, kind, Purpose::Plan, &self.what_if)?;
+            targets::of_pods(&self.node, probed, container, kind, Purpose::Plan, &self.what_if)?;
         let refused = targets.targets.first().and_then(|target| OsRefusal::of(&target.pod));
         targets.basis.warn_all(refused.map(|refusal| refusal.warning()));
         let plan = plan::plan(&targets.targets, patience, targets.basis);

@@ -7,28 +7,12 @@ use crate::pod_selectors::is_file;
 use anyhow::anyhow;
 use kq::edge::cri::CriSession;
 use kq::edge::input::{read_input, shown};
-use kq::facts::live::adopt_uid;
-use kq::facts::pod_selector::PodSelector;
-use kq::facts::runtime::{RuntimeFacts, Sandbox};
-use kq::facts::workloads::{add_container_ids, effective_uid};
 use kq::k8s::manifest::{Note, NoteKind, load};
 use kq::k8s::pod::{Pod, PodStatus};
-use kq::k8s::probe_defaults::apply_probe_defaults;
 use kq::node::Needs;
-use kq::probe::subject::{display_name, subjects};
+use kq::probe::subject::subjects;
+use kq::question::probes::{ProbedPod, RecordedProbes, fill_in, named, prepare, recorded_probes};
 use std::path::Path;
-
-/// A pod, and where it can be reached.
-pub struct ProbedPod {
-    /// The pod, after the API server's defaults for probes and with the containers that the runtime has.
-    pub pod: Pod,
-    /// Where it is from.
-    pub source: String,
-    /// Its IP, and who says so; else why it is not known.
-    pub ip: Result<(String, String), String>,
-    /// The runtime's sandbox of it.
-    pub sandbox: Option<Sandbox>,
-}
 
 /// Which pods are wanted.
 pub enum Wanted<'a> {
@@ -76,24 +60,11 @@ fn gather_of(
         let failure = anyhow!("--pod-ip is the IP of one pod, and {} are meant", found.len());
         return Err(Failure::usage(failure));
     }
-    let runtime = node.snapshot.runtime.value();
-    let mut pods = Vec::new();
-    for (mut pod, source) in found {
-        adopt_uid(&mut pod, &node.workloads);
-        fill_in(&mut pod);
-        if let Some(runtime) = runtime {
-            add_container_ids(&mut pod, runtime);
-        }
-        let sandbox = runtime.and_then(|runtime| sandbox_of(&pod, runtime)).cloned();
-        pods.push(ProbedPod { ip: Err("not asked".to_owned()), pod, source, sandbox });
-    }
     let mut session = None;
-    for probed in &mut pods {
-        probed.ip = match &args.pod_ip {
-            Some(ip) => Ok((ip.to_string(), "--pod-ip".to_owned())),
-            None => ip_of(args, &node, probed, &mut session),
-        };
-    }
+    let pods = prepare(&node, found, |probed| match &args.pod_ip {
+        Some(ip) => Ok((ip.to_string(), "--pod-ip".to_owned())),
+        None => ip_of(args, &node, probed, &mut session),
+    });
     Ok(Probed { node, pods, left_out })
 }
 
@@ -166,15 +137,6 @@ fn unknown_field(note: &Note) -> Option<UnknownField> {
     }
 }
 
-/// Fills in what the API server would.
-pub fn fill_in(pod: &mut Pod) {
-    apply_probe_defaults(pod);
-    pod.spec.termination_grace_period_seconds.get_or_insert(30);
-    if pod.spec.restart_policy.is_empty() {
-        pod.spec.restart_policy = "Always".to_owned();
-    }
-}
-
 type Found = (KubeletNode, Vec<(Pod, String)>, Vec<String>);
 
 /// Reads the one pod of a file; the node is asked only for what it knows of it.
@@ -214,75 +176,8 @@ fn read_file(file: &str) -> Result<ReadFile, Failure> {
 
 fn of_node(args: &ProbeNodeArgs, only_on_node: bool) -> Result<Found, Failure> {
     let node = args.kubelet.gather(Needs { only_on_node, ..Needs::PROBE })?;
-    let Some(found) = &node.snapshot.pods.found else {
-        let reason = node.snapshot.pods.reason();
-        return Err(Failure::missing(anyhow!("the pods of the node could not be had: {reason}"))
-            .hint("run as root on the node, or give its pods with --pods FILE"));
-    };
-    let recorded = &found.value;
-    if !recorded.with_probes {
-        let refused =
-            anyhow!("the snapshot is of an earlier version of kq, which stored no probes");
-        return Err(Failure::missing(refused).hint("take a new one with kq snapshot"));
-    }
-    let pods = recorded.pods.iter().map(|loaded| (loaded.pod.clone(), found.source.clone()));
-    let (pods, left_out) = (pods.collect(), recorded.left_out.clone());
+    let RecordedProbes { pods, left_out } = recorded_probes(&node)?;
     Ok((node, pods, left_out))
-}
-
-/// Returns the pod of a name; `unknown` is the reason why not all pods are known.
-fn named(
-    name: &str,
-    found: Vec<(Pod, String)>,
-    unknown: Option<&str>,
-) -> Result<Vec<(Pod, String)>, Failure> {
-    let selector = PodSelector::new(name);
-    let all = found.len();
-    let begins = |pod: &Pod| pod.metadata.name.starts_with(name.rsplit('/').next().unwrap_or(name));
-    let near = found.iter().filter(|(pod, _)| begins(pod)).take(5);
-    let near: Vec<String> = near.map(|(pod, _)| display_name(pod)).collect();
-    let matching: Vec<(Pod, String)> = found
-        .into_iter()
-        .filter(|(pod, _)| {
-            let metadata = &pod.metadata;
-            selector.matches(&metadata.namespace, &metadata.name, effective_uid(pod))
-        })
-        .collect();
-    match &matching[..] {
-        [_] => Ok(matching),
-        [] => {
-            let text = match unknown {
-                None => format!("no pod {name} on this node"),
-                Some(_) => format!("whether pod {name} is on this node is unknown"),
-            };
-            let failure = Failure::not_found(anyhow!(text), unknown);
-            Err(match Path::new(name).exists() {
-                true => failure.hint(format!("for the file say ./{name}")),
-                false if unknown.is_some() => {
-                    failure.hint("run as root on the node, or give its pods with --pods FILE")
-                }
-                false => failure.hint(match near.is_empty() {
-                    true => format!(
-                        "{all} pods are known here: kq cgroup show lists those that have cgroups"
-                    ),
-                    false => format!("there is {}", near.join(", ")),
-                }),
-            })
-        }
-        several => {
-            let names: Vec<String> = several.iter().map(|(pod, _)| display_name(pod)).collect();
-            Err(Failure::usage(anyhow!("{name} means {} pods: {}", names.len(), names.join(", ")))
-                .hint("say NAMESPACE/NAME"))
-        }
-    }
-}
-
-/// Returns the sandbox in which a pod runs: the one that is ready, else the newest.
-fn sandbox_of<'r>(pod: &Pod, runtime: &'r RuntimeFacts) -> Option<&'r Sandbox> {
-    let uid = effective_uid(pod);
-    let all = runtime.sandboxes.value()?.iter();
-    all.filter(|sandbox| !uid.is_empty() && sandbox.uid == uid)
-        .max_by_key(|sandbox| (sandbox.ready, sandbox.attempt, sandbox.created_at))
 }
 
 /// Returns a pod's IP: as the kubelet reported it, else as the runtime has it.

@@ -2,7 +2,6 @@
 
 use super::looker::{ContainerPoller, Look};
 use super::run::{code, show, streamed};
-use super::targets::{Place, Seen, Targets};
 use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
 use crate::write;
@@ -19,6 +18,7 @@ use kq::probe::schedule::Ticker;
 use kq::probe::view::round_line;
 use kq::probe::worker::{Action, Begun, StepFacts, StepReport, Worker};
 use kq::probe::{Conclusion, Job, JobFacts, ResultsCache, Status, Target};
+use kq::question::probes::{Place, Seen, Targets};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};

@@ -4,7 +4,7 @@ use super::comparison;
 use super::node::ProbeNodeArgs;
 use super::pods::{Probed, Wanted, gather};
 use super::rounds::{self, Pace};
-use super::targets::{Purpose, Targets};
+use super::targets;
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
@@ -14,6 +14,7 @@ use kq::k8s::pod::ProbeType;
 use kq::probe::ad_hoc::{self, AdHocError};
 use kq::probe::report::{ProbeRun, ProbeVerdict};
 use kq::probe::view;
+use kq::question::probes::{Purpose, Targets};
 
 /// Probe a container now, as the kubelet does, and explain the result
 ///
@@ -148,7 +149,7 @@ impl Args {
         if self.pace.repeats() {
             return rounds::run(&self.pace, targets, self.output, self.shows_wire());
         }
-        let mut run = targets.run_once(self.shows_wire())?;
+        let mut run = targets::run_once(&targets, self.shows_wire())?;
         if self.compare {
             comparison::add(&targets, &mut run)?;
         }
@@ -169,22 +170,22 @@ impl Args {
         };
         if let Some(url) = &self.http {
             let probe = ad_hoc::http_get(url, &self.header).map_err(typed)?;
-            return Targets::ad_hoc(&self.node, kind, probe, "", &self.what_if);
+            return targets::ad_hoc(&self.node, kind, probe, "", &self.what_if);
         }
         if let Some(address) = &self.tcp {
             let probe = ad_hoc::tcp_socket(address).map_err(typed)?;
-            return Targets::ad_hoc(&self.node, kind, probe, "", &self.what_if);
+            return targets::ad_hoc(&self.node, kind, probe, "", &self.what_if);
         }
         if let Some(address) = &self.grpc {
             let (host, probe) = ad_hoc::grpc(address, self.service.clone()).map_err(typed)?;
-            return Targets::ad_hoc(&self.node, kind, probe, &host, &self.what_if);
+            return targets::ad_hoc(&self.node, kind, probe, &host, &self.what_if);
         }
         let container = self.container.as_deref();
         if self.exec {
             let probe = ad_hoc::exec(self.command.clone());
             let container = container.unwrap_or_default();
             let pod = self.pod.as_deref();
-            return Targets::command(&self.node, kind, probe, (pod, container), &self.what_if);
+            return targets::command(&self.node, kind, probe, (pod, container), &self.what_if);
         }
         let wanted = match (&self.pod, self.all) {
             (Some(pod), _) => Wanted::One(pod),
@@ -197,7 +198,7 @@ impl Args {
         };
         let probed: Probed = gather(&self.node, &wanted)?;
         let purpose = if self.all { Purpose::All } else { Purpose::Send };
-        Targets::of_pods(&self.node, probed, container, kind, purpose, &self.what_if)
+        targets::of_pods(&self.node, probed, container, kind, purpose, &self.what_if)
     }
 }
 

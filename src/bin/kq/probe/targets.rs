@@ -1,505 +1,111 @@
-//! What is to be probed, ready to be sent, and everything that the answer rests on.
+//! Gathering the pods of probes, and sending probes.
 
-use super::containers::{container_id, pod_of_container, put, running};
 use super::node::ProbeNodeArgs;
-use super::pods::{Probed, ProbedPod, Wanted, fill_in, gather};
+use super::pods::{Probed, Wanted, gather};
 use super::what_if::WhatIf;
 use crate::exit::Failure;
-use crate::kubelet_node::KubeletNode;
 use anyhow::anyhow;
-use kq::answer::{Assumption, Basis};
-use kq::edge::probe::run::{Ran, Sending, Wire, run_probes};
-use kq::facts::origin::Origin;
-use kq::facts::runtime::Sandbox;
-use kq::facts::timestamp::Timestamp;
-use kq::k8s::kubelet_rules::KubeletRules;
-use kq::k8s::pod::{Container, Pod, Probe, ProbeType};
+use kq::edge::probe::run::{Ran, Sending, run_probes};
+use kq::k8s::pod::{Probe, ProbeType};
 use kq::node::Needs;
-use kq::probe::report::{Outcome, ProbeReport, ProbeRun, ProbeVerdict, Sourced};
-use kq::probe::subject::{ContainerKind, Subject, SubjectError, select, subjects};
-use kq::probe::trace::{At, Changes, Trace, TraceAttempt, TraceStep};
-use kq::probe::worker::{PodFacts, Worker};
-use kq::probe::{
-    Conclusion, Job, JobFacts, ProbeResult, Target, Unsendable, grpc_user_agent, outlook,
-    user_agent,
-};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use kq::probe::report::{ProbeReport, ProbeRun, ProbeVerdict};
+use kq::probe::{Target, outlook};
+use kq::question::probes::{Purpose, Targets, pod_of_container};
 
-/// What a probe came to at a moment, and by which status its worker went.
-pub struct Seen {
-    /// When it had gone well before, as its status says.
-    pub before: Vec<Timestamp>,
-    /// When it was sent.
-    pub at: Timestamp,
-    /// The status.
-    pub facts: PodFacts,
-    /// What it came to.
-    pub conclusion: Conclusion,
-    /// A kubelet would have probed.
-    pub counted: bool,
+/// Prepares a probe that is in no pod. `host` stands for the pod's IP.
+pub fn ad_hoc(
+    args: &ProbeNodeArgs,
+    kind: Option<ProbeType>,
+    probe: Probe,
+    host: &str,
+    what_if: &WhatIf,
+) -> Result<Targets, Failure> {
+    let node = args.kubelet.of_flags()?;
+    let timeout = args.kubelet.sources.timeout;
+    Targets::ad_hoc(&node, timeout, kind, probe, host, &what_if.changes())
 }
 
-/// What is to be probed.
-pub struct Targets {
-    /// The probes.
-    pub targets: Vec<Target>,
-    /// Where they are sent, in the same order.
-    pub places: Vec<Place>,
-    /// What the answer rests on.
-    pub basis: Basis,
-    /// How things are sent.
-    pub wire: Wire,
-    rules: KubeletRules,
-    kubelet_start: Timestamp,
-    /// How long the runtime may take to answer.
-    pub timeout: Duration,
-    purpose: Purpose,
-    expansion_left: usize,
-}
-
-/// How much longer all commands together may become with the values of their variables. The command of one probe has
-/// a limit of its own; a manifest of 1 MB has room for thousands of them.
-const MAX_EXPANSION: usize = 16 << 20;
-
-/// What probes are prepared for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To be sent.
-    Send,
-    /// To be sent, as far as their containers run.
-    All,
-    /// To be shown.
-    Plan,
-}
-
-/// Where a probe is sent.
-pub struct Place {
-    /// The runtime's sandbox of the pod.
-    pub sandbox: Option<Sandbox>,
-    /// The pod's IP, and who says so.
-    pub ip: Option<(String, String)>,
-    /// How the probe calls itself.
-    pub user_agent: String,
-    /// The same over gRPC.
-    pub grpc_user_agent: String,
-}
-
-impl Targets {
-    /// Prepares a probe that is in no pod. `host` stands for the pod's IP.
-    pub fn ad_hoc(
-        args: &ProbeNodeArgs,
-        kind: Option<ProbeType>,
-        probe: Probe,
-        host: &str,
-        what_if: &WhatIf,
-    ) -> Result<Self, Failure> {
-        let node = args.kubelet.of_flags()?;
-        let mut pod = Pod::default();
-        pod.metadata.name = "ad-hoc".to_owned();
-        pod.spec.containers.push(Container { name: "ad-hoc".to_owned(), ..Container::default() });
-        put(&mut pod, "ad-hoc", kind, probe);
-        fill_in(&mut pod);
-        let mut targets = Self::new(&node, args);
-        targets.assume_type(kind);
-        let probed = ProbedPod {
-            pod,
-            source: "the command line".to_owned(),
-            ip: Ok((host.to_owned(), "the command line".to_owned())),
-            sandbox: None,
-        };
-        targets.add(&node, probed, None, None, true, what_if).map_err(refused)?;
-        Ok(targets)
-    }
-
-    /// Prepares a command to be run in a container: of a pod, or of whatever pod has it.
-    pub fn command(
-        args: &ProbeNodeArgs,
-        kind: Option<ProbeType>,
-        probe: Probe,
-        (pod, container): (Option<&str>, &str),
-        what_if: &WhatIf,
-    ) -> Result<Self, Failure> {
-        let (node, mut probed, name) = match pod {
-            Some(name) => {
-                let Probed { node, pods, .. } = gather(args, &Wanted::One(name))?;
-                let mut pods = pods.into_iter();
-                match (pods.next(), pods.next()) {
-                    (Some(pod), None) => (node, pod, container.to_owned()),
-                    _ => {
-                        let failure = anyhow!("{name} has several pods, and one is to run it");
-                        return Err(Failure::usage(failure));
-                    }
+/// Prepares a command to be run in a container: of a pod, or of whatever pod has it.
+pub fn command(
+    args: &ProbeNodeArgs,
+    kind: Option<ProbeType>,
+    probe: Probe,
+    (pod, container): (Option<&str>, &str),
+    what_if: &WhatIf,
+) -> Result<Targets, Failure> {
+    let (node, probed, name) = match pod {
+        Some(name) => {
+            let Probed { node, pods, .. } = gather(args, &Wanted::One(name))?;
+            let mut pods = pods.into_iter();
+            match (pods.next(), pods.next()) {
+                (Some(pod), None) => (node, pod, container.to_owned()),
+                _ => {
+                    let failure = anyhow!("{name} has several pods, and one is to run it");
+                    return Err(Failure::usage(failure));
                 }
             }
-            None => {
-                let node = args.kubelet.gather(Needs::PROBE_FILE)?;
-                let (pod, name) = pod_of_container(&node, container)?;
-                (node, pod, name)
-            }
-        };
-        put(&mut probed.pod, &name, kind, probe);
-        let mut targets = Self::new(&node, args);
-        targets.assume_type(kind);
-        let kind = kind.unwrap_or(ProbeType::Liveness);
-        targets.add(&node, probed, Some(&name), Some(kind), false, what_if).map_err(refused)?;
-        Ok(targets)
-    }
+        }
+        None => {
+            let node = args.kubelet.gather(Needs::PROBE_FILE)?;
+            let (pod, name) = pod_of_container(&node, container)?;
+            (node, pod, name)
+        }
+    };
+    let timeout = args.kubelet.sources.timeout;
+    Targets::command(&node, timeout, kind, probe, (probed, &name), &what_if.changes())
+}
 
-    /// Prepares the probes of pods.
-    pub fn of_pods(
-        args: &ProbeNodeArgs,
-        probed: Probed,
-        container: Option<&str>,
-        kind: Option<ProbeType>,
-        purpose: Purpose,
-        what_if: &WhatIf,
-    ) -> Result<Self, Failure> {
-        let Probed { node, pods, left_out } = probed;
-        let mut targets = Self::new(&node, args);
-        targets.purpose = purpose;
-        targets.basis.lack_all(left_out.iter().map(|text| format!("left out: {text}")));
-        let (mut passed_over, mut failed) = (0, Vec::new());
-        for probed in pods {
-            if purpose == Purpose::All {
-                passed_over += targets.add_running(&node, probed, container, kind, what_if);
-            } else if let Err(error) = targets.add(&node, probed, container, kind, false, what_if) {
-                failed.push(error);
-            }
-        }
-        if passed_over > 0 {
-            targets.basis.warn(format!(
-                "not sent, because their containers do not run: {passed_over} of the probes"
-            ));
-        }
-        if targets.targets.is_empty() {
-            let filter = container.is_some() || kind.is_some();
-            if let Some(error) = failed.into_iter().next() {
-                return Err(refused(error));
-            } else if filter && passed_over == 0 {
-                return Err(Failure::usage(anyhow!("no pod has such a probe")));
-            }
-            targets.basis.warn("there is nothing to probe".to_owned());
-        } else {
-            // One pod without probes does not lose the others.
-            let texts = failed.iter().map(ToString::to_string);
-            targets.basis.warn_all(texts);
-        }
-        Ok(targets)
-    }
+/// Prepares the probes of pods.
+pub fn of_pods(
+    args: &ProbeNodeArgs,
+    probed: Probed,
+    container: Option<&str>,
+    kind: Option<ProbeType>,
+    purpose: Purpose,
+    what_if: &WhatIf,
+) -> Result<Targets, Failure> {
+    let Probed { node, pods, left_out } = probed;
+    let timeout = args.kubelet.sources.timeout;
+    let pods = (pods, &left_out[..]);
+    Targets::of_pods(&node, timeout, pods, container, kind, purpose, &what_if.changes())
+}
 
-    fn new(node: &KubeletNode, args: &ProbeNodeArgs) -> Self {
-        let kubelet = &node.kubelet;
-        let mut basis = Basis::default();
-        let version = kubelet.version.to_string();
-        basis.know("kubeletVersion", version, kubelet.version_origin.clone());
-        node.kubelet_start.iter().for_each(|start| basis.know_start(start));
-        basis.warn_all(node.notes.iter().cloned());
-        if kubelet.version_origin == Origin::Assumed {
-            basis.assume(Assumption::new(
-                format!("the kubelet is of version {}, the newest that kq knows", kubelet.version),
-                ["--kubelet-version"],
-            ));
-        }
-        let runtime = node.snapshot.runtime.value();
-        let patience = u64::try_from(node.runtime_request_timeout.0).unwrap_or_default();
-        Self {
-            targets: Vec::new(),
-            places: Vec::new(),
-            basis,
-            wire: Wire {
-                endpoint: runtime.map(|facts| facts.endpoint.clone()),
-                host_root: PathBuf::from(&node.snapshot.host_root.path),
-                runtime_request_timeout: Duration::from_nanos(patience),
-                rules: kubelet.rules,
-            },
-            rules: kubelet.rules,
-            kubelet_start: node.kubelet_start.as_ref().map_or(node.now, |start| start.at),
-            timeout: args.kubelet.sources.timeout,
-            purpose: Purpose::Send,
-            expansion_left: MAX_EXPANSION,
-        }
-    }
-
-    fn assume_type(&mut self, kind: Option<ProbeType>) {
-        if kind.is_none() {
-            let text = "it is taken for a liveness probe with the API server's defaults (--type)";
-            self.basis.assume(text.to_owned());
-        }
-    }
-
-    /// Adds the probes of a pod that were asked for.
-    fn add(
-        &mut self,
-        node: &KubeletNode,
-        mut probed: ProbedPod,
-        container: Option<&str>,
-        kind: Option<ProbeType>,
-        is_ad_hoc: bool,
-        what_if: &WhatIf,
-    ) -> Result<(), SubjectError> {
-        what_if.change_pod(&mut probed.pod);
-        let pod = Arc::new(probed.pod.clone());
-        for subject in select(&pod, container, kind)? {
-            self.add_one(node, &probed, &pod, &subject, is_ad_hoc);
-        }
-        Ok(())
-    }
-
-    /// Adds the probes of a pod whose containers run; returns how many are not added.
-    fn add_running(
-        &mut self,
-        node: &KubeletNode,
-        mut probed: ProbedPod,
-        container: Option<&str>,
-        kind: Option<ProbeType>,
-        what_if: &WhatIf,
-    ) -> usize {
-        what_if.change_pod(&mut probed.pod);
-        let pod = Arc::new(probed.pod.clone());
-        let mut passed_over = 0;
-        for subject in subjects(&pod)
-            .filter(|subject| container.is_none_or(|name| subject.container.name == name))
-            .filter(|subject| kind.is_none_or(|kind| subject.probe_type == kind))
-        {
-            let runs = subject.kind != ContainerKind::InitContainer
-                && !matches!(pod.status.phase.as_str(), "Failed" | "Succeeded")
-                && running(node, &pod, &subject.container.name) != Some(false);
-            match runs {
-                true => self.add_one(node, &probed, &pod, &subject, false),
-                false => passed_over += 1,
-            }
-        }
-        passed_over
-    }
-
-    fn add_one(
-        &mut self,
-        node: &KubeletNode,
-        probed: &ProbedPod,
-        pod: &Arc<Pod>,
-        subject: &Subject<'_>,
-        is_ad_hoc: bool,
-    ) {
-        let id = match self.purpose {
-            // What is only shown needs no container.
-            Purpose::Plan => Ok("CONTAINER_ID".to_owned()),
-            Purpose::Send | Purpose::All => container_id(node, pod, &subject.container.name),
-        };
-        let build = node.snapshot.kubelet_version.value().map(String::as_str);
-        let object = node.snapshot.node.value();
-        let build = build.or(object.map(|it| it.status.node_info.kubelet_version.as_str()));
-        let version = &node.kubelet.version_origin;
-        let build = build.filter(|_| !matches!(version, Origin::Flag(_) | Origin::Assumed));
-        let agent = user_agent(node.kubelet.version, build);
-        let grpc_agent = grpc_user_agent(&agent, node.kubelet.version);
-        let facts = JobFacts {
-            pod_ip: probed.ip.as_ref().map(|(ip, _)| ip.as_str()).map_err(String::as_str),
-            container_id: id.as_deref().map_err(String::as_str),
-            user_agent: &agent,
-            grpc_user_agent: &grpc_agent,
-        };
-        let mut target = Target::of(subject, Arc::clone(pod), &facts, is_ad_hoc, self.rules);
-        self.spend_expansion(&mut target, subject.probe);
-        if let Err(missing) = &target.job {
-            self.basis.lack(format!("{}: {missing}", target.title()));
-        }
-        self.targets.push(target);
-        self.places.push(Place {
-            sandbox: probed.sandbox.clone(),
-            ip: probed.ip.clone().ok(),
-            user_agent: agent,
-            grpc_user_agent: grpc_agent,
-        });
-    }
-
-    /// Counts what the values of variables add to a command; more than all commands together may get is not kept.
-    fn spend_expansion(&mut self, target: &mut Target, probe: &Probe) {
-        let Ok(Job::Exec(request)) = &target.job else { return };
-        let length = |command: &[String]| command.iter().map(String::len).sum::<usize>();
-        let written = probe.exec.as_ref().map_or(0, |exec| length(&exec.command));
-        let added = length(&request.command).saturating_sub(written);
-        match self.expansion_left.checked_sub(added) {
-            Some(left) => self.expansion_left = left,
-            None => target.job = Err(Unsendable::CommandsTooLong { limit: MAX_EXPANSION }),
-        }
-    }
-
-    /// Runs probes at once, in the order of `wanted`, which are places in the list.
-    ///
-    /// # Errors
-    ///
-    /// Fails when nothing can be sent at all.
-    pub fn run(&self, wanted: &[usize]) -> Result<Vec<Ran>, Failure> {
-        let targets = wanted.iter().filter_map(|at| self.targets.get(*at));
-        let sendings: Vec<Sending<'_>> = targets
-            .filter_map(|target| {
-                Some(Sending {
-                    job: target.job.as_ref().ok()?,
-                    probe_type: target.probe_type,
-                    timeout_seconds: target.timing.timeout_seconds,
-                })
+/// Runs probes at once, in the order of `wanted`, which are places in the list.
+///
+/// # Errors
+///
+/// Fails when nothing can be sent at all.
+pub fn run(targets: &Targets, wanted: &[usize]) -> Result<Vec<Ran>, Failure> {
+    let wanted = wanted.iter().filter_map(|at| targets.targets.get(*at));
+    let sendings: Vec<Sending<'_>> = wanted
+        .filter_map(|target| {
+            Some(Sending {
+                job: target.job.as_ref().ok()?,
+                probe_type: target.probe_type,
+                timeout_seconds: target.timing.timeout_seconds,
             })
-            .collect();
-        run_probes(&sendings, &self.wire).map_err(Failure::missing)
-    }
-
-    /// Runs each probe once.
-    pub fn run_once(&self, shows_wire: bool) -> Result<ProbeRun, Failure> {
-        let at = kq::edge::clock::moment();
-        let sendable = self.sendable();
-        if sendable.is_empty()
-            && let Some(missing) = self.basis.missing.first()
-        {
-            return Err(Failure::missing(anyhow!("{missing}")));
-        }
-        let ran = self.run(&sendable)?;
-        let reports = sendable.iter().zip(ran).filter_map(|(at, ran)| {
-            Some(self.report(self.targets.get(*at)?, self.places.get(*at)?, ran, shows_wire))
-        });
-        let reports: Vec<ProbeReport> = reports.collect();
-        let targets = sendable.iter().filter_map(|at| self.targets.get(*at));
-        let verdicts = reports.iter().map(|report| report.outcome.verdict);
-        let probed: Vec<(&Target, ProbeVerdict)> = targets.zip(verdicts).collect();
-        let outlook = outlook(&probed, self.kubelet_start, at);
-        Ok(ProbeRun { outlook, ..self.run_of(at, reports) })
-    }
-
-    /// Puts reports together.
-    pub fn run_of(&self, at: Timestamp, probes: Vec<ProbeReport>) -> ProbeRun {
-        let basis = self.basis.clone();
-        ProbeRun { at, probes, outlook: Vec::new(), basis }
-    }
-
-    /// Returns what a probe came to.
-    pub fn report(
-        &self,
-        target: &Target,
-        place: &Place,
-        ran: Ran,
-        shows_wire: bool,
-    ) -> ProbeReport {
-        let outcome = Outcome::of(ran.conclusion, &ran.times_us, target.limit_us(), shows_wire);
-        let verdict: ProbeVerdict = outcome.verdict;
-        ProbeReport {
-            name: target.name.clone(),
-            probe_type: target.probe_type,
-            handler: target.handler,
-            target: target.job.as_ref().map_or_else(|_| "nothing".to_owned(), |job| job.target()),
-            pod_ip: place
-                .ip
-                .as_ref()
-                .filter(|_| target.needs_ip())
-                .map(|(value, source)| Sourced { value: value.clone(), source: source.clone() }),
-            outcome,
-            follows: target.follows(verdict),
-            notes: target.notes.iter().chain(&target.state_notes).cloned().collect(),
-            rounds: Vec::new(),
-            verdicts: None,
-            percentiles: None,
-            trace: None,
-            comparison: None,
-        }
-    }
-
-    /// Makes the worker of a probe; `None`: the kubelet has none.
-    pub fn worker(&self, target: &Target) -> Option<Worker> {
-        let pod = Arc::clone(&target.pod);
-        Worker::new(pod, &target.container, target.probe_type, self.rules, self.kubelet_start)
-    }
-
-    /// Returns the results of a probe in the form that `kq probe simulate` reads.
-    pub fn trace(&self, target: &Target, rounds: &[Seen]) -> Option<serde_json::Value> {
-        let worker = self.worker(target)?;
-        let first = rounds.first()?;
-        let begin = first.before.first().copied().unwrap_or(first.at);
-        let mut known: Option<&PodFacts> = None;
-        let mut steps = Vec::new();
-        for round in rounds {
-            let mut own: Vec<TraceStep> = round
-                .before
-                .iter()
-                .map(|at| TraceStep { attempts: vec![good()], ..TraceStep::at(*at) })
-                .collect();
-            own.push(match round.counted {
-                true => TraceStep::probed(round.at, &round.conclusion),
-                false => TraceStep::at(round.at),
-            });
-            if let Some(step) = own.first_mut().filter(|_| known != Some(&round.facts)) {
-                step.changes = Changes::to(Some(&round.facts), &target.container);
-            }
-            known = Some(&round.facts);
-            steps.append(&mut own);
-        }
-        let container = worker.container();
-        let (kind, pod) = (target.probe_type, &target.pod);
-        let mut trace = Trace::of_steps(kind, pod, container, &self.rules, begin, steps)?;
-        trace.kubelet.started_at = Some(At::Time(self.kubelet_start));
-        serde_json::to_value(trace).ok()
-    }
-
-    /// Returns the places of the probes that can be sent.
-    pub fn sendable(&self) -> Vec<usize> {
-        let all = self.targets.iter().enumerate();
-        all.filter(|(_, target)| target.job.is_ok()).map(|(at, _)| at).collect()
-    }
-
-    /// Returns which containers have started, as far as their startup probes are among these.
-    pub fn started(&self) -> BTreeMap<(String, String), bool> {
-        let startups = self.targets.iter().filter(|it| it.probe_type == ProbeType::Startup);
-        startups
-            .map(|target| {
-                let status = &target.pod.status;
-                let mut all =
-                    status.container_statuses.iter().chain(&status.init_container_statuses);
-                let own = all.find(|status| status.name == target.container);
-                (target.key(), own.is_some_and(|status| status.started == Some(true)))
-            })
-            .collect()
-    }
-
-    /// Returns what is taken for granted of the workers.
-    pub fn assumed_of_workers(&self) -> Vec<String> {
-        let mut assumed = vec![
-            "the worker begins with this command: what the kubelet has counted before is not known"
-                .to_owned(),
-        ];
-        if !self.basis.facts.contains_key("kubeletStart") {
-            let text = "the kubelet starts now; a container that ran before keeps its status \
-                        (--kubelet-start)";
-            assumed.push(text.to_owned());
-        }
-        let started = self.started();
-        let waits = |target: &&Target| {
-            let container = target.container_spec();
-            target.probe_type != ProbeType::Startup
-                && container.is_some_and(|it| it.startup_probe.is_some())
-                && !started.contains_key(&target.key())
-        };
-        for target in self.targets.iter().filter(waits) {
-            assumed.push(format!("{}: its startup probe has succeeded", target.title()));
-        }
-        assumed
-    }
+        })
+        .collect();
+    run_probes(&sendings, &targets.wire).map_err(Failure::missing)
 }
 
-/// Returns why a question is about no probe, with what to do.
-fn refused(error: SubjectError) -> Failure {
-    let hint = error.hint();
-    Failure::usage(error).hint(hint)
-}
-
-/// What came of a probe that went well before.
-fn good() -> TraceAttempt {
-    TraceAttempt { result: ProbeResult::Success, ..TraceAttempt::default() }
-}
-
-impl Seen {
-    /// Forgets what went over the wire, which can be much.
-    pub fn without_wire(mut self) -> Self {
-        self.conclusion.attempts.iter_mut().for_each(|attempt| attempt.exchanges.clear());
-        self
+/// Runs each probe once.
+pub fn run_once(all: &Targets, shows_wire: bool) -> Result<ProbeRun, Failure> {
+    let at = kq::edge::clock::moment();
+    let sendable = all.sendable();
+    if sendable.is_empty()
+        && let Some(missing) = all.basis.missing.first()
+    {
+        return Err(Failure::missing(anyhow!("{missing}")));
     }
+    let ran = run(all, &sendable)?;
+    let reports = sendable.iter().zip(ran).filter_map(|(at, ran)| {
+        Some(all.report(all.targets.get(*at)?, all.places.get(*at)?, ran, shows_wire))
+    });
+    let reports: Vec<ProbeReport> = reports.collect();
+    let targets = sendable.iter().filter_map(|at| all.targets.get(*at));
+    let verdicts = reports.iter().map(|report| report.outcome.verdict);
+    let probed: Vec<(&Target, ProbeVerdict)> = targets.zip(verdicts).collect();
+    let outlook = outlook(&probed, all.kubelet_start, at);
+    Ok(ProbeRun { outlook, ..all.run_of(at, reports) })
 }

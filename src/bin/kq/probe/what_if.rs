@@ -1,6 +1,6 @@
 //! The flags that change the numbers of a probe.
 
-use kq::k8s::pod::{Pod, Probe};
+use kq::question::probes::ProbeChanges;
 
 /// The flags that change the numbers of a probe.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -28,31 +28,14 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// Changes a probe.
-    pub fn change(&self, probe: &mut Probe) {
-        for (given, number) in [
-            (self.timeout_seconds, &mut probe.timeout_seconds),
-            (self.period_seconds, &mut probe.period_seconds),
-            (self.initial_delay_seconds, &mut probe.initial_delay_seconds),
-            (self.failure_threshold, &mut probe.failure_threshold),
-            (self.success_threshold, &mut probe.success_threshold),
-        ] {
-            if let Some(given) = given {
-                *number = given;
-            }
-        }
-    }
-
-    /// Changes the probes of a pod.
-    pub fn change_pod(&self, pod: &mut Pod) {
-        let spec = &mut pod.spec;
-        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
-            let probes = [
-                &mut container.startup_probe,
-                &mut container.readiness_probe,
-                &mut container.liveness_probe,
-            ];
-            probes.into_iter().flatten().for_each(|probe| self.change(probe));
+    /// Returns what the flags say.
+    pub fn changes(&self) -> ProbeChanges {
+        ProbeChanges {
+            timeout_seconds: self.timeout_seconds,
+            period_seconds: self.period_seconds,
+            initial_delay_seconds: self.initial_delay_seconds,
+            failure_threshold: self.failure_threshold,
+            success_threshold: self.success_threshold,
         }
     }
 }

@@ -1,14 +1,25 @@
-//! Why a pod that was named is not known, and what was probably meant.
+//! The device manager of a node: decisions about pods, lists, plans, checks of files.
 
-use crate::exit::Failure;
-use crate::kubelet_node::KubeletNode;
+/// Decisions about single pods.
+pub mod admission;
+/// The devices of a node and their holders.
+pub mod list;
+/// The devices that pods would get.
+pub mod plan;
+/// The topology manager.
+pub mod topology;
+/// The state files of a kubelet.
+pub mod verify;
+
+use crate::answer::Failure;
+use crate::facts::pod_selector::PodSelector;
+use crate::k8s::nearest::nearest;
+use crate::node::KubeletNode;
 use anyhow::anyhow;
-use kq::facts::pod_selector::PodSelector;
-use kq::k8s::nearest::nearest;
 
 /// Refuses a pod that is not among those that are known: namespace, name and UID each. One that was left
 /// out because it could not be read is told with its reason.
-pub fn unknown_pod(node: &KubeletNode, pod: &PodSelector, known: &[(&str, &str, &str)]) -> Failure {
+fn unknown_pod(node: &KubeletNode, pod: &PodSelector, known: &[(&str, &str, &str)]) -> Failure {
     let shown = pod.to_string();
     let name = shown.rsplit('/').next().unwrap_or_default();
     let left_out = node.snapshot.pods.value().map(|pods| &pods.left_out[..]).unwrap_or_default();

@@ -1,14 +1,14 @@
 //! The containers of probes: what the runtime has of them.
 
 use super::pods::{ProbedPod, fill_in};
-use crate::exit::Failure;
-use crate::kubelet_node::KubeletNode;
+use crate::answer::Failure;
+use crate::facts::runtime::{Container as Running, ContainerState};
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::{Container, ContainerStatus, Pod, Probe, ProbeType};
+use crate::node::KubeletNode;
+use crate::probe::subject::display_name;
+use crate::probe::worker::{PodFacts, State};
 use anyhow::anyhow;
-use kq::facts::runtime::{Container as Running, ContainerState};
-use kq::facts::workloads::effective_uid;
-use kq::k8s::pod::{Container, ContainerStatus, Pod, Probe, ProbeType};
-use kq::probe::subject::display_name;
-use kq::probe::worker::{PodFacts, State};
 
 /// Gives a container a probe, and only that.
 pub fn put(pod: &mut Pod, container: &str, kind: Option<ProbeType>, probe: Probe) {

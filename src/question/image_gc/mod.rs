@@ -1,6 +1,15 @@
 //! Image garbage collection on a node: the plan, and under disk pressure the eviction manager's decision that it
 //! follows from.
 
+/// One image, and the disk.
+pub mod explain;
+/// Unwise settings.
+pub mod lint;
+/// All images.
+pub mod list;
+/// The policy in force.
+pub mod policy;
+
 use super::disk_pressure::PressureFacts;
 use crate::answer::{Answer, Basis, Failure};
 use crate::eviction::Pressure;

@@ -1,0 +1,52 @@
+//! The checks of a node: sources, kubelet, runtime, cgroups.
+
+use super::Compared;
+use crate::cgroup::live::checks::{Examined, NodeChecks, checks};
+use crate::cgroup::live::diff::{Verdict, summary};
+use crate::node::{DeviceNeeds, Needs, TreeDetail};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns the facts that the checks need.
+pub fn node_checks_needs() -> Needs {
+    let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
+    let devices = DeviceNeeds { checkpoint: true, pod_resources: false };
+    Needs { tree, state_files: true, devices, ..Needs::PLAN }
+}
+
+/// Checks a node. `node_file` is the file with the Node object, where one is named.
+pub fn node_checks(compared: &Compared, node_file: Option<&str>) -> NodeChecks {
+    let (counted, changing) = match count(compared) {
+        Ok((summary, changing)) => (Ok(summary), changing),
+        Err(reason) => (Err(reason), BTreeSet::new()),
+    };
+    let live = &compared.live;
+    let found = checks(Examined {
+        snapshot: &live.snapshot,
+        node: &live.node,
+        config: &live.config,
+        node_file,
+        roots: &live.roots,
+        pods: &live.pods,
+        workloads: &live.workloads,
+        incomplete: live.incomplete.as_deref(),
+        compared: &counted,
+        changing: &changing,
+    });
+    let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
+    NodeChecks::new(&live.node.facts, found, warnings)
+}
+
+/// How many values compare how, and the UIDs of the pods that come or go.
+type Counted = (BTreeMap<String, usize>, BTreeSet<String>);
+
+/// Compares with the plan and counts; fails with the reason.
+fn count(compared: &Compared) -> Result<Counted, String> {
+    let counted = compared.live.tree().and_then(|_| {
+        compared.with(|differences, _| {
+            let changing = differences.iter().filter(|it| it.verdict == Verdict::Changing);
+            let changing = changing.filter_map(|it| it.pod_uid.clone()).collect();
+            Ok((summary(&differences), changing))
+        })
+    });
+    counted.map_err(|failure| failure.reason())
+}

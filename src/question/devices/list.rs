@@ -1,0 +1,78 @@
+//! The devices of a node and their holders.
+
+use super::unknown_pod;
+use crate::answer::Failure;
+use crate::device::list::{Asked, DeviceList};
+use crate::device::pods::NodePods;
+use crate::facts::pod_selector::Selection;
+use crate::node::{KubeletNode, Needs};
+use anyhow::anyhow;
+
+/// Returns the facts that the list needs.
+pub fn device_list_needs(asked: Asked) -> Needs {
+    let mut needs = Needs::DEVICE_LIST;
+    needs.devices.checkpoint = asked.checkpoint();
+    needs.devices.pod_resources = asked.pod_resources();
+    needs
+}
+
+/// Lists the devices of the selected pods.
+///
+/// # Errors
+///
+/// Fails where no source answered, and for a pod that the node does not have.
+pub fn device_list(
+    node: &KubeletNode,
+    asked: Asked,
+    selection: &Selection,
+) -> Result<DeviceList, Failure> {
+    let start = node.kubelet_start.as_ref().map(|start| start.at);
+    let mut list = DeviceList::of(&node.snapshot, asked, start);
+    if !has_source(node, asked) {
+        return Err(no_source(&list));
+    }
+    list.basis.warn_all(node.odd().cloned());
+    check_known(node, &list, selection)?;
+    list.select(selection);
+    Ok(list)
+}
+
+fn has_source(node: &KubeletNode, asked: Asked) -> bool {
+    node.snapshot.devices.as_ref().is_some_and(|facts| {
+        (asked.checkpoint() && facts.checkpoint.found.is_some())
+            || (asked.pod_resources() && facts.pod_resources.found.is_some())
+    })
+}
+
+fn no_source(list: &DeviceList) -> Failure {
+    let reasons: Vec<String> = list.basis.missing.iter().map(ToString::to_string).collect();
+    let reasons = reasons.join("; ");
+    Failure::missing(anyhow!("nobody tells who has which device: {reasons}"))
+        .hint("run as root on the node, or take a snapshot there and pass it with --snapshot")
+}
+
+/// Refuses a pod that nobody knows.
+fn check_known(
+    node: &KubeletNode,
+    list: &DeviceList,
+    selection: &Selection,
+) -> Result<(), Failure> {
+    let pods = NodePods::of(&node.snapshot);
+    let listed = pods.iter().map(|(uid, pod)| {
+        let metadata = &pod.metadata;
+        (metadata.namespace.as_str(), metadata.name.as_str(), uid)
+    });
+    let running = node.workloads.pods();
+    let running = running.map(|(uid, pod)| (pod.namespace.as_str(), pod.name.as_str(), uid));
+    let held = list.items.iter().map(|row| {
+        let pod = &row.pod;
+        (pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_deref().unwrap_or_default())
+    });
+    let all: Vec<(&str, &str, &str)> = listed.chain(running).chain(held).collect();
+    match selection.unmatched(all.iter().copied()).next() {
+        None => Ok(()),
+        // A namespace without pods has no devices, and nobody can tell it from one that is misspelt.
+        Some(pod) if pod.is_namespace() => Ok(()),
+        Some(pod) => Err(unknown_pod(node, pod, &all)),
+    }
+}
