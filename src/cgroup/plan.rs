@@ -15,6 +15,7 @@ use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::checkpoint::cpu_manager::CpuState;
 use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
+use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::manifest::LoadedPod;
 use crate::k8s::pod::Pod;
@@ -208,6 +209,23 @@ impl Plan<'_> {
     pub fn pinned_containers<'p>(&self, pod: &'p Pod) -> impl Iterator<Item = &'p str> {
         pinned_containers(pod, &self.settings)
     }
+}
+
+/// Leaves of planned cgroups those of the selected pods, and the levels above them.
+pub fn select(cgroups: &mut Vec<PlannedCgroup<'_>>, selection: &Selection) {
+    if selection.is_all() {
+        return;
+    }
+    cgroups.retain_mut(|cgroup| match cgroup.owner {
+        Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
+            let metadata = &pod.metadata;
+            selection.has(&metadata.namespace, &metadata.name, effective_uid(pod))
+        }
+        Owner::Node { .. } | Owner::Qos(_) => {
+            select(&mut cgroup.children, selection);
+            !cgroup.children.is_empty()
+        }
+    });
 }
 
 fn is_active(pod: &Pod) -> bool {

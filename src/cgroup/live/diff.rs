@@ -2,7 +2,7 @@
 
 use crate::cgroup::derivation::Step;
 use crate::cgroup::live::compare::{Kept, Rounding, compare};
-use crate::cgroup::live::difference::Difference;
+use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::live::motion::Motion;
 use crate::cgroup::live::place::LiveCgroup;
 use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, controller};
@@ -12,8 +12,6 @@ use crate::facts::pod_selector::Selection;
 use crate::facts::workloads::{Workloads, effective_uid};
 use crate::k8s::pod::{Pod, ResourceName};
 use std::collections::{BTreeMap, BTreeSet};
-
-pub use crate::cgroup::live::difference::{Verdict, summary};
 
 /// What is compared beside the plan and the tree.
 #[derive(Clone, Copy, Debug)]

@@ -23,7 +23,6 @@ pub mod motion;
 pub mod place;
 pub mod pod_stats;
 pub mod repair;
-pub mod selection;
 pub mod show;
 pub mod show_view;
 mod unplanned;

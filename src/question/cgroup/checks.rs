@@ -2,7 +2,7 @@
 
 use super::Compared;
 use crate::cgroup::live::checks::{Examined, NodeChecks, checks};
-use crate::cgroup::live::diff::{Verdict, summary};
+use crate::cgroup::live::difference::{Verdict, summary};
 use crate::node::{DeviceNeeds, Needs, TreeDetail};
 use std::collections::{BTreeMap, BTreeSet};
 

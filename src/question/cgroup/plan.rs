@@ -3,8 +3,7 @@
 use super::LiveNode;
 use crate::answer::{Basis, Failure};
 use crate::cgroup::knowledge::Knowledge;
-use crate::cgroup::live::selection::select;
-use crate::cgroup::plan::{Plan, RuntimeFormula, display_name, plan};
+use crate::cgroup::plan::{Plan, RuntimeFormula, display_name, plan, select};
 use crate::cgroup::report::basis_of;
 use crate::cgroup::view::unknown_facts;
 use crate::facts::node::Node;
