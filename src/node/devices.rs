@@ -1,7 +1,8 @@
 //! The devices of plugins: what the kubelet remembers of them, and what it tells.
 
 use super::config::KubeletConfig;
-use super::needs::DeviceNeeds;
+use super::facts::FactKey;
+use super::needs::Needs;
 use crate::edge::host::ReadError;
 use crate::edge::input::{InputError, read_input_within};
 use crate::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
@@ -15,21 +16,21 @@ use std::time::Duration;
 
 /// Looks for what is wanted, below the kubelet's folder.
 pub fn gather(
-    wanted: DeviceNeeds,
+    needs: Needs,
     root: &Path,
     settings: &KubeletConfig,
     time: Duration,
 ) -> Option<DeviceFacts> {
-    if wanted == DeviceNeeds::NONE {
+    if !needs.needs_devices() {
         return None;
     }
     let folder = settings.root_dir.trim_end_matches('/');
     Some(DeviceFacts {
-        checkpoint: match wanted.checkpoint {
+        checkpoint: match needs.has(FactKey::DeviceCheckpoint) {
             true => checkpoint(root, folder),
             false => Lookup::default(),
         },
-        pod_resources: match wanted.pod_resources {
+        pod_resources: match needs.has(FactKey::PodResources) {
             true => pod_resources(root, folder, time),
             false => Lookup::default(),
         },

@@ -4,6 +4,130 @@ use super::needs::Needs;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::snapshot::{HostRoot, Snapshot};
 
+/// A fact, or a part of one, that a question can need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactKey {
+    /// The kubelet's version and the Node object.
+    Node,
+    /// The kubelet's configuration, where it decides something; else it only says where other facts are.
+    KubeletConfig,
+    /// The pods with their specifications.
+    Pods,
+    /// The names of the pods, which the runtime may know as well.
+    PodNames,
+    /// The cgroup driver of the runtime.
+    CgroupDriver,
+    /// The program that creates containers.
+    LowLevelRuntime,
+    /// The sandboxes of pods.
+    Sandboxes,
+    /// The containers.
+    Containers,
+    /// The images.
+    Images,
+    /// The file systems of images and containers.
+    ImageFilesystems,
+    /// The statuses of containers that may have image volumes.
+    ImageVolumes,
+    /// The statuses of all containers.
+    ContainerStatuses,
+    /// The writable layers of containers.
+    WritableLayers,
+    /// The storage of images beside the CRI.
+    ImageStorage,
+    /// The name of the image of sandboxes.
+    SandboxImage,
+    /// The cgroup tree: the files in which something is set.
+    CgroupTree,
+    /// The counters of its cgroups.
+    CgroupUsage,
+    /// The long counters of its cgroups.
+    CgroupStatistics,
+    /// The processes in its cgroups.
+    Processes,
+    /// The kubelet's own files.
+    StateFiles,
+    /// The file systems of the folders that the kubelet and its runtime fill.
+    Filesystems,
+    /// The use of these folders, which takes its time.
+    FolderUsage,
+    /// The records of images that kq keeps.
+    ImageRecords,
+    /// The kubelet's measurements.
+    StatsSummary,
+    /// The device manager's checkpoint.
+    DeviceCheckpoint,
+    /// The answers of the pod-resources API.
+    PodResources,
+}
+
+impl FactKey {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Node,
+        Self::KubeletConfig,
+        Self::Pods,
+        Self::PodNames,
+        Self::CgroupDriver,
+        Self::LowLevelRuntime,
+        Self::Sandboxes,
+        Self::Containers,
+        Self::Images,
+        Self::ImageFilesystems,
+        Self::ImageVolumes,
+        Self::ContainerStatuses,
+        Self::WritableLayers,
+        Self::ImageStorage,
+        Self::SandboxImage,
+        Self::CgroupTree,
+        Self::CgroupUsage,
+        Self::CgroupStatistics,
+        Self::Processes,
+        Self::StateFiles,
+        Self::Filesystems,
+        Self::FolderUsage,
+        Self::ImageRecords,
+        Self::StatsSummary,
+        Self::DeviceCheckpoint,
+        Self::PodResources,
+    ];
+}
+
+/// A set of facts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FactSet(u32);
+
+impl FactSet {
+    /// Returns the set of these.
+    pub const fn of(facts: &[FactKey]) -> Self {
+        Self(0).with(facts)
+    }
+
+    /// Adds facts.
+    pub const fn with(self, facts: &[FactKey]) -> Self {
+        Self(self.0 | bits(facts))
+    }
+
+    /// Removes facts.
+    pub const fn without(self, facts: &[FactKey]) -> Self {
+        Self(self.0 & !bits(facts))
+    }
+
+    /// Returns true if a fact is in the set.
+    pub const fn has(self, fact: FactKey) -> bool {
+        self.0 & bits(&[fact]) != 0
+    }
+}
+
+const fn bits(facts: &[FactKey]) -> u32 {
+    let (mut bits, mut at) = (0, 0);
+    while at < facts.len() {
+        bits |= 1 << facts[at] as u32;
+        at += 1;
+    }
+    bits
+}
+
 /// One fact.
 struct Fact {
     /// Its name in the summary.
@@ -79,10 +203,19 @@ macro_rules! fact {
 const FACTS: &[Fact] = &[
     fact!("node name", "", |_| true, snapshot.node_name, Clone::clone),
     fact!("kubelet", "/proc", |_| true, snapshot.kubelet, |it| format!("process {}", it.pid)),
-    fact!("kubelet version", "", |needs| needs.node, snapshot.kubelet_version, Clone::clone),
+    fact!(
+        "kubelet version",
+        "",
+        |needs| needs.has(FactKey::Node),
+        snapshot.kubelet_version,
+        Clone::clone
+    ),
     // It says where other facts are, whether or not it decides anything itself.
     fact!("kubelet configuration", "", |_| true, snapshot.kubelet_config, |_| "read".to_owned()),
-    fact!("node", "", |needs| needs.node, snapshot.node, |node| node.metadata.name.clone()),
+    fact!("node", "", |needs| needs.has(FactKey::Node), snapshot.node, |node| node
+        .metadata
+        .name
+        .clone()),
     fact!("pods", "", |_| true, snapshot.pods, |pods| format!(
         "{} from {}",
         pods.pods.len(),
@@ -91,24 +224,33 @@ const FACTS: &[Fact] = &[
     fact!("runtime", "the container runtime", Needs::needs_runtime, snapshot.runtime, |runtime| {
         format!("{} {}", runtime.version.runtime_name, runtime.version.runtime_version)
     }),
-    fact!("cgroup driver", "", |needs| needs.runtime.cgroup_driver, runtime.cgroup_driver, |it| it
+    fact!(
+        "cgroup driver",
+        "",
+        |needs| needs.has(FactKey::CgroupDriver),
+        runtime.cgroup_driver,
+        |it| it.to_string()
+    ),
+    fact!(
+        "low-level runtime",
+        "",
+        |needs| needs.has(FactKey::LowLevelRuntime),
+        runtime.low_level,
+        |program| { format!("{} {} ({})", program.name, program.version, program.path) }
+    ),
+    fact!("sandboxes", "", |needs| needs.has(FactKey::Sandboxes), runtime.sandboxes, |list| list
+        .len()
         .to_string()),
-    fact!("low-level runtime", "", |needs| needs.runtime.low_level, runtime.low_level, |program| {
-        format!("{} {} ({})", program.name, program.version, program.path)
+    fact!("containers", "", |needs| needs.has(FactKey::Containers), runtime.containers, |list| {
+        list.len().to_string()
     }),
-    fact!("sandboxes", "", |needs| needs.runtime.sandboxes, runtime.sandboxes, |list| list
-        .len()
-        .to_string()),
-    fact!("containers", "", |needs| needs.runtime.containers, runtime.containers, |list| list
-        .len()
-        .to_string()),
-    fact!("images", "", |needs| needs.runtime.images, runtime.images, |list| list
+    fact!("images", "", |needs| needs.has(FactKey::Images), runtime.images, |list| list
         .len()
         .to_string()),
     fact!(
         "image file systems",
         "",
-        |needs| needs.runtime.image_filesystems,
+        |needs| needs.has(FactKey::ImageFilesystems),
         runtime.image_filesystems,
         |filesystems| filesystems.image.len().to_string()
     ),
@@ -118,38 +260,42 @@ const FACTS: &[Fact] = &[
     fact!(
         "writable layers",
         "",
-        |needs| needs.runtime.writable_layers,
+        |needs| needs.has(FactKey::WritableLayers),
         runtime.writable_layers,
         |list| list.len().to_string()
     ),
-    fact!("image storage", "", |needs| needs.runtime.image_storage, runtime.image_storage, |_| {
-        "read".to_owned()
-    }),
+    fact!(
+        "image storage",
+        "",
+        |needs| needs.has(FactKey::ImageStorage),
+        runtime.image_storage,
+        |_| { "read".to_owned() }
+    ),
     fact!(
         "sandbox image",
         "",
-        |needs| needs.runtime.sandbox_image,
+        |needs| needs.has(FactKey::SandboxImage),
         runtime.sandbox_image,
         Clone::clone
     ),
     fact!(
         "records of images",
         "the records of images",
-        |needs| needs.image_records,
+        |needs| needs.has(FactKey::ImageRecords),
         snapshot.image_records,
         |records| records.images.len().to_string()
     ),
     fact!(
         "stats summary",
         "the kubelet's summary",
-        |needs| needs.stats_summary,
+        |needs| needs.has(FactKey::StatsSummary),
         snapshot.stats_summary,
         |summary| format!("{} pods", summary.pods.len())
     ),
     fact!(
         "device checkpoint",
         "the device checkpoint",
-        |needs| needs.devices.checkpoint,
+        |needs| needs.has(FactKey::DeviceCheckpoint),
         devices.checkpoint,
         |read| match (read.absent, &read.error) {
             (true, _) => "none yet".to_owned(),
@@ -160,14 +306,14 @@ const FACTS: &[Fact] = &[
     fact!(
         "pod resources",
         "the pod-resources API",
-        |needs| needs.devices.pod_resources,
+        |needs| needs.has(FactKey::PodResources),
         devices.pod_resources,
         |answers| format!("{} pods", answers.pods.len())
     ),
     fact!(
         "cgroups",
         "the cgroups",
-        |needs| needs.tree.is_some(),
+        |needs| needs.has(FactKey::CgroupTree),
         snapshot.cgroups,
         |tree| format!("{} read", tree.cgroups.len())
     ),

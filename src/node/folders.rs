@@ -1,7 +1,8 @@
 //! The folders that the kubelet and its runtime fill: where they are, what they are on, what they hold.
 
 use super::config::KubeletConfig;
-use super::needs::FolderNeeds;
+use super::facts::FactKey;
+use super::needs::Needs;
 use crate::edge::host::{read_filesystem, read_usage};
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::host::HostFacts;
@@ -23,14 +24,14 @@ const CONTENT: &str = "io.containerd.content.v1.content";
 /// Looks at the folders. What each holds is counted at the same time as what the others hold, so that
 /// all of them together take no longer than the time.
 pub fn gather(
-    wanted: FolderNeeds,
+    needs: Needs,
     root: &Path,
     host: &HostFacts,
     runtime: &Lookup<RuntimeFacts>,
     settings: &KubeletConfig,
     time: Duration,
 ) -> BTreeMap<FolderRole, NodeFolder> {
-    if wanted == FolderNeeds::None {
+    if !needs.has(FactKey::Filesystems) {
         return BTreeMap::new();
     }
     let mounts = host.mounts().unwrap_or_default();
@@ -52,7 +53,7 @@ pub fn gather(
         };
         folders.insert(role, folder);
     }
-    if wanted == FolderNeeds::Usage {
+    if needs.has(FactKey::FolderUsage) {
         let mounts = &mounts;
         thread::scope(|scope| {
             for folder in folders.values_mut().filter(|folder| folder.filesystem.found.is_some()) {

@@ -1,7 +1,8 @@
 //! The story of gathering: what is asked, in which order, and what follows from it.
 
 use super::config::{self, KubeletConfig, Told};
-use super::needs::{DeviceNeeds, Needs, PodNeeds, TreeDetail};
+use super::facts::FactKey;
+use super::needs::Needs;
 use super::pods::{self, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
@@ -42,7 +43,9 @@ pub fn gather(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<S
             let mut snapshot = stored(path)?;
             put_given(&mut snapshot, spec, config.is_some(), needs)?;
             // The snapshot of a command that did not need it: unknown is not the default one.
-            if needs.kubelet_config && config.is_none() && snapshot.kubelet_config.was_not_queried()
+            if needs.has(FactKey::KubeletConfig)
+                && config.is_none()
+                && snapshot.kubelet_config.was_not_queried()
             {
                 snapshot.kubelet_config = Lookup::failed(shown(path), "has no configuration");
             }
@@ -113,14 +116,15 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
     };
     let told = kubelet.value().or(stopped.as_ref().map(|stopped| &stopped.process));
     // It may say where the runtime is, and the kubelet's list of pods.
-    let asks_for_pods = needs.pods != PodNeeds::None && spec.pods.is_empty();
-    let kubelet_config = match needs.kubelet_config || needs.needs_runtime() || asks_for_pods {
-        true => {
-            let told = Told { kubelet: told, stopped: stopped.as_ref(), tried: &kubelet.tried };
-            config::gather(spec, node, config.is_some(), &root, told)
-        }
-        false => Lookup::default(),
-    };
+    let asks_for_pods = needs.needs_any_pods() && spec.pods.is_empty();
+    let kubelet_config =
+        match needs.has(FactKey::KubeletConfig) || needs.needs_runtime() || asks_for_pods {
+            true => {
+                let told = Told { kubelet: told, stopped: stopped.as_ref(), tried: &kubelet.tried };
+                config::gather(spec, node, config.is_some(), &root, told)
+            }
+            false => Lookup::default(),
+        };
     let found = kubelet_config.value().map(|config| &config.value);
     let settings = KubeletConfig::of(config.or(found), told);
     let node_name = match node.has_root() {
@@ -128,11 +132,11 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         false => named_node(spec).unwrap_or_default(),
     };
     let version = match kubelet.value() {
-        Some(process) if needs.node => ask_version(&root, process, spec),
+        Some(process) if needs.has(FactKey::Node) => ask_version(&root, process, spec),
         _ => Lookup::default(),
     };
     let runtime = match needs.needs_runtime() {
-        true => runtime::gather(spec, node, &root, &settings, needs.runtime)?,
+        true => runtime::gather(spec, node, &root, &settings, needs.runtime())?,
         false => Lookup::default(),
     };
     let question = PodsQuestion {
@@ -147,7 +151,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         node_name: node_name.value().map(String::as_str),
     };
     let (node_object, pods) = pods::gather(&question, needs, &runtime)?;
-    let stats_summary = match needs.stats_summary {
+    let stats_summary = match needs.has(FactKey::StatsSummary) {
         true => stats::gather(spec, node, &root, kubelet.value(), &settings),
         false => Lookup::default(),
     };
@@ -201,25 +205,32 @@ impl Asked<'_> {
     fn local(&self, needs: Needs, runtime: &Lookup<RuntimeFacts>) -> Local {
         let Self { spec, root, host, settings } = *self;
         let timeout = spec.timeout;
-        let cgroups = match needs.tree {
-            None => Lookup::default(),
-            Some(detail) => {
+        let cgroups = match needs.has(FactKey::CgroupTree) {
+            false => Lookup::default(),
+            true => {
                 let roots = spec.kubelet_roots(settings.value());
                 let beside = reserved(settings.value());
-                let TreeDetail { usage, statistics, processes } = detail;
-                let tree = TreeNeeds { roots, beside, usage, statistics, processes };
+                let tree = TreeNeeds {
+                    roots,
+                    beside,
+                    usage: needs.has(FactKey::CgroupUsage),
+                    statistics: needs.has(FactKey::CgroupStatistics),
+                    processes: needs.has(FactKey::Processes),
+                };
                 gather_tree(root, &host.cgroup_layout(), &tree)
             }
         };
         Local {
             cgroups,
-            folders: folders::gather(needs.folders, root, host, runtime, settings, timeout),
-            image_records: match needs.image_records {
+            folders: folders::gather(needs, root, host, runtime, settings, timeout),
+            image_records: match needs.has(FactKey::ImageRecords) {
                 true => read_records(root, DEFAULT_PATH, NamedBy::Node),
                 false => Lookup::default(),
             },
-            state_files: needs.state_files.then(|| read_state_files(root, &settings.root_dir)),
-            devices: devices::gather(needs.devices, root, settings, timeout),
+            state_files: needs
+                .has(FactKey::StateFiles)
+                .then(|| read_state_files(root, &settings.root_dir)),
+            devices: devices::gather(needs, root, settings, timeout),
         }
     }
 }
@@ -228,19 +239,19 @@ impl Local {
     /// Records why nothing was looked for.
     fn not_asked(node: NodeInQuestion, needs: Needs) -> Self {
         let reason = node.not_asked().unwrap_or_default();
-        let devices = (needs.devices != DeviceNeeds::NONE).then(|| DeviceFacts {
-            checkpoint: match needs.devices.checkpoint {
+        let devices = needs.needs_devices().then(|| DeviceFacts {
+            checkpoint: match needs.has(FactKey::DeviceCheckpoint) {
                 true => Lookup::failed("the device checkpoint", reason),
                 false => Lookup::default(),
             },
-            pod_resources: match needs.devices.pod_resources {
+            pod_resources: match needs.has(FactKey::PodResources) {
                 true => Lookup::failed("the pod-resources API", reason),
                 false => Lookup::default(),
             },
         });
-        let cgroups = match needs.tree {
-            Some(_) => Lookup::failed("the cgroups", reason),
-            None => Lookup::default(),
+        let cgroups = match needs.has(FactKey::CgroupTree) {
+            true => Lookup::failed("the cgroups", reason),
+            false => Lookup::default(),
         };
         Self { cgroups, devices, ..Self::default() }
     }

@@ -1,5 +1,6 @@
 //! The kubelet of a gathered node: its configuration, its rules, its start, and the names of its pods.
 
+use super::facts::FactKey;
 use super::{Needs, NodeSpec, gather};
 use crate::answer::Failure;
 use crate::edge::input::shown;
@@ -167,7 +168,10 @@ impl KubeletNode {
         let snapshot = gather(spec, config, needs)?;
         let runs_here = spec.snapshot.is_none()
             && spec.node_in_question(needs.files, needs.only_on_node).runs_here();
-        Ok(Self { runs_here, ..Self::describe(snapshot, options, needs.kubelet_config)? })
+        Ok(Self {
+            runs_here,
+            ..Self::describe(snapshot, options, needs.has(FactKey::KubeletConfig))?
+        })
     }
 
     /// Describes the kubelet of what was gathered. A configuration that decides nothing is not missed.

@@ -22,13 +22,13 @@ mod stats;
 
 pub use config::forget_secrets;
 pub use devices::of_named_file;
-pub use facts::summary;
+pub use facts::{FactKey, FactSet, summary};
 pub use gather::{cgroup_tree, gather, is_of_this_machine};
 pub use kubelet_node::{
     GivenConfig, KubeletFlags, KubeletNode, KubeletOptions, KubeletStartOption, config_of,
     of_description,
 };
-pub use needs::{DeviceNeeds, Needs, PodNeeds, TreeDetail};
+pub use needs::Needs;
 pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
 pub use pods::{api_server, of_files};
 pub use spec::{Environment, NodeSpec, kubelet_root};

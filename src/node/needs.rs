@@ -1,305 +1,180 @@
-//! What a command needs to know. What it does not need is not looked for, and not looked at in a
+//! What a question needs to know. What it does not need is not looked for, and not looked at in a
 //! snapshot that has more: so an answer is the same from both.
 
-use super::facts;
+use super::facts::{self, FactKey, FactSet};
 use crate::edge::cri::{RuntimeNeeds, StatusNeeds};
 use crate::facts::cgroup_tree::CgroupPath;
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::Snapshot;
+use FactKey::*;
 
-/// What a command needs to know.
+/// What a question needs to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
-    /// The pods.
-    pub pods: PodNeeds,
-    /// The kubelet's version and the Node object.
-    pub node: bool,
+    /// The facts.
+    pub facts: FactSet,
     /// A Node object is given, so that none is asked for.
     pub has_node_file: bool,
     /// Files are given that stand for what a node says, beside those of `--pods`.
     pub files: bool,
     /// No file can stand for what is asked: the cgroups of the kernel, what the runtime has.
     pub only_on_node: bool,
-    /// What the runtime says.
-    pub runtime: RuntimeNeeds,
-    /// The cgroup tree.
-    pub tree: Option<TreeDetail>,
-    /// The kubelet's own files.
-    pub state_files: bool,
-    /// The folders that the kubelet and its runtime fill.
-    pub folders: FolderNeeds,
-    /// What kq recorded of the images.
-    pub image_records: bool,
-    /// What the kubelet measured.
-    pub stats_summary: bool,
-    /// The devices of plugins.
-    pub devices: DeviceNeeds,
-    /// The kubelet's configuration decides something; else it only tells where other facts are.
-    pub kubelet_config: bool,
-}
-
-/// What is needed of the devices of plugins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceNeeds {
-    /// The kubelet's checkpoint.
-    pub checkpoint: bool,
-    /// What the kubelet tells on its pod-resources socket.
-    pub pod_resources: bool,
-}
-
-impl DeviceNeeds {
-    /// Nothing.
-    pub const NONE: Self = Self { checkpoint: false, pod_resources: false };
-
-    /// Both.
-    pub const ALL: Self = Self { checkpoint: true, pod_resources: true };
-}
-
-/// What is needed of the folders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FolderNeeds {
-    /// Nothing.
-    None,
-    /// What they are on.
-    Filesystems,
-    /// What they hold as well, which takes its time.
-    Usage,
-}
-
-/// What is needed of the pods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PodNeeds {
-    /// Nothing.
-    None,
-    /// Their specifications.
-    Specifications,
-    /// Their names, which the runtime may know as well.
-    Names,
-}
-
-/// How much of the cgroup tree is read, beside what is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TreeDetail {
-    /// What the kernel counts.
-    pub usage: bool,
-    /// What it counts at length.
-    pub statistics: bool,
-    /// The processes.
-    pub processes: bool,
 }
 
 impl Needs {
-    /// Everything that any command needs.
-    pub const ALL: Self = Self {
-        pods: PodNeeds::Specifications,
-        node: true,
-        has_node_file: false,
-        files: false,
-        only_on_node: true,
-        runtime: RuntimeNeeds::ALL,
-        tree: Some(TreeDetail { usage: true, statistics: true, processes: true }),
-        state_files: true,
-        folders: FolderNeeds::Usage,
-        image_records: true,
-        stats_summary: true,
-        devices: DeviceNeeds::ALL,
-        kubelet_config: true,
-    };
+    /// Everything that any question needs.
+    pub const ALL: Self = Self::of(FactKey::ALL).without(&[PodNames, ImageVolumes]);
 
     /// What planning needs: no images, and of the tree what tells the driver and the limit of swap.
-    pub const PLAN: Self = Self {
-        pods: PodNeeds::Specifications,
-        node: true,
-        has_node_file: false,
-        files: false,
-        only_on_node: true,
-        runtime: RuntimeNeeds {
-            images: false,
-            image_filesystems: false,
-            container_statuses: StatusNeeds::None,
-            writable_layers: false,
-            image_storage: false,
-            sandbox_image: false,
-            ..RuntimeNeeds::ALL
-        },
-        tree: Some(TreeDetail { usage: false, statistics: false, processes: false }),
-        state_files: false,
-        folders: FolderNeeds::None,
-        image_records: false,
-        stats_summary: false,
-        devices: DeviceNeeds::NONE,
-        kubelet_config: true,
-    };
+    pub const PLAN: Self = Self::NAMES.without(&[PodNames]).with(&[
+        Node,
+        Pods,
+        CgroupDriver,
+        LowLevelRuntime,
+        CgroupTree,
+    ]);
 
     /// What a plan of garbage collection needs.
-    pub const GC_PLAN: Self = Self {
-        pods: PodNeeds::Specifications,
-        node: true,
-        has_node_file: false,
-        files: false,
-        only_on_node: true,
-        runtime: RuntimeNeeds {
-            cgroup_driver: false,
-            low_level: false,
-            sandboxes: true,
-            containers: true,
-            images: true,
-            image_filesystems: true,
-            container_statuses: StatusNeeds::ImageVolumes,
-            writable_layers: false,
-            image_storage: true,
-            sandbox_image: false,
-        },
-        tree: None,
-        state_files: false,
-        folders: FolderNeeds::Filesystems,
-        image_records: true,
-        stats_summary: false,
-        devices: DeviceNeeds::NONE,
-        kubelet_config: true,
-    };
+    pub const GC_PLAN: Self = Self::of(&[
+        Node,
+        KubeletConfig,
+        Pods,
+        Sandboxes,
+        Containers,
+        Images,
+        ImageFilesystems,
+        ImageVolumes,
+        ImageStorage,
+        Filesystems,
+        ImageRecords,
+    ]);
 
     /// What a plan of reclaiming under disk pressure needs: what is measured as well.
-    pub const GC_EVICTION: Self = Self {
-        runtime: RuntimeNeeds { writable_layers: true, ..Self::GC_PLAN.runtime },
-        stats_summary: true,
-        ..Self::GC_PLAN
-    };
+    pub const GC_EVICTION: Self = Self::GC_PLAN.with(&[WritableLayers, StatsSummary]);
 
     /// What the order of eviction needs: who the pods are, what they request, and what is measured.
-    pub const EVICTION: Self = Self {
-        only_on_node: false,
-        runtime: RuntimeNeeds { image_filesystems: true, ..Self::NAMES.runtime },
-        state_files: true,
-        image_records: false,
-        stats_summary: true,
-        ..Self::GC_PLAN
-    };
+    pub const EVICTION: Self = Self::of(&[
+        Node,
+        KubeletConfig,
+        Pods,
+        Sandboxes,
+        Containers,
+        ImageFilesystems,
+        Filesystems,
+        StateFiles,
+        StatsSummary,
+    ])
+    .in_files();
 
     /// What the policy of garbage collection needs: the kubelet alone.
-    pub const GC_POLICY: Self = Self {
-        only_on_node: false,
-        pods: PodNeeds::None,
-        runtime: RuntimeNeeds {
-            cgroup_driver: false,
-            low_level: false,
-            sandboxes: false,
-            containers: false,
-            images: false,
-            image_filesystems: false,
-            container_statuses: StatusNeeds::None,
-            writable_layers: false,
-            image_storage: false,
-            sandbox_image: false,
-        },
-        folders: FolderNeeds::None,
-        image_records: false,
-        ..Self::GC_PLAN
-    };
+    pub const GC_POLICY: Self = Self::of(&[Node, KubeletConfig]).in_files();
 
     /// What judging the settings of garbage collection needs.
-    pub const GC_LINT: Self = Self {
-        only_on_node: false,
-        runtime: RuntimeNeeds {
-            image_storage: false,
-            sandbox_image: true,
-            ..Self::GC_PLAN.runtime
-        },
-        image_records: false,
-        ..Self::GC_PLAN
-    };
+    pub const GC_LINT: Self =
+        Self::GC_PLAN.without(&[ImageStorage, ImageRecords]).with(&[SandboxImage]).in_files();
 
     /// What a list of images needs.
-    pub const GC_IMAGES: Self = Self {
-        pods: PodNeeds::Names,
-        runtime: RuntimeNeeds {
-            image_filesystems: false,
-            container_statuses: StatusNeeds::All,
-            image_storage: false,
-            sandbox_image: false,
-            ..Self::GC_PLAN.runtime
-        },
-        folders: FolderNeeds::None,
-        ..Self::GC_PLAN
-    };
+    pub const GC_IMAGES: Self = Self::NAMES.with(&[Node, Images, ContainerStatuses, ImageRecords]);
 
     /// What records of images need to know beforehand: where the runtime is, and the kubelet's gates.
-    pub const GC_RECORD: Self = Self {
-        only_on_node: true,
-        runtime: RuntimeNeeds { image_filesystems: true, ..Self::GC_POLICY.runtime },
-        ..Self::GC_POLICY
-    };
+    pub const GC_RECORD: Self = Self::of(&[Node, KubeletConfig, ImageFilesystems]);
 
     /// What names need.
-    pub const NAMES: Self = Self {
-        pods: PodNeeds::Names,
-        node: false,
-        has_node_file: false,
-        files: false,
-        only_on_node: true,
-        runtime: RuntimeNeeds {
-            cgroup_driver: false,
-            low_level: false,
-            sandboxes: true,
-            containers: true,
-            images: false,
-            image_filesystems: false,
-            container_statuses: StatusNeeds::None,
-            writable_layers: false,
-            image_storage: false,
-            sandbox_image: false,
-        },
-        tree: None,
-        state_files: false,
-        folders: FolderNeeds::None,
-        image_records: false,
-        stats_summary: false,
-        devices: DeviceNeeds::NONE,
-        kubelet_config: true,
-    };
+    pub const NAMES: Self = Self::of(&[PodNames, Sandboxes, Containers, KubeletConfig]);
 
     /// What the use of the disk needs.
-    pub const GC_DISK: Self = Self {
-        runtime: RuntimeNeeds {
-            images: true,
-            image_filesystems: true,
-            writable_layers: true,
-            ..Self::NAMES.runtime
-        },
-        node: true,
-        folders: FolderNeeds::Usage,
-        stats_summary: true,
-        ..Self::NAMES
-    };
+    pub const GC_DISK: Self = Self::NAMES.with(&[
+        Node,
+        Images,
+        ImageFilesystems,
+        WritableLayers,
+        Filesystems,
+        FolderUsage,
+        StatsSummary,
+    ]);
 
     /// What probing the pods of the node needs: who they are, where they are, which containers they have.
-    pub const PROBE: Self = Self { pods: PodNeeds::Specifications, node: true, ..Self::NAMES };
+    pub const PROBE: Self = Self::PROBE_FILE.with(&[Pods]);
 
     /// What probing a pod of a file needs: what the runtime has of it.
-    pub const PROBE_FILE: Self = Self { pods: PodNeeds::None, ..Self::PROBE };
+    pub const PROBE_FILE: Self = Self::of(&[Node, Sandboxes, Containers, KubeletConfig]);
 
     /// What planning the probes of a file needs: the kubelet alone.
-    pub const KUBELET_OF_FILE: Self = Self { files: true, only_on_node: false, ..Self::GC_POLICY };
+    pub const KUBELET_OF_FILE: Self = Self { files: true, ..Self::GC_POLICY };
 
     /// What the devices of a node need: who the pods are, and which of them are active.
-    pub const DEVICES: Self = Self {
-        only_on_node: false,
-        pods: PodNeeds::Specifications,
-        node: true,
-        state_files: true,
-        devices: DeviceNeeds::ALL,
-        ..Self::NAMES
-    };
+    pub const DEVICES: Self =
+        Self::PROBE.with(&[StateFiles, DeviceCheckpoint, PodResources]).in_files();
 
     /// What a list of devices needs. All in it is told by the checkpoint, the kubelet and the pods; the
     /// configuration says at most where they are.
-    pub const DEVICE_LIST: Self =
-        Self { state_files: false, kubelet_config: false, ..Self::DEVICES };
+    pub const DEVICE_LIST: Self = Self::DEVICES.without(&[StateFiles, KubeletConfig]);
+
+    /// Needs facts that only the node itself has.
+    pub const fn of(facts: &[FactKey]) -> Self {
+        let facts = FactSet::of(facts);
+        Self { facts, has_node_file: false, files: false, only_on_node: true }
+    }
+
+    /// Needs more facts.
+    pub const fn with(self, facts: &[FactKey]) -> Self {
+        Self { facts: self.facts.with(facts), ..self }
+    }
+
+    /// Needs some facts no longer.
+    pub const fn without(self, facts: &[FactKey]) -> Self {
+        Self { facts: self.facts.without(facts), ..self }
+    }
+
+    /// Needs some facts only where a condition holds.
+    pub const fn with_if(self, holds: bool, facts: &[FactKey]) -> Self {
+        if holds { self.with(facts) } else { self.without(facts) }
+    }
+
+    /// Files can stand for what is asked.
+    const fn in_files(self) -> Self {
+        Self { only_on_node: false, ..self }
+    }
+
+    /// Returns true if a fact is needed.
+    pub const fn has(self, fact: FactKey) -> bool {
+        self.facts.has(fact)
+    }
+
+    /// Returns what is asked of the runtime.
+    pub fn runtime(self) -> RuntimeNeeds {
+        RuntimeNeeds {
+            cgroup_driver: self.has(CgroupDriver),
+            low_level: self.has(LowLevelRuntime),
+            sandboxes: self.has(Sandboxes),
+            containers: self.has(Containers),
+            images: self.has(Images),
+            image_filesystems: self.has(ImageFilesystems),
+            container_statuses: match (self.has(ContainerStatuses), self.has(ImageVolumes)) {
+                (true, _) => StatusNeeds::All,
+                (false, true) => StatusNeeds::ImageVolumes,
+                (false, false) => StatusNeeds::None,
+            },
+            writable_layers: self.has(WritableLayers),
+            image_storage: self.has(ImageStorage),
+            sandbox_image: self.has(SandboxImage),
+        }
+    }
 
     /// Tells whether the runtime is to be asked for anything.
     pub fn needs_runtime(self) -> bool {
-        self.runtime != RuntimeNeeds::default()
+        self.runtime() != RuntimeNeeds::default()
+    }
+
+    /// Tells whether pods are needed, if only their names.
+    pub fn needs_any_pods(self) -> bool {
+        self.has(Pods) || self.has(PodNames)
+    }
+
+    /// Tells whether a fact about devices is needed.
+    pub fn needs_devices(self) -> bool {
+        self.has(DeviceCheckpoint) || self.has(PodResources)
     }
 
     /// Tells whether the list of pods is needed beside what the runtime said.
@@ -307,17 +182,13 @@ impl Needs {
         let named = runtime.value().is_some_and(|facts| {
             facts.sandboxes.found.is_some() && facts.containers.found.is_some()
         });
-        match self.pods {
-            PodNeeds::None => false,
-            PodNeeds::Names => !named,
-            PodNeeds::Specifications => true,
-        }
+        self.has(Pods) || (self.has(PodNames) && !named)
     }
 
     /// Forgets what is not needed.
     pub fn restrict(self, snapshot: &mut Snapshot, roots: &[CgroupPath]) {
         if let Some(found) = &mut snapshot.runtime.found {
-            restrict_statuses(self.runtime, &mut found.value);
+            restrict_statuses(self.runtime(), &mut found.value);
         }
         if !self.needs_runtime() {
             snapshot.runtime = Lookup::default();
@@ -326,22 +197,20 @@ impl Needs {
             snapshot.pods = Lookup::default();
         }
         facts::restrict(self, snapshot);
-        if !self.state_files {
+        if !self.has(StateFiles) {
             snapshot.state_files = None;
         }
-        match self.folders {
-            FolderNeeds::None => snapshot.folders.clear(),
-            FolderNeeds::Filesystems => {
-                snapshot.folders.values_mut().for_each(|folder| folder.usage = Lookup::default());
-            }
-            FolderNeeds::Usage => {}
+        if !self.has(Filesystems) {
+            snapshot.folders.clear();
+        } else if !self.has(FolderUsage) {
+            snapshot.folders.values_mut().for_each(|folder| folder.usage = Lookup::default());
         }
-        if self.devices == DeviceNeeds::NONE {
+        if !self.needs_devices() {
             snapshot.devices = None;
         }
-        if let (Some(detail), Some(found)) = (self.tree, &mut snapshot.cgroups.found) {
-            let TreeDetail { usage, statistics, processes } = detail;
-            found.value.restrict(roots, usage, statistics, processes);
+        if let Some(found) = &mut snapshot.cgroups.found {
+            let (usage, statistics) = (self.has(CgroupUsage), self.has(CgroupStatistics));
+            found.value.restrict(roots, usage, statistics, self.has(Processes));
         }
     }
 }

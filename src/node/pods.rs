@@ -1,6 +1,7 @@
 //! The pods of the node, and its Node object.
 
 use super::config::{KubeletConfig, KubeletServer};
+use super::facts::FactKey;
 use super::needs::Needs;
 use super::source_order::{NodeInQuestion, NodeSource, SourceFlags, node_sources, pod_sources};
 use super::spec::NodeSpec;
@@ -59,7 +60,7 @@ pub fn gather(
         false => of_named(pod_sources(given), question.spec),
     };
     let asks_server = (needs_pods && order.contains(&PodSource::ApiServer))
-        || (needs.node && node_sources(given).contains(&NodeSource::ApiServer));
+        || (needs.has(FactKey::Node) && node_sources(given).contains(&NodeSource::ApiServer));
     let (server, node) = match asks_server {
         true => question.node(),
         false => (Err(not_asked()), Lookup::default()),
@@ -79,8 +80,8 @@ pub fn gather(
     if pods.found.is_none() && pods.tried.is_empty() && needs_pods {
         pods.tried.extend(not_given("this machine", question.node));
     }
-    let mut node = if needs.node { node } else { Lookup::default() };
-    if needs.node && node.was_not_queried() {
+    let mut node = if needs.has(FactKey::Node) { node } else { Lookup::default() };
+    if needs.has(FactKey::Node) && node.was_not_queried() {
         node.tried.extend(not_given("the API server", question.node));
     }
     Ok((node, pods))

@@ -12,7 +12,8 @@
 
 use super::config::KubeletConfig;
 use super::facts;
-use super::needs::{DeviceNeeds, Needs};
+use super::facts::FactKey;
+use super::needs::Needs;
 use super::pods::{self, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
@@ -82,13 +83,13 @@ pub fn gather(
         taken_at: after_now().to_string(),
         taken_by: concat!("kq ", env!("CARGO_PKG_VERSION")).to_owned(),
         node_name: Lookup::found("--node-name", name.to_owned()),
-        kubelet_config: match needs.kubelet_config {
+        kubelet_config: match needs.has(FactKey::KubeletConfig) {
             true => Lookup::failed("the kubelet's configuration", &*reason),
             false => Lookup::default(),
         },
         node,
         pods,
-        devices: (needs.devices != DeviceNeeds::NONE).then(DeviceFacts::default),
+        devices: needs.needs_devices().then(DeviceFacts::default),
         ..Snapshot::default()
     };
     facts::fail(needs, &mut snapshot, &reason);

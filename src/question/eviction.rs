@@ -17,7 +17,7 @@ use crate::facts::snapshot::PodSource;
 use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
-use crate::node::{KubeletNode, Needs, TreeDetail, cgroup_tree};
+use crate::node::{FactKey, KubeletNode, Needs, cgroup_tree};
 use anyhow::anyhow;
 use std::collections::BTreeSet;
 
@@ -41,8 +41,8 @@ pub struct EvictionOptions {
 pub fn eviction_needs(signal: Signal) -> Needs {
     let of_disk = signal.filesystem().is_some();
     let processes = signal == Signal::PidAvailable;
-    let tree = TreeDetail { usage: true, statistics: !processes, processes };
-    Needs { tree: (!of_disk).then_some(tree), ..Needs::EVICTION }
+    let detail = if processes { FactKey::Processes } else { FactKey::CgroupStatistics };
+    Needs::EVICTION.with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage, detail])
 }
 
 /// Ranks the pods of a node for eviction.

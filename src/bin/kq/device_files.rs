@@ -7,6 +7,7 @@ use kq::facts::devices::DeviceFacts;
 use kq::facts::lookup::Lookup;
 use kq::facts::pod_resources_file::read_answers;
 use kq::facts::snapshot::Snapshot;
+use kq::node::FactKey;
 use kq::node::{Needs, of_named_file};
 
 /// The flags that name files with what the kubelet knows of devices.
@@ -64,8 +65,12 @@ pub struct GivenFacts(DeviceFacts);
 impl GivenFacts {
     /// Leaves out of what is wanted what the files say.
     pub fn leave_out(&self, needs: &mut Needs) {
-        needs.devices.checkpoint &= self.0.checkpoint.found.is_none();
-        needs.devices.pod_resources &= self.0.pod_resources.found.is_none();
+        if self.0.checkpoint.found.is_some() {
+            *needs = needs.without(&[FactKey::DeviceCheckpoint]);
+        }
+        if self.0.pod_resources.found.is_some() {
+            *needs = needs.without(&[FactKey::PodResources]);
+        }
     }
 
     /// Puts what the files say in the place of what a node says.

@@ -9,6 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::eviction::rank_view::{table, wide};
 use kq::facts::kubelet_config::Signal;
 use kq::facts::snapshot::Snapshot;
+use kq::node::FactKey;
 use kq::node::{Needs, of_stats_file};
 use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
 
@@ -135,12 +136,16 @@ impl RankArgs {
         let sources = &self.kubelet.sources;
         let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
         let mut needs = match stats {
-            Some(_) => Needs {
-                stats_summary: false,
-                tree: None,
-                files: true,
-                ..eviction_needs(self.signal)
-            },
+            Some(_) => {
+                let measured = [
+                    FactKey::StatsSummary,
+                    FactKey::CgroupTree,
+                    FactKey::CgroupUsage,
+                    FactKey::CgroupStatistics,
+                    FactKey::Processes,
+                ];
+                Needs { files: true, ..eviction_needs(self.signal).without(&measured) }
+            }
             None => eviction_needs(self.signal),
         };
         let object = node_file.put_into(&mut needs, sources)?;

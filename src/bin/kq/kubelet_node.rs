@@ -6,6 +6,7 @@ use crate::source_args::{SourceArgs, gather};
 use kq::edge::clock::now;
 use kq::facts::snapshot::Snapshot;
 use kq::k8s::duration::GoDuration;
+use kq::node::FactKey;
 use kq::node::{KubeletOptions, KubeletStartOption, Needs};
 
 pub use kq::node::KubeletNode;
@@ -47,7 +48,8 @@ impl KubeletNodeArgs {
         let mut snapshot = gather(&self.sources, &root, value, needs)?;
         put_given(&mut snapshot);
         let question = self.sources.node_in_question(needs.files, needs.only_on_node);
-        let described = KubeletNode::describe(snapshot, &self.options()?, needs.kubelet_config)?;
+        let described =
+            KubeletNode::describe(snapshot, &self.options()?, needs.has(FactKey::KubeletConfig))?;
         let runs_here = self.sources.snapshot.is_none() && question.runs_here();
         Ok(KubeletNode { runs_here, ..described })
     }

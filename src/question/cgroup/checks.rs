@@ -3,14 +3,12 @@
 use super::Compared;
 use crate::cgroup::live::checks::{Examined, NodeChecks, checks};
 use crate::cgroup::live::difference::{Verdict, summary};
-use crate::node::{DeviceNeeds, Needs, TreeDetail};
+use crate::node::{FactKey, Needs};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the facts that the checks need.
 pub fn node_checks_needs() -> Needs {
-    let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
-    let devices = DeviceNeeds { checkpoint: true, pod_resources: false };
-    Needs { tree, state_files: true, devices, ..Needs::PLAN }
+    Needs::PLAN.with(&[FactKey::Processes, FactKey::StateFiles, FactKey::DeviceCheckpoint])
 }
 
 /// Checks a node. `node_file` is the file with the Node object, where one is named.

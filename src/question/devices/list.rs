@@ -5,15 +5,14 @@ use crate::answer::Failure;
 use crate::device::list::{Asked, DeviceList};
 use crate::device::pods::NodePods;
 use crate::facts::pod_selector::Selection;
-use crate::node::{KubeletNode, Needs};
+use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
 
 /// Returns the facts that the list needs.
 pub fn device_list_needs(asked: Asked) -> Needs {
-    let mut needs = Needs::DEVICE_LIST;
-    needs.devices.checkpoint = asked.checkpoint();
-    needs.devices.pod_resources = asked.pod_resources();
-    needs
+    Needs::DEVICE_LIST
+        .with_if(asked.checkpoint(), &[FactKey::DeviceCheckpoint])
+        .with_if(asked.pod_resources(), &[FactKey::PodResources])
 }
 
 /// Lists the devices of the selected pods.

@@ -21,7 +21,7 @@ use crate::facts::devices::DeviceFacts;
 use crate::facts::live::incomplete;
 use crate::facts::pod_selector::PodSelector;
 use crate::k8s::pod::{OsRefusal, Pod};
-use crate::node::{KubeletNode, Needs};
+use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,7 @@ pub trait AskedPlugins: Plugins {
 
 /// Returns the facts that a plan needs.
 pub fn device_plan_needs() -> Needs {
-    Needs { state_files: false, ..Needs::DEVICES }
+    Needs::DEVICES.without(&[FactKey::StateFiles])
 }
 
 /// Plans the devices of pods. `basis` is that of the manifest; `ask` returns the plugins of resources.

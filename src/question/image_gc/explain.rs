@@ -2,7 +2,6 @@
 
 use super::{ImageFsUsage, collected_containers, container_policy, plan_collection};
 use crate::answer::Failure;
-use crate::edge::cri::{RuntimeNeeds, StatusNeeds};
 use crate::image_gc::containers::GcTrigger;
 use crate::image_gc::cycle::ImageFs;
 use crate::image_gc::disk::{DiskFacts, ImageDisk};
@@ -11,14 +10,13 @@ use crate::image_gc::image_name::find_image;
 use crate::image_gc::knowledge::Sources;
 use crate::image_gc::plan::{ImageGcPlan, Trigger};
 use crate::image_gc::uses::Uses;
-use crate::node::{KubeletNode, Needs};
+use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
 use std::collections::BTreeSet;
 
 /// Returns the facts that the explanation of an image needs.
 pub fn image_story_needs() -> Needs {
-    let runtime = RuntimeNeeds { container_statuses: StatusNeeds::All, ..Needs::GC_PLAN.runtime };
-    Needs { runtime, ..Needs::GC_PLAN }
+    Needs::GC_PLAN.with(&[FactKey::ContainerStatuses])
 }
 
 /// Returns the facts that the explanation of the disk needs.

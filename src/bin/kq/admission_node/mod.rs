@@ -15,7 +15,6 @@ use crate::pod_selectors::is_file;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq::answer::Basis;
-use kq::edge::cri::RuntimeNeeds;
 use kq::facts::snapshot::PodSource;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::pod::Pod;
@@ -141,11 +140,7 @@ impl AdmissionArgs {
         let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
         basis.warn_all(notes);
         let devices = self.devices.read()?;
-        let mut needs = Needs {
-            node: true,
-            runtime: RuntimeNeeds { sandboxes: true, containers: true, ..RuntimeNeeds::default() },
-            ..Needs::DEVICES
-        };
+        let mut needs = Needs::DEVICES;
         devices.leave_out(&mut needs);
         needs.files |= self.devices.first_given().is_some();
         let object = node_file.put_into(&mut needs, sources)?;

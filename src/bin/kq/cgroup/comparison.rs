@@ -6,7 +6,7 @@ use crate::node_args::NodeArgs;
 use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
 use kq::edge::clock::pause;
-use kq::node::{Needs, TreeDetail};
+use kq::node::{FactKey, Needs};
 use std::path::Path;
 use std::time::Duration;
 
@@ -37,8 +37,9 @@ impl ComparisonArgs {
     /// Gathers what a comparison needs.
     pub fn gather(&self, usage: bool) -> Result<Compared, Failure> {
         let subjects = PodSelectors::of(&self.subjects);
-        let tree = Some(TreeDetail { usage, statistics: false, processes: true });
-        let needs = Needs { tree, state_files: true, ..Needs::PLAN };
+        let needs = Needs::PLAN
+            .with(&[FactKey::Processes, FactKey::StateFiles])
+            .with_if(usage, &[FactKey::CgroupUsage]);
         let look = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &subjects.files)?;
             live.check_kubepods()?;

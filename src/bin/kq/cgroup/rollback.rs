@@ -14,7 +14,7 @@ use kq::cgroup::live::compare::Rounding;
 use kq::cgroup::live::repair::{Ground, check};
 use kq::edge::cgroup_files::KernelFiles;
 use kq::edge::input::read_input;
-use kq::node::{Needs, TreeDetail};
+use kq::node::{FactKey, Needs};
 use std::path::Path;
 
 /// Restore the values that kq cgroup apply changed
@@ -53,8 +53,7 @@ impl Args {
         let rollback = Rollback::parse(&content)
             .with_context(|| format!("{} is no way back", self.file))
             .map_err(Failure::usage)?;
-        let tree = Some(TreeDetail { usage: false, statistics: false, processes: false });
-        let needs = Needs { tree, ..Needs::NAMES };
+        let needs = Needs::NAMES.with(&[FactKey::CgroupTree]);
         let live = LiveTree::gather(&self.sources, &self.root, needs)?;
         let tree = live.tree()?;
         let version = tree.layout.version().unwrap_or(CgroupVersion::V2);

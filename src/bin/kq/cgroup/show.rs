@@ -9,7 +9,7 @@ use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
-use kq::node::{Needs, TreeDetail};
+use kq::node::{FactKey, Needs};
 use std::time::Duration;
 
 /// Show the cgroups of this node with the names of pods and containers
@@ -66,8 +66,7 @@ impl Args {
 
     /// Gathers and shows.
     fn once(&self) -> Result<Code, Failure> {
-        let tree = Some(TreeDetail { usage: true, statistics: false, processes: false });
-        let needs = Needs { tree, ..Needs::NAMES };
+        let needs = Needs::NAMES.with(&[FactKey::CgroupTree, FactKey::CgroupUsage]);
         let live = LiveTree::gather(&self.sources, &self.root, needs)?;
         let tree = live.tree()?;
         check_kubepods(tree, &live.roots)?;

@@ -7,7 +7,7 @@ use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
 use kq::cgroup::live::which::{Asked, WhichError, lines, which};
 use kq::facts::cgroup_tree::CgroupPath;
-use kq::node::{Needs, TreeDetail};
+use kq::node::{FactKey, Needs};
 
 /// Find the pod and container of a process, a cgroup or a container ID
 ///
@@ -54,8 +54,7 @@ struct AskedArgs {
 impl Args {
     /// Gathers, finds and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let tree = Some(TreeDetail { usage: false, statistics: false, processes: true });
-        let needs = Needs { tree, ..Needs::NAMES };
+        let needs = Needs::NAMES.with(&[FactKey::CgroupTree, FactKey::Processes]);
         let live = LiveTree::gather(&self.sources, &self.root, needs)?;
         let tree = live.tree()?;
         check_kubepods(tree, &live.roots)?;

@@ -8,8 +8,7 @@ use kq::answer::{Basis, Missing};
 use kq::device::capacity::{Around, capacity, table, wide};
 use kq::device::pods::NodePods;
 use kq::device::reconstruct::assemble;
-use kq::edge::cri::RuntimeNeeds;
-use kq::node::{Needs, PodNeeds};
+use kq::node::{FactKey, Needs};
 
 /// Show the node's device capacity as the kubelet counts it
 ///
@@ -57,7 +56,7 @@ impl Args {
         let given = self.devices.as_deref().map(read_devices).transpose()?.unwrap_or_default();
         // Whose the devices are does not matter.
         let needs =
-            Needs { pods: PodNeeds::None, runtime: RuntimeNeeds::default(), ..Needs::DEVICE_LIST };
+            Needs::DEVICE_LIST.without(&[FactKey::Pods, FactKey::Sandboxes, FactKey::Containers]);
         let node = self.node.gather(self.node.beside_given(!given.is_empty(), needs))?;
         let pods = NodePods::of(&node.snapshot);
         let mut basis = Basis::default();

@@ -4,7 +4,7 @@ use crate::admission_node::node_file::NodeFile;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use kq::node::{DeviceNeeds, Needs, PodNeeds};
+use kq::node::{FactKey, Needs};
 
 /// The flags that say which node devices are of.
 #[derive(Debug, clap::Args)]
@@ -31,8 +31,11 @@ impl DeviceNodeArgs {
         if !stand_alone || asks {
             return needs;
         }
-        let pods = if sources.pods.is_empty() { PodNeeds::None } else { needs.pods };
-        Needs { devices: DeviceNeeds::NONE, pods, ..needs }
+        let needs = needs.without(&[FactKey::DeviceCheckpoint, FactKey::PodResources]);
+        match sources.pods.is_empty() {
+            true => needs.without(&[FactKey::Pods, FactKey::PodNames]),
+            false => needs,
+        }
     }
 
     /// Gathers what is wanted; a file that is named wins over what the node says, and that is not

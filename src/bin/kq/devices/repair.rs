@@ -16,7 +16,7 @@ use kq::edge::clock::now;
 use kq::edge::host::{ReadError, host_root};
 use kq::facts::checkpoint::device::DeviceCheckpoint;
 use kq::facts::snapshot::Snapshot;
-use kq::node::{DeviceNeeds, Needs};
+use kq::node::{FactKey, Needs};
 use std::path::{Path, PathBuf};
 
 /// Repair the device checkpoint of a stopped kubelet
@@ -181,9 +181,10 @@ impl Args {
     /// A copy may be of another node than this machine: then its pods are in files too.
     fn needs(&self, is_copy: bool) -> Needs {
         let finds_file = self.checkpoint.is_none();
-        let devices = DeviceNeeds { checkpoint: finds_file, pod_resources: false };
-        let kubelet_config = finds_file;
-        Needs { node: false, kubelet_config, devices, files: is_copy, ..Needs::DEVICE_LIST }
+        let needs = Needs::DEVICE_LIST
+            .without(&[FactKey::Node, FactKey::PodResources])
+            .with_if(finds_file, &[FactKey::KubeletConfig, FactKey::DeviceCheckpoint]);
+        Needs { files: is_copy, ..needs }
     }
 
     /// Opens the file that is named.

@@ -10,6 +10,7 @@ use kq::device::verify::{Content, StateFileContent, recognise, view};
 use kq::edge::host::read_beneath;
 use kq::edge::input::{read_input_within, shown};
 use kq::facts::checkpoint::{LARGEST, StateFile};
+use kq::node::FactKey;
 use kq::node::Needs;
 use kq::question::devices::verify::{KUBELET_FOLDER, state_files, verify_files};
 use std::borrow::Cow;
@@ -92,7 +93,7 @@ impl Args {
         if !is_of_node && !is_stored {
             self.tell_unused();
         }
-        let needs = Needs { node: false, files: !is_of_node, ..Needs::DEVICES };
+        let needs = Needs { files: !is_of_node, ..Needs::DEVICES.without(&[FactKey::Node]) };
         let node = self.kubelet.gather(needs)?;
         let root = Path::new(&node.snapshot.host_root.path);
         let read = |path: &str| read_beneath(root, path, LARGEST);

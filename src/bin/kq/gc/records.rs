@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use kq::edge::image_records::read_records;
 use kq::edge::trust::NamedBy;
 use kq::facts::snapshot::Snapshot;
-use kq::node::Needs;
+use kq::node::{FactKey, Needs};
 use std::path::{Path, PathBuf};
 
 /// The flags that say which node it is about, and what was recorded of its images.
@@ -24,7 +24,7 @@ impl GcNodeArgs {
     /// Gathers what is wanted and describes the kubelet.
     pub fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure> {
         let mut node = self.kubelet.gather(needs)?;
-        if needs.image_records {
+        if needs.has(FactKey::ImageRecords) {
             self.put_records(&mut node.snapshot)?;
         }
         Ok(node)

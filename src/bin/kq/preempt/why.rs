@@ -10,7 +10,6 @@ use kq::answer::Certainty;
 use kq::answer::{Basis, Missing};
 use kq::edge::api_server::{ApiError, ApiServer};
 use kq::edge::clock::after_now;
-use kq::edge::cri::RuntimeNeeds;
 use kq::edge::input::{read_input, read_input_within, shown};
 use kq::facts::events::{PodEvent, read_events};
 use kq::facts::kubelet_log::KubeletLog;
@@ -19,7 +18,7 @@ use kq::facts::snapshot::PodSource;
 use kq::facts::timestamp::Timestamp;
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{LoadedPod, load};
-use kq::node::{DeviceNeeds, Needs, of_files};
+use kq::node::{FactKey, Needs, of_files};
 use kq::preemption::why::view::{table, wide};
 use kq::preemption::why::{NoTraces, Traces, named_uid, why_killed};
 use std::collections::BTreeSet;
@@ -304,14 +303,7 @@ impl WhyArgs {
 }
 
 /// What is needed of the node itself: its pods.
-const WANTS: Needs = Needs {
-    node: false,
-    runtime: RuntimeNeeds { sandboxes: false, containers: false, ..Needs::NAMES.runtime },
-    devices: DeviceNeeds::NONE,
-    state_files: false,
-    kubelet_config: false,
-    ..Needs::DEVICES
-};
+const WANTS: Needs = Needs { only_on_node: false, ..Needs::of(&[FactKey::Pods]) };
 
 /// The API server, and how long it may take.
 struct Asked<'a> {
