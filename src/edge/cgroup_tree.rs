@@ -53,7 +53,13 @@ pub fn read_tree(host_root: &Path, layout: &CgroupLayout, needs: &TreeNeeds) -> 
     let mut buffers = Buffers::default();
     for hierarchy in hierarchies(layout) {
         let hierarchy = &hierarchy;
-        let names = names_in_containers(needs, hierarchy);
+        // Files that are named after sizes of huge pages have the names of the cgroup above.
+        let wanted = CgroupFile::ALL.iter().filter(|file| {
+            !file.has_size() && is_wanted(needs, hierarchy, **file, Detail::Container)
+        });
+        let names = wanted.filter_map(|file| CString::new(file.name_on(hierarchy.version)?).ok());
+        let mut names: Vec<CString> = names.collect();
+        names.sort();
         let names = names.as_slice();
         let walk = Walk { hierarchy, names, needs, found: &mut found, buffers: &mut buffers };
         walk.from(host_root);
@@ -109,21 +115,6 @@ fn hierarchies(layout: &CgroupLayout) -> Vec<Hierarchy<'_>> {
     }
 }
 
-/// Returns the names of the files that are wanted of every container, in order; files that are named after
-/// sizes of huge pages have those of the cgroup above.
-fn names_in_containers(needs: &TreeNeeds, hierarchy: &Hierarchy<'_>) -> Vec<CString> {
-    let is_named = |file: &CgroupFile| {
-        !file.has_size() && !matches!(file.row().used_for, FileUse::Processes | FileUse::OfProcess)
-    };
-    let files = CgroupFile::ALL.iter().copied().filter(is_named);
-    let wanted = files.filter(|file| is_wanted(needs, hierarchy, *file, Detail::Container));
-    let names = wanted.filter_map(|file| CString::new(file.name_on(hierarchy.version)?).ok());
-    let mut names: Vec<CString> = names.collect();
-    names.sort();
-    names
-}
-
-/// What was read so far.
 #[derive(Default)]
 struct Found {
     /// A cgroup of v1 is here once per hierarchy.
@@ -133,16 +124,12 @@ struct Found {
 
 impl Found {
     fn add(&mut self, path: &CgroupPath, texts: Texts) {
-        let length = |(name, text): &(String, String)| name.len() + text.len();
-        memory::received(
-            "the cgroup tree",
-            path.as_str().len() + texts.iter().map(length).sum::<usize>(),
-        );
+        let length: usize = texts.iter().map(|(name, text)| name.len() + text.len()).sum();
+        memory::received("the cgroup tree", path.as_str().len() + length);
         self.cgroups.push((path.clone(), texts));
     }
 }
 
-/// Names of files and what is in them.
 type Texts = Vec<(String, String)>;
 
 /// Puts the cgroups in order, with the files of all hierarchies in each.
