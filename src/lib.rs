@@ -8,23 +8,28 @@
 //!                     └── k8s ──┘
 //! ```
 //!
-//! * [`k8s`]: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
-//! * [`facts`]: what is known about a node, and where from. Pure.
-//! * [`edge`]: the only folder that reads or writes the world.
+//! The public API is:
+//!
 //! * [`node`]: one node, gathered live, from files or from a snapshot.
-//! * [`admission`], [`cgroup`], [`device`], [`eviction`], [`image_gc`], [`preemption`], [`mod@probe`]: domains: one
-//!   folder per question. Pure; they do not import each other, but for `preemption`, which builds on `admission`.
-//! * [`question`]: whole questions about a node, the only code that joins domains.
-//! * [`answer`]: what every answer has in common.
-//! * [`output`]: tables, JSON, YAML; safe for terminals.
+//! * [`question`]: whole questions about a node, with their answers. The only code that joins domains.
+//! * [`answer`]: what every answer has in common: basis, findings, certainty, failures; JSON documents and schemas.
+//! * [`Quantity`]: an amount as Kubernetes writes it.
+//!
+//! The other modules are internal, public only for the binary, the tests and the benchmarks:
+//!
+//! * `k8s`: what Kubernetes objects mean: quantities, pods, QoS, resource totals, manifests. Pure.
+//! * `facts`: what is known about a node, and where from. Pure.
+//! * `admission`, `cgroup`, `device`, `eviction`, `image_gc`, `preemption`, `probe`: domains: one folder per question.
+//!   Pure; they do not import each other, but for `preemption`, which builds on `admission`.
+//! * `edge`: the only folder that reads or writes the world.
+//! * `output`: tables, JSON, YAML; safe for terminals.
 //!
 //! The binary in `src/bin/kq/` turns flags into options and answers into output. Another program asks the same
 //! questions:
 //!
 //! ```
-//! use kq::image_gc::plan::Trigger;
 //! use kq::node::{KubeletNode, KubeletOptions, NodeSpec};
-//! use kq::question::image_gc::{ImageGcOptions, image_gc_needs, image_gc_plan};
+//! use kq::question::image_gc::{ImageGcOptions, Trigger, image_gc_needs, image_gc_plan};
 //!
 //! let snapshot = Some("examples/images/snapshot.json".to_owned());
 //! let spec = NodeSpec { snapshot, ..NodeSpec::default() };
@@ -36,18 +41,33 @@
 //! # Ok::<(), kq::answer::Failure>(())
 //! ```
 
-pub mod admission;
 pub mod answer;
-pub mod cgroup;
-pub mod device;
-pub mod edge;
-pub mod eviction;
-pub mod facts;
-pub mod image_gc;
-pub mod k8s;
 pub mod node;
-pub mod output;
-pub mod preemption;
-pub mod probe;
 pub mod question;
+
+pub use k8s::quantity::Quantity;
+
+// What the binary, the tests and the benchmarks use besides. It changes from version to version.
+#[doc(hidden)]
+pub mod admission;
+#[doc(hidden)]
+pub mod cgroup;
+#[doc(hidden)]
+pub mod device;
+#[doc(hidden)]
+pub mod edge;
+#[doc(hidden)]
+pub mod eviction;
+#[doc(hidden)]
+pub mod facts;
+#[doc(hidden)]
+pub mod image_gc;
+#[doc(hidden)]
+pub mod k8s;
+#[doc(hidden)]
+pub mod output;
+#[doc(hidden)]
+pub mod preemption;
+#[doc(hidden)]
+pub mod probe;
 mod schema;

@@ -1,41 +1,14 @@
 //! The devices of plugins: what the kubelet remembers of them, and what it tells.
 
-use super::config::KubeletConfig;
-use super::facts::FactKey;
-use super::needs::Needs;
+use super::facts::Below;
 use crate::edge::host::ReadError;
 use crate::edge::input::{InputError, read_input_within};
 use crate::edge::pod_resources::{BELOW_ROOT, read_pod_resources};
 use crate::edge::trust::{NamedBy, list_trusted, read_trusted};
 use crate::facts::checkpoint::LARGEST;
-use crate::facts::devices::{CheckpointFact, DeviceFacts, no_folder};
+use crate::facts::devices::{CheckpointFact, no_folder};
 use crate::facts::lookup::Lookup;
 use crate::facts::pod_resources::PodResources;
-use std::path::Path;
-use std::time::Duration;
-
-/// Looks for what is wanted, below the kubelet's folder.
-pub fn gather(
-    needs: Needs,
-    root: &Path,
-    settings: &KubeletConfig,
-    time: Duration,
-) -> Option<DeviceFacts> {
-    if !needs.needs_devices() {
-        return None;
-    }
-    let folder = settings.root_dir.trim_end_matches('/');
-    Some(DeviceFacts {
-        checkpoint: match needs.has(FactKey::DeviceCheckpoint) {
-            true => checkpoint(root, folder),
-            false => Lookup::default(),
-        },
-        pod_resources: match needs.has(FactKey::PodResources) {
-            true => pod_resources(root, folder, time),
-            false => Lookup::default(),
-        },
-    })
-}
 
 /// Reads a checkpoint that is named.
 ///
@@ -46,7 +19,9 @@ pub fn of_named_file(path: &str) -> Result<CheckpointFact, InputError> {
     Ok(CheckpointFact::read(&read_input_within(path, LARGEST)?))
 }
 
-fn checkpoint(root: &Path, kubelet: &str) -> Lookup<CheckpointFact> {
+/// Reads the checkpoint of the device manager.
+pub(super) fn checkpoint(below: &Below<'_>) -> Lookup<CheckpointFact> {
+    let (root, kubelet) = (below.root, below.settings.root_dir.trim_end_matches('/'));
     let folder = format!("{kubelet}/device-plugins");
     let path = format!("{folder}/kubelet_internal_checkpoint");
     match read_trusted(root, &path, LARGEST) {
@@ -64,6 +39,9 @@ fn checkpoint(root: &Path, kubelet: &str) -> Lookup<CheckpointFact> {
 }
 
 /// Asks the kubelet; a socket that is not there is told as such.
-fn pod_resources(root: &Path, kubelet: &str, time: Duration) -> Lookup<PodResources> {
+/// Asks the kubelet's pod-resources API.
+pub(super) fn pod_resources(below: &Below<'_>) -> Lookup<PodResources> {
+    let (root, kubelet) = (below.root, below.settings.root_dir.trim_end_matches('/'));
+    let time = below.spec.timeout;
     read_pod_resources(root, &format!("{kubelet}/{BELOW_ROOT}"), NamedBy::Node, time)
 }

@@ -1,8 +1,17 @@
 //! The facts of a node, one row each: the source, which questions need it, its place in a snapshot, its summary.
 
+use super::config::KubeletConfig;
+use super::devices;
+use super::gather::tree;
 use super::needs::Needs;
+use super::spec::NodeSpec;
+use crate::edge::image_records::read_records;
+use crate::edge::trust::NamedBy;
+use crate::facts::host::HostFacts;
+use crate::facts::image_records::DEFAULT_PATH;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::snapshot::{HostRoot, Snapshot};
+use std::path::Path;
 
 /// A fact, or a part of one, that a question can need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +149,17 @@ struct Fact {
     place: fn(&mut Snapshot) -> Option<&mut dyn Place>,
     /// Adds its sources and its value to a summary.
     summarise: fn(&Snapshot, &mut Summary),
+    /// Reads it below the root of the node; `None`: [`gather`](super::gather::gather) reads it in its order, because
+    /// others depend on it.
+    read: Option<fn(&Below<'_>, Needs, &mut Snapshot)>,
+}
+
+/// The root of a node, and what is known of it already.
+pub(super) struct Below<'a> {
+    pub spec: &'a NodeSpec,
+    pub root: &'a Path,
+    pub host: &'a HostFacts,
+    pub settings: &'a KubeletConfig,
 }
 
 /// The place of a fact of any type.
@@ -162,6 +182,9 @@ impl<T> Place for Lookup<T> {
 
 /// Writes a row: name, source, need, place, and the value in a few words.
 macro_rules! fact {
+    ($name:literal, $source:literal, $needed:expr, $place:ident.$field:ident, $value:expr, read: $read:expr) => {
+        Fact { read: Some($read), ..fact!($name, $source, $needed, $place.$field, $value) }
+    };
     ($name:literal, $source:literal, $needed:expr, snapshot.$field:ident, $value:expr) => {
         Fact {
             name: $name,
@@ -169,6 +192,7 @@ macro_rules! fact {
             is_needed: $needed,
             place: |snapshot| Some(&mut snapshot.$field),
             summarise: |snapshot, summary| summary.add($name, &snapshot.$field, $value),
+            read: None,
         }
     };
     ($name:literal, $source:literal, $needed:expr, runtime.$field:ident, $value:expr) => {
@@ -182,6 +206,7 @@ macro_rules! fact {
                     summary.add($name, &runtime.$field, $value);
                 }
             },
+            read: None,
         }
     };
     ($name:literal, $source:literal, $needed:expr, devices.$field:ident, $value:expr) => {
@@ -195,6 +220,7 @@ macro_rules! fact {
                     summary.add($name, &devices.$field, $value);
                 }
             },
+            read: None,
         }
     };
 }
@@ -283,7 +309,10 @@ const FACTS: &[Fact] = &[
         "the records of images",
         |needs| needs.has(FactKey::ImageRecords),
         snapshot.image_records,
-        |records| records.images.len().to_string()
+        |records| records.images.len().to_string(),
+        read: |below, _, snapshot| {
+            snapshot.image_records = read_records(below.root, DEFAULT_PATH, NamedBy::Node);
+        }
     ),
     fact!(
         "stats summary",
@@ -301,6 +330,9 @@ const FACTS: &[Fact] = &[
             (true, _) => "none yet".to_owned(),
             (false, None) => format!("{} entries", read.entries.len()),
             (false, Some(error)) => format!("{} entries, but {error}", read.entries.len()),
+        },
+        read: |below, _, snapshot| {
+            snapshot.devices.get_or_insert_default().checkpoint = devices::checkpoint(below);
         }
     ),
     fact!(
@@ -308,14 +340,18 @@ const FACTS: &[Fact] = &[
         "the pod-resources API",
         |needs| needs.has(FactKey::PodResources),
         devices.pod_resources,
-        |answers| format!("{} pods", answers.pods.len())
+        |answers| format!("{} pods", answers.pods.len()),
+        read: |below, _, snapshot| {
+            snapshot.devices.get_or_insert_default().pod_resources = devices::pod_resources(below);
+        }
     ),
     fact!(
         "cgroups",
         "the cgroups",
         |needs| needs.has(FactKey::CgroupTree),
         snapshot.cgroups,
-        |tree| format!("{} read", tree.cgroups.len())
+        |tree| format!("{} read", tree.cgroups.len()),
+        read: |below, needs, snapshot| snapshot.cgroups = tree(below, needs)
     ),
 ];
 
@@ -324,6 +360,15 @@ pub(super) fn restrict(needs: Needs, snapshot: &mut Snapshot) {
     for fact in FACTS.iter().filter(|fact| !(fact.is_needed)(needs)) {
         if let Some(place) = (fact.place)(snapshot) {
             place.forget();
+        }
+    }
+}
+
+/// Reads the needed facts that are below the root of the node.
+pub(super) fn read(below: &Below<'_>, needs: Needs, snapshot: &mut Snapshot) {
+    for fact in FACTS.iter().filter(|fact| (fact.is_needed)(needs)) {
+        if let Some(read) = fact.read {
+            read(below, needs, snapshot);
         }
     }
 }

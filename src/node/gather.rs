@@ -1,38 +1,31 @@
 //! The story of gathering: what is asked, in which order, and what follows from it.
 
 use super::config::{self, KubeletConfig, Told};
-use super::facts::FactKey;
+use super::facts::{self, Below, FactKey};
 use super::needs::Needs;
 use super::pods::{self, PodsQuestion};
 use super::source_order::NodeInQuestion;
 use super::spec::NodeSpec;
-use super::{devices, folders, remote, runtime, stats};
+use super::{folders, remote, runtime, stats};
 use crate::answer::Failure;
 use crate::cgroup::live::place::named_cgroup;
 use crate::edge::cgroup_tree::{TreeNeeds, read_tree};
 use crate::edge::clock::after_now;
 use crate::edge::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
-use crate::edge::image_records::read_records;
 use crate::edge::input::shown;
 use crate::edge::kubelet_process::stopped_kubelet;
 use crate::edge::kubelet_process::{NONE_RUNS, find_kubelet};
 use crate::edge::program_version::program_version;
 use crate::edge::snapshot_file::{SnapshotFileError, read_snapshot};
-use crate::edge::trust::{NamedBy, TrustedProgram};
+use crate::edge::trust::TrustedProgram;
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
-use crate::facts::devices::DeviceFacts;
-use crate::facts::filesystems::{FolderRole, NodeFolder};
 use crate::facts::host::HostFacts;
-use crate::facts::image_records::{DEFAULT_PATH, ImageRecords};
 use crate::facts::kubelet_process::{KubeletProcess, Program};
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::node_object::NodeObject;
-use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
-use crate::facts::state_files::StateFiles;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Gathers what is wanted, from a stored snapshot or from the node. `config` is the kubelet's
@@ -155,18 +148,13 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         true => stats::gather(spec, node, &root, kubelet.value(), &settings),
         false => Lookup::default(),
     };
-    let asked = Asked { spec, root: &root, host: &host, settings: &settings };
-    let local = match node.has_root() {
-        true => asked.local(needs, &runtime),
-        false => Local::not_asked(node, needs),
-    };
-    Ok(Snapshot {
+    let mut snapshot = Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         taken_at: after_now().to_string(),
         taken_by: concat!("kq ", env!("CARGO_PKG_VERSION")).to_owned(),
         host_root: HostRoot { path: root.display().to_string(), because },
-        host,
+
         node_name,
         kubelet,
         kubelet_version: version,
@@ -174,86 +162,38 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         node: node_object,
         pods,
         runtime,
-        state_files: local.state_files,
-        cgroups: local.cgroups,
-        folders: local.folders,
-        image_records: local.image_records,
         stats_summary,
-        devices: local.devices,
-    })
-}
-
-/// What is only found below the node's root.
-#[derive(Default)]
-struct Local {
-    cgroups: Lookup<CgroupTree>,
-    folders: BTreeMap<FolderRole, NodeFolder>,
-    image_records: Lookup<ImageRecords>,
-    state_files: Option<StateFiles>,
-    devices: Option<DeviceFacts>,
-}
-
-/// Where that is looked for.
-struct Asked<'a> {
-    spec: &'a NodeSpec,
-    root: &'a Path,
-    host: &'a HostFacts,
-    settings: &'a KubeletConfig,
-}
-
-impl Asked<'_> {
-    fn local(&self, needs: Needs, runtime: &Lookup<RuntimeFacts>) -> Local {
-        let Self { spec, root, host, settings } = *self;
-        let timeout = spec.timeout;
-        let cgroups = match needs.has(FactKey::CgroupTree) {
-            false => Lookup::default(),
-            true => {
-                let roots = spec.kubelet_roots(settings.value());
-                let beside = reserved(settings.value());
-                let tree = TreeNeeds {
-                    roots,
-                    beside,
-                    usage: needs.has(FactKey::CgroupUsage),
-                    statistics: needs.has(FactKey::CgroupStatistics),
-                    processes: needs.has(FactKey::Processes),
-                };
-                gather_tree(root, &host.cgroup_layout(), &tree)
-            }
-        };
-        Local {
-            cgroups,
-            folders: folders::gather(needs, root, host, runtime, settings, timeout),
-            image_records: match needs.has(FactKey::ImageRecords) {
-                true => read_records(root, DEFAULT_PATH, NamedBy::Node),
-                false => Lookup::default(),
-            },
-            state_files: needs
-                .has(FactKey::StateFiles)
-                .then(|| read_state_files(root, &settings.root_dir)),
-            devices: devices::gather(needs, root, settings, timeout),
+        ..Snapshot::default()
+    };
+    let below = Below { spec, root: &root, host: &host, settings: &settings };
+    match node.has_root() {
+        true => {
+            let time = spec.timeout;
+            snapshot.folders =
+                folders::gather(needs, &root, &host, &snapshot.runtime, &settings, time);
+            snapshot.state_files =
+                needs.has(FactKey::StateFiles).then(|| read_state_files(&root, &settings.root_dir));
+            facts::read(&below, needs, &mut snapshot);
         }
+        false => not_asked(node, needs, &mut snapshot),
     }
+    snapshot.host = host;
+    Ok(snapshot)
 }
 
-impl Local {
-    /// Records why nothing was looked for.
-    fn not_asked(node: NodeInQuestion, needs: Needs) -> Self {
-        let reason = node.not_asked().unwrap_or_default();
-        let devices = needs.needs_devices().then(|| DeviceFacts {
-            checkpoint: match needs.has(FactKey::DeviceCheckpoint) {
-                true => Lookup::failed("the device checkpoint", reason),
-                false => Lookup::default(),
-            },
-            pod_resources: match needs.has(FactKey::PodResources) {
-                true => Lookup::failed("the pod-resources API", reason),
-                false => Lookup::default(),
-            },
-        });
-        let cgroups = match needs.has(FactKey::CgroupTree) {
-            true => Lookup::failed("the cgroups", reason),
-            false => Lookup::default(),
-        };
-        Self { cgroups, devices, ..Self::default() }
+/// Records why nothing was looked for below the root of the node.
+fn not_asked(node: NodeInQuestion, needs: Needs, snapshot: &mut Snapshot) {
+    let reason = node.not_asked().unwrap_or_default();
+    if needs.has(FactKey::DeviceCheckpoint) {
+        snapshot.devices.get_or_insert_default().checkpoint =
+            Lookup::failed("the device checkpoint", reason);
+    }
+    if needs.has(FactKey::PodResources) {
+        snapshot.devices.get_or_insert_default().pod_resources =
+            Lookup::failed("the pod-resources API", reason);
+    }
+    if needs.has(FactKey::CgroupTree) {
+        snapshot.cgroups = Lookup::failed("the cgroups", reason);
     }
 }
 
@@ -344,6 +284,19 @@ fn reserved(config: Option<&Value>) -> Vec<CgroupPath> {
     let fields = ["systemReservedCgroup", "kubeReservedCgroup"];
     let named = fields.iter().filter_map(|field| config?.get(field)?.as_str());
     named.filter(|path| !path.is_empty()).flat_map(named_cgroup).collect()
+}
+
+/// Reads the cgroup tree below the root of a node.
+pub(super) fn tree(below: &Below<'_>, needs: Needs) -> Lookup<CgroupTree> {
+    let settings = below.settings.value();
+    let tree = TreeNeeds {
+        roots: below.spec.kubelet_roots(settings),
+        beside: reserved(settings),
+        usage: needs.has(FactKey::CgroupUsage),
+        statistics: needs.has(FactKey::CgroupStatistics),
+        processes: needs.has(FactKey::Processes),
+    };
+    gather_tree(below.root, &below.host.cgroup_layout(), &tree)
 }
 
 fn gather_tree(

@@ -10,6 +10,8 @@ pub mod list;
 /// The policy in force.
 pub mod policy;
 
+pub use crate::image_gc::plan::Trigger;
+
 use super::disk_pressure::PressureFacts;
 use crate::answer::{Answer, Basis, Failure};
 use crate::eviction::Pressure;
@@ -21,7 +23,7 @@ use crate::image_gc::containers::{
     self, ContainerGcPlan, ContainerGcPolicy, Failures, GcState, GcTrigger, Step, pod_states,
 };
 use crate::image_gc::cycle::ImageFs;
-use crate::image_gc::plan::{ImageGcPlan, Inputs, Reclaim, Trigger, plan};
+use crate::image_gc::plan::{ImageGcPlan, Inputs, Reclaim, plan};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::uses::Uses;
 use crate::k8s::pod::Pod;
