@@ -3,8 +3,7 @@
 
 use super::topology::TopologyOptions;
 use crate::admission::{DeviceDecision, NodePod, Refusal, qualified};
-use crate::answer::Basis;
-use crate::answer::Failure;
+use crate::answer::{Basis, Failure, Missing};
 use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use crate::device::manager::topology::TopologyManager;
 use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
@@ -19,7 +18,7 @@ use crate::facts::node_object::NodeObject;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::feature_gates::Gate;
-use crate::k8s::pod::{Pod, ResourceName};
+use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::quantity::Quantity;
 use crate::node::KubeletNode;
 use std::collections::BTreeSet;
@@ -105,6 +104,9 @@ impl DeviceQuestion<'_> {
         if !concerns(&state, pod) && known.unknown.is_none() {
             return Ok(None);
         }
+        if known.unknown.is_some() {
+            basis.lack_all(self.depends_on_holders(pod));
+        }
         basis.warn_all(own.warnings);
         basis.assume_all(own.assumptions);
         let mut active = match known.unknown {
@@ -120,6 +122,31 @@ impl DeviceQuestion<'_> {
         }
         active.insert(uid_of(pod, NEW));
         self.admission(state, (active, None), known.unknown, basis).map(Some)
+    }
+
+    /// Returns the resources of a pod for which it decides who holds the unhealthy devices: with fewer of them held,
+    /// fewer healthy ones are free. Where every device is healthy, counting is enough.
+    fn depends_on_holders(&self, pod: &Pod) -> Vec<Missing> {
+        let status = &self.object.status;
+        let counted = self.others.iter().filter(|it| it.counts).map(|it| it.pod);
+        let used = asked_devices(counted);
+        let depends = |(name, asked): &(String, i64)| {
+            let resource = ResourceName::from(name.as_str());
+            let count = |list: &ResourceList| Some(list.get(&resource)?.value());
+            let Some(healthy) = count(&status.allocatable) else { return false };
+            let unhealthy = count(&status.capacity).unwrap_or(healthy).saturating_sub(healthy);
+            let least = healthy.saturating_sub(used.get(name).copied().unwrap_or(0));
+            let most = healthy.min(least.saturating_add(unhealthy));
+            (least < *asked) && (*asked <= most)
+        };
+        let depending = asked_devices([pod]).into_iter().filter(depends);
+        let one = |(name, _): (String, i64)| {
+            let text = format!("which pods hold the unhealthy devices of {name}");
+            let flags: Vec<&str> =
+                self.flags.map(|flags| flags.split(", ").collect()).unwrap_or_default();
+            Missing::new(text, flags)
+        };
+        depending.map(one).collect()
     }
 
     /// Returns the device manager of a kubelet that starts, which takes these pods in again; `None`: no pod asks

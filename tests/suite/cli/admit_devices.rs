@@ -307,3 +307,23 @@ fn a_restart_is_as_it_was_recorded() {
         assert_eq!(planned["admitted"], runs, "{name}: {planned}");
     }
 }
+
+#[test]
+fn a_count_is_no_answer_where_it_decides_who_holds_what_is_unhealthy() {
+    let holder = pod("one", 1, "0");
+    for (name, node, code) in [
+        ("all are healthy, and one is held", node(2, 2), 0),
+        ("one is healthy, and it may be the one that is held", node(1, 2), 3),
+        ("two are healthy, so one is free in any case", node(2, 3), 0),
+        ("none is healthy", node(0, 2), 1),
+    ] {
+        let folder = folder(&node, &[holder.clone()], &new(1, "0"), &[]);
+        for command in ["admit explain", "preempt explain"] {
+            let ran =
+                kq(&format!("{command} new.json {FILES} -o json")).within(folder.path()).run();
+            assert_eq!(ran.code, code, "{command}: {name}: {}", ran.text());
+            let said = ran.stdout.contains("which pods hold the unhealthy devices");
+            assert_eq!(said, code == 3, "{command}: {name}: {}", ran.text());
+        }
+    }
+}
