@@ -1,5 +1,5 @@
-//! How long it takes to find whom a kubelet would kill: on a node of a thousand pods, beside the kubelet's
-//! own search, and on each node of a large cluster.
+//! How long it takes to find whom a kubelet would kill: on nodes of up to as many pods as are searched, with and
+//! without every visit, and on each node of a large cluster.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use kq::admission::{Explanation, Facts, NodePod, Occupancy, examine, explain};
@@ -10,8 +10,9 @@ use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::manifest::load;
 use kq::k8s::pod::Pod;
 use kq::preemption::{
-    ClusterPreemption, NodeAnswer, NodeStanding, Outcome, PodPreemption, PreemptionExplanation,
-    Requirement, Trace, explain_preemption, make_room, pick_victims, view, why_critical,
+    ClusterPreemption, MOST_PODS, NodeAnswer, NodeStanding, Outcome, PodPreemption,
+    PreemptionExplanation, Requirement, Trace, explain_preemption, make_room, pick_victims, view,
+    why_critical,
 };
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -59,20 +60,25 @@ fn full(name: &str, pods: &[&Pod], rules: &KubeletRules) -> NodeObject {
 
 fn search(criterion: &mut Criterion) {
     let rules = KubeletRules::default();
-    let pods = pods(1_000, &rules);
+    for count in [110, 1_000, MOST_PODS] {
+        search_among(criterion, &pods(count, &rules), &rules);
+    }
+}
+
+fn search_among(criterion: &mut Criterion, pods: &[Pod], rules: &KubeletRules) {
     let pods: Vec<&Pod> = pods.iter().collect();
     let all: i64 =
-        pods.iter().map(|pod| kq::preemption::preemption_request(pod, &"cpu".into(), &rules)).sum();
-    let mut group = criterion.benchmark_group("1000 pods");
+        pods.iter().map(|pod| kq::preemption::preemption_request(pod, &"cpu".into(), rules)).sum();
+    let mut group = criterion.benchmark_group(format!("{} pods", pods.len()));
     group.sample_size(20);
-    for (name, part) in [("few victims", 100), ("hundreds of victims", 2)] {
+    for (name, part) in [("few victims", 100), ("half of the CPUs", 2)] {
         let need = |resource: &str, quantity| Requirement { resource: resource.into(), quantity };
         let requirements = [need("cpu", all / part), need("memory", 1 << 30)];
         let preemptor = critical(1, 1);
-        for (search, trace) in [("quick", Trace::Chosen), ("plain", Trace::Visits)] {
-            group.bench_function(format!("{name}, {search}"), |bencher| {
+        for (kept, trace) in [("chosen", Trace::Chosen), ("visits", Trace::Visits)] {
+            group.bench_function(format!("{name}, {kept}"), |bencher| {
                 bencher.iter_with_large_drop(|| {
-                    pick_victims(&preemptor, black_box(&pods), &requirements, trace, &rules)
+                    pick_victims(&preemptor, black_box(&pods), &requirements, trace, rules)
                 });
             });
         }

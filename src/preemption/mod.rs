@@ -6,7 +6,6 @@
 //! * `requirement`: what is missing, and how far a pod is from giving it.
 //! * `victims`, `search`: who is picked, class by class and round by round.
 //! * `preemptee`: a pod that may have to go.
-//! * `plain`, `groups`: one round, as the kubelet goes through it and without looking at every pod.
 //! * `explain`, `report`: the answer with its reasons.
 //! * `apply`: what is to be done next so that the pod fits, and what was done.
 //! * `cluster`, `cluster_view`: what a pod would cost on each node of a cluster.
@@ -20,17 +19,15 @@ mod cluster;
 mod cluster_tests;
 pub mod cluster_view;
 mod explain;
-mod groups;
 mod handle;
-mod plain;
 mod preemptee;
-#[cfg(test)]
-mod quick_tests;
 mod report;
 mod requirement;
 mod restart;
 pub mod restart_view;
 mod search;
+#[cfg(test)]
+mod search_tests;
 #[cfg(test)]
 mod tests;
 mod victims;
@@ -57,6 +54,6 @@ pub use restart::{
     ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, readmit,
 };
 pub use victims::{
-    MOST_TIES, NotEnough, Preemption, Round, Stage, Trace, Visit, VisitResult, pick_among,
-    pick_victims,
+    MOST_PODS, MOST_TIES, NotEnough, Preemption, Round, Stage, Trace, Visit, VisitResult,
+    pick_among, pick_victims,
 };

@@ -1,10 +1,9 @@
-//! The search in one class after the other: what each has to give, and who is picked for it.
+//! The search in one class after the other: what each has to give, and who is picked for it. A round looks at every
+//! pod, so the time grows with the square of the pods: callers bound them by [`MOST_PODS`](super::MOST_PODS).
 
-use super::groups::Groups;
-use super::plain;
 use super::preemptee::PotentialVictim;
-use super::requirement::{Requirement, Requirements, subtract};
-use super::victims::{MOST_TIES, NotEnough, Round, Stage, Trace};
+use super::requirement::{Requirement, Requirements, asks_for_no_more, shortfall, subtract};
+use super::victims::{MOST_TIES, NotEnough, Round, Stage, Trace, Visit, VisitResult};
 use crate::k8s::qos::QosClass;
 
 /// A pod that may be killed, with all that is compared.
@@ -32,15 +31,15 @@ impl Candidate {
 /// What is missing of the requirement at a place of the whole.
 #[derive(Clone, Copy)]
 pub(super) struct Missing {
-    pub(super) at: usize,
-    pub(super) quantity: i64,
+    at: usize,
+    quantity: i64,
 }
 
 /// Who is nearest to what is missing.
-pub(super) struct Pick {
+struct Pick {
     /// The place among those that are left.
-    pub(super) place: usize,
-    pub(super) round: Round,
+    place: usize,
+    round: Round,
 }
 
 pub(super) struct Search<'s> {
@@ -109,16 +108,12 @@ impl<'s> Search<'s> {
         let requirements = self.told(&missing);
         let mut victims = Vec::new();
         let mut rounds = Vec::new();
-        let mut groups = self.groups(&pods, &missing);
         let mut room = MOST_TIES;
         while !missing.is_empty() {
             if pods.is_empty() {
                 return Err(self.not_enough(&missing));
             }
-            let Pick { place, mut round } = match &groups {
-                Some(groups) => groups.round(&pods, &missing, &mut room),
-                None => plain::round(&pods, &missing, self.trace),
-            };
+            let Pick { place, mut round } = round(&pods, &missing, self.trace, &mut room);
             round.requirements = self.told(&missing);
             // The last takes the place of the chosen one, which the next round's order follows.
             let chosen = pods.swap_remove(place);
@@ -126,14 +121,7 @@ impl<'s> Search<'s> {
                 let quantity = subtract(it.quantity, [chosen.gives(it.at)])?;
                 Some(Missing { quantity, ..*it })
             };
-            let before = missing.len();
             missing = missing.iter().filter_map(stays).collect();
-            match &mut groups {
-                // Pods that differed only in what is not missing any more are one group now.
-                Some(_) if missing.len() != before => groups = self.groups(&pods, &missing),
-                Some(groups) => groups.swap_remove(place),
-                None => {}
-            }
             round.remaining = self.told(&missing);
             rounds.push(round);
             victims.push(chosen);
@@ -141,13 +129,54 @@ impl<'s> Search<'s> {
         stages.push(Stage { class, requirements, rounds });
         Ok(victims)
     }
+}
 
-    /// Returns the pods in groups; `None` where every pod has to be looked at in each round.
-    fn groups(&self, pods: &[Candidate], missing: &[Missing]) -> Option<Groups> {
-        let is_sound = |pod: &Candidate| missing.iter().all(|it| pod.gives(it.at) >= 0);
-        // A pod that gives less than nothing can be farther away than the kubelet's first guess, and
-        // what it takes away overflow.
-        (self.trace == Trace::Chosen && pods.iter().all(is_sound))
-            .then(|| Groups::new(pods, missing))
+/// Looks at every pod, in order, for the one that is nearest to what is missing. `room`: how many more ties are kept.
+fn round(pods: &[Candidate], missing: &[Missing], trace: Trace, room: &mut usize) -> Pick {
+    let mut visits = Vec::new();
+    let mut ties = Vec::new();
+    let (mut best, mut best_distance) = (0, (missing.len() + 1) as f64);
+    for (at, pod) in pods.iter().enumerate() {
+        let distance = shortfall(missing.iter().map(|it| (it.quantity, pod.gives(it.at))));
+        let best_asks = pods.get(best).map_or(pod.asks, |best| best.asks);
+        let result = if distance < best_distance {
+            VisitResult::Nearer
+        } else if distance != best_distance {
+            VisitResult::Farther
+        } else if asks_for_no_more(pod.asks, best_asks) {
+            VisitResult::TieNoMore
+        } else {
+            VisitResult::TieMore
+        };
+        match result {
+            VisitResult::Nearer => ties.clear(),
+            VisitResult::TieNoMore if pod.asks == best_asks => {
+                ties.extend(pods.get(best).map(|best| best.pod));
+            }
+            VisitResult::TieNoMore => ties.clear(),
+            VisitResult::Farther | VisitResult::TieMore => {}
+        }
+        if matches!(result, VisitResult::Nearer | VisitResult::TieNoMore) {
+            (best, best_distance) = (at, distance);
+        }
+        if trace == Trace::Visits {
+            visits.push(Visit { pod: pod.pod, distance, result });
+        }
     }
+    // What is not kept gives its memory back, too.
+    let (ties, more_ties) = match ties.len() <= *room {
+        true => (ties, 0),
+        false => (Vec::new(), ties.len()),
+    };
+    *room -= ties.len();
+    let round = Round {
+        requirements: Vec::new(),
+        visits,
+        chosen: pods.get(best).map_or(0, |pod| pod.pod),
+        distance: best_distance,
+        ties,
+        more_ties,
+        remaining: Vec::new(),
+    };
+    Pick { place: best, round }
 }

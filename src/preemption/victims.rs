@@ -64,8 +64,7 @@ pub struct Round {
     pub distance: f64,
     /// Others that were as near and ask for as much: only their place in the list decided.
     pub ties: Vec<usize>,
-    /// How many more of them there were: with [`Trace::Chosen`] a search keeps no more than
-    /// [`MOST_TIES`].
+    /// How many more of them there were, where the search in one class came to more than [`MOST_TIES`].
     pub more_ties: usize,
     /// What is missing then.
     pub remaining: Vec<Requirement>,
@@ -96,8 +95,12 @@ pub enum VisitResult {
     TieMore,
 }
 
-/// How many ties the search in one class keeps, where visits are not asked for: every one on a node of a
-/// thousand pods that are all the same. Ties grow with the square of the pods.
+/// Among how many pods of a node victims are looked for. The search takes up to half a second for so many, and grows
+/// with their square; a kubelet runs a few hundred pods.
+pub const MOST_PODS: usize = 10_000;
+
+/// How many ties the search in one class keeps: every one on a node of a thousand pods that are all the same. Ties
+/// grow with the square of the pods.
 pub const MOST_TIES: usize = 1_000_000;
 
 /// How many visits are kept: those of a class of 500 pods, which is more than a kubelet is configured for, where all
@@ -107,11 +110,11 @@ pub const MOST_VISITS: usize = 250_000;
 /// What is to be kept of the rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trace {
-    /// Who was chosen. The pods are not all looked at in each round.
+    /// Who was chosen.
     #[default]
     Chosen,
-    /// Every pod that was looked at, too: as many as rounds times pods. The search is the kubelet's own. Where that
-    /// could be more than `MOST_VISITS`, only who was chosen.
+    /// Every pod that was looked at, too: as many as rounds times pods. Where that could be more than
+    /// [`MOST_VISITS`], only who was chosen.
     Visits,
 }
 

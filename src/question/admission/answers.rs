@@ -1,9 +1,11 @@
 //! Whether the kubelet of a node admits a pod, and which of its pods it admits again when it starts.
 
+use super::plan::few_enough;
 use super::{AdmissionNode, Detail, plan};
 use crate::admission::{DeviceDecision, NodePod, PodAdmission, qualified};
 use crate::answer::Failure;
 use crate::k8s::pod::Pod;
+use crate::k8s::priority::is_critical_pod;
 use crate::preemption::{PodReadmission, Trace, readmit};
 
 /// Explains whether the kubelet of a node admits a pod. `ledger`: with the requests of each other pod.
@@ -29,6 +31,9 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
     let mut basis = about.basis.clone();
     let pods = about.others(None, &mut basis)?.pods;
     let counted: Vec<_> = pods.iter().filter(|it| it.counts).map(|it| it.pod).collect();
+    if counted.iter().any(|pod| is_critical_pod(pod)) {
+        few_enough(counted.len())?;
+    }
     about.assume(counted.iter().copied(), &mut basis);
     let mut devices = about.device_question(&pods)?.restarted(&counted, &mut basis)?;
     let reported = devices.as_mut().and_then(|devices| devices.restarted.take());

@@ -9,11 +9,14 @@ use crate::admission::{
 use crate::answer::Basis;
 use crate::answer::Failure;
 use crate::k8s::pod::Pod;
+use crate::k8s::priority::is_critical_pod;
 use crate::preemption::apply::Target;
 use crate::preemption::{
-    Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption, make_room,
+    MOST_PODS, Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption,
+    make_room,
 };
 use crate::question::devices::admission::NONE_ASKED;
+use anyhow::anyhow;
 
 /// What the kubelet does with a pod.
 pub struct Planned<'n> {
@@ -59,6 +62,17 @@ impl Detail {
     pub const BRIEF: Self = Self { trace: Trace::Chosen, ledger: false };
 }
 
+/// Refuses to look for victims among more pods than a node has.
+pub(super) fn few_enough(pods: usize) -> Result<(), Failure> {
+    if pods <= MOST_PODS {
+        return Ok(());
+    }
+    let error =
+        anyhow!("{pods} pods on one node: victims are looked for among at most {MOST_PODS}");
+    Err(Failure::usage(error)
+        .hint("a kubelet runs a few hundred pods; give those of one node: --pods FILE"))
+}
+
 /// Plans for a pod on a node; the pods are put in an order first.
 pub fn plan<'n>(
     about: &'n AdmissionNode,
@@ -82,6 +96,9 @@ pub fn plan<'n>(
     };
     let before = [pressure, decided.check()];
     let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
+    if is_critical_pod(pod) {
+        few_enough(counted.len())?;
+    }
     let rules = &about.node.kubelet.rules;
     let facts = Facts {
         others: &Occupancy::of(counted.iter().copied(), rules),
