@@ -43,6 +43,10 @@
 
 pub mod answer;
 pub mod node;
+#[cfg(test)]
+#[path = "../tests/support/objects.rs"]
+#[expect(dead_code, reason = "some of it is for the suite")]
+mod objects;
 pub mod question;
 
 pub use k8s::quantity::Quantity;

@@ -98,14 +98,12 @@ mod tests {
     use super::*;
     use crate::admission::first_conflict;
     use crate::k8s::pod::ResourceName;
+    use crate::objects;
+    use serde_json::json;
 
     fn pod(name: &str, cpu: &str, gpus: u8, port: u16) -> Pod {
-        let text = format!(
-            r#"{{"metadata":{{"name":"{name}"}},"spec":{{"containers":[{{"name":"c",
-                "ports":[{{"hostPort":{port}}}],
-                "resources":{{"requests":{{"cpu":"{cpu}","example.com/gpu":"{gpus}"}}}}}}]}}}}"#
-        );
-        serde_json::from_str(&text).expect("a pod")
+        let pod = objects::pod(name).set("/spec/containers/0/ports", json!([{"hostPort": port}]));
+        pod.requests(json!({"cpu": cpu, "example.com/gpu": gpus.to_string()})).read()
     }
 
     #[test]

@@ -127,12 +127,10 @@ impl NodeIdentity {
 mod tests {
     use super::*;
     use crate::facts::stats_summary::PodStats;
+    use crate::objects;
 
     fn pod(name: &str, uid: &str, node: &str) -> Pod {
-        let text = format!(
-            r#"{{"metadata":{{"namespace":"s","name":"{name}","uid":"{uid}"}},"spec":{{"nodeName":"{node}"}}}}"#
-        );
-        serde_json::from_str(&text).expect("a pod")
+        objects::pod(&format!("s/{name}")).on(node).set("/metadata/uid", uid).read()
     }
 
     fn stats(uids: &[&str]) -> Vec<PodStats> {

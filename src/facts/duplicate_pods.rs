@@ -79,23 +79,19 @@ fn qualified(loaded: &LoadedPod) -> String {
 mod tests {
     use super::*;
     use crate::k8s::manifest::load;
+    use crate::objects;
 
     /// Name, UID, UID of the static pod, phase.
     type Row<'r> = (&'r str, &'r str, Option<&'r str>, &'r str);
 
     fn read(rows: &[Row<'_>]) -> RecordedPods {
         let pod = |(name, uid, mirror, phase): &Row<'_>| {
-            let mut pod = serde_json::json!({
-                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": uid},
-                "spec": {"containers": [{"name": "c", "image": "i"}]}, "status": {"phase": phase}});
-            if let Some(mirror) = mirror {
-                pod["metadata"]["annotations"] =
-                    serde_json::json!({"kubernetes.io/config.mirror": mirror});
-            }
-            pod
+            let pod = objects::pod(name).set("/metadata/uid", *uid).set("/status/phase", *phase);
+            let mirror =
+                mirror.map(|mirror| serde_json::json!({"kubernetes.io/config.mirror": mirror}));
+            pod.set("/metadata/annotations", mirror).json()
         };
-        let items: Vec<_> = rows.iter().map(pod).collect();
-        let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items});
+        let list = objects::list(rows.iter().map(pod));
         let loaded = load("pods.json", list.to_string().as_bytes());
         assert_eq!(loaded.problems, []);
         RecordedPods { pods: loaded.pods, ..RecordedPods::default() }

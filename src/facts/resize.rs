@@ -256,14 +256,13 @@ fn replace(own: &mut ResourceRequirements, other: &ResourceRequirements) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects;
+    use serde_json::json;
 
     fn pod() -> Pod {
-        serde_json::from_str(
-            r#"{"metadata":{"uid":"u1"},
-                "spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]},
-                "status":{"containerStatuses":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}"#,
-        )
-        .expect("a pod")
+        let status = json!({"name": "c", "resources": {"requests": {"cpu": "1"}}});
+        let pod = objects::pod("u1").requests(json!({"cpu": "2"}));
+        pod.set("/status/containerStatuses", json!([status])).read()
     }
 
     fn cpu(pod: &Pod) -> String {

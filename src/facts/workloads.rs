@@ -204,15 +204,15 @@ mod tests {
     use super::*;
     use crate::facts::lookup::Lookup;
     use crate::facts::runtime::{RuntimeVersion, Sandbox};
+    use crate::objects;
+    use serde_json::json;
 
     fn pod() -> Pod {
-        serde_json::from_str(
-            r#"{"metadata":{"name":"web","namespace":"shop","uid":"u1"},
-                "spec":{"containers":[{"name":"c"},{"name":"d"}]},
-                "status":{"containerStatuses":[
-                    {"name":"c","containerID":"containerd://old","state":{"running":{}}}]}}"#,
-        )
-        .expect("a pod")
+        let status =
+            json!({"name": "c", "containerID": "containerd://old", "state": {"running": {}}});
+        let pod = objects::pod("shop/web").set("/metadata/uid", "u1");
+        let pod = pod.set("/spec/containers", json!([{"name": "c"}, {"name": "d"}]));
+        pod.set("/status/containerStatuses", json!([status])).read()
     }
 
     fn container(id: &str, name: &str, attempt: u32, state: ContainerState) -> Container {

@@ -23,6 +23,10 @@ pub mod fuzz_binary;
 mod images;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
 mod nodes;
+/// Pods and nodes that the tests describe.
+#[path = "../support/objects.rs"]
+#[expect(dead_code, reason = "some of it is for unit tests")]
+mod objects;
 /// kq foresees whom a recorded kubelet killed to take in a pod.
 mod preemption;
 /// Pods run on a real containerd and runc, and the kernel has what kq planned.

@@ -7,6 +7,7 @@ use crate::facts::pod_resources::{
 use crate::facts::pod_selector::{PodSelector, Selection};
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::k8s::manifest::load;
+use crate::objects;
 use serde_json::{Value, json};
 
 const RESOURCE: &str = "example.com/widget";
@@ -89,7 +90,7 @@ fn told(lines: &[&str], healthy: &[&str]) -> PodResources {
 }
 
 fn snapshot(pods: &[Value], checkpoint: CheckpointFact, told: PodResources) -> Snapshot {
-    let list = json!({ "kind": "List", "apiVersion": "v1", "items": pods });
+    let list = objects::list(pods.iter().cloned());
     let loaded = load("L", list.to_string().as_bytes());
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     let recorded =

@@ -128,21 +128,13 @@ pub fn asked_devices<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> BTreeMap<St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects;
     use serde_json::json;
 
     const GPU: &str = "example.com/gpu";
 
     fn pod(init: &[i64], app: &[i64]) -> Pod {
-        let containers = |kind: &str, counts: &[i64]| -> Vec<serde_json::Value> {
-            let one = |(at, count): (usize, &i64)| {
-                json!({"name": format!("{kind}{at}"),
-                    "resources": {"limits": {GPU: count.to_string()}}})
-            };
-            counts.iter().enumerate().map(one).collect()
-        };
-        let pod = json!({"metadata": {"uid": "new"}, "spec": {
-            "initContainers": containers("i", init), "containers": containers("c", app)}});
-        serde_json::from_value(pod).expect("a pod")
+        objects::with_limits("new", GPU, init, app).read()
     }
 
     /// Returns what the device manager of a node says of a pod that asks for so many.

@@ -9,6 +9,7 @@ use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{FilesystemUsage, ImageFilesystems};
 use crate::facts::stats_summary::StatsSummary;
 use crate::k8s::version::KubeletVersion;
+use crate::objects;
 use std::collections::BTreeMap;
 
 /// One disk, images apart, images and containers apart.
@@ -62,11 +63,8 @@ fn pressure_of(devices: [&str; 3], left: [u64; 3], soft: Option<&str>, memory: u
         assumed: None,
     });
     let pod = |name: &str, uid: &str, phase: &str| -> Pod {
-        let text = format!(
-            r#"{{"metadata":{{"name":"{name}","namespace":"n","uid":"{uid}"}},
-                "spec":{{"containers":[{{"name":"c"}}]}},"status":{{"phase":"{phase}"}}}}"#
-        );
-        serde_json::from_str(&text).unwrap()
+        let pod = objects::pod(&format!("n/{name}")).set("/metadata/uid", uid);
+        pod.set("/status/phase", phase).read()
     };
     // The one that ended is not evicted, though nothing is known of it.
     let pods = [pod("ended", "e", "Succeeded"), pod("p", "u", "Running")];

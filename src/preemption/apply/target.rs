@@ -128,13 +128,14 @@ pub fn planned_last<P>(pods: &mut [P], plan: &[Target], uid: impl Fn(&P) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects;
     use serde_json::json;
 
     #[test]
     fn what_follows_a_victim_depends_on_its_controller() {
         let pod = |name: &str, owners: serde_json::Value| -> Pod {
-            let metadata = json!({"name": name, "namespace": "shop", "ownerReferences": owners});
-            serde_json::from_value(json!({"metadata": metadata})).expect("a pod")
+            let pod = objects::pod(&format!("shop/{name}"));
+            pod.set("/metadata/ownerReferences", owners).read()
         };
         let owner =
             |kind: &str, controller| json!([{"kind": kind, "name": "x", "controller": controller}]);

@@ -297,6 +297,7 @@ fn out_of_memory(pod: &Pod) -> Option<(&str, &TerminatedState)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects;
     use serde_json::{Value, json};
 
     fn end(code: i32, reason: &str, at: &str) -> Value {
@@ -306,10 +307,9 @@ mod tests {
     fn pod(phase: &str, state: Value, last: Value, restarts: i32) -> Pod {
         let status =
             json!({"name": "c", "state": state, "lastState": last, "restartCount": restarts});
-        let status = json!({"phase": phase, "containerStatuses": [status]});
-        let spec = json!({"restartPolicy": "Never", "containers": [{"name": "c"}]});
-        serde_json::from_value(json!({"metadata": {"name": "web"}, "spec": spec, "status": status}))
-            .expect("a pod")
+        let pod =
+            objects::pod("web").set("/spec/restartPolicy", "Never").set("/status/phase", phase);
+        pod.set("/status/containerStatuses", json!([status])).read()
     }
 
     fn at(time: &str) -> Timestamp {

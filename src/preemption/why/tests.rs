@@ -2,14 +2,13 @@
 
 use super::*;
 use crate::facts::events::read_events;
+use crate::objects;
 use serde_json::{Value, json};
 
 fn pod(name: &str, change: impl FnOnce(&mut Value)) -> Pod {
-    let mut pod = json!({
-        "metadata": {"name": name, "namespace": "shop", "uid": format!("uid-{name}")},
-        "spec": {"nodeName": "n1", "priority": 100, "containers": [{"name": "c"}]},
-        "status": {"phase": "Running", "startTime": "2026-11-20T10:00:00Z"},
-    });
+    let pod = objects::pod(&format!("shop/{name}")).on("n1").priority(100);
+    let pod = pod.set("/metadata/uid", format!("uid-{name}"));
+    let mut pod = pod.set("/status/startTime", "2026-11-20T10:00:00Z").json();
     change(&mut pod);
     serde_json::from_value(pod).expect("a pod")
 }
@@ -37,7 +36,7 @@ fn event(uid: &str, reporter: &str, reason: &str, message: &str) -> Value {
 }
 
 fn events(items: Vec<Value>) -> Vec<PodEvent> {
-    read_events(json!({"kind": "List", "items": items}).to_string().as_bytes()).expect("events")
+    read_events(objects::list(items).to_string().as_bytes()).expect("events")
 }
 
 fn ask(pods: &[Pod], events: Option<&[PodEvent]>, log: Option<&str>) -> PreemptionCause {

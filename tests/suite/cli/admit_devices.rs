@@ -2,6 +2,7 @@
 //! the same answer from every command, and from every source that tells of devices.
 
 use super::{Ran, folder_with, kq};
+use crate::objects;
 use kq::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,27 +13,20 @@ const FILES: &str = "--pods pods.json --node-file node.json";
 
 /// A node with 2 CPUs, and so many devices that are healthy and that there are.
 fn node(healthy: u32, all: u32) -> Value {
-    let list =
-        |gpus: u32| json!({"cpu": "2", "memory": "4Gi", "pods": "10", GPU: gpus.to_string()});
-    json!({
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
-        "status": {"capacity": list(all), "allocatable": list(healthy),
-            "nodeInfo": {"kubeletVersion": "v1.36.2"}},
-    })
+    let mut node = objects::node("n", "2");
+    node["status"]["capacity"][GPU] = json!(all.to_string());
+    node["status"]["allocatable"][GPU] = json!(healthy.to_string());
+    node["status"]["nodeInfo"] = json!({"kubeletVersion": "v1.36.2"});
+    node
 }
 
 /// A pod that runs, with a device.
 fn pod(name: &str, gpus: u32, cpu: &str) -> Value {
     let list = json!({"cpu": cpu, GPU: gpus.to_string()});
     let running = json!({"running": {"startedAt": "2026-11-22T10:00:00Z"}});
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-11-22T10:00:00Z"},
-        "spec": {"nodeName": "n", "priority": 0, "containers": [
-            {"name": "c", "image": "i", "resources": {"requests": list, "limits": list}}
-        ]},
-        "status": {"phase": "Running", "containerStatuses": [{"name": "c", "state": running}]},
-    })
+    let pod = objects::pod(name).on("n").set("/metadata/creationTimestamp", "2026-11-22T10:00:00Z");
+    let pod = pod.set("/status/containerStatuses", json!([{"name": "c", "state": running}]));
+    pod.set("/spec/containers/0/resources/limits", list.clone()).requests(list).json()
 }
 
 /// A critical pod that is to come.

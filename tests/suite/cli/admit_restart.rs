@@ -1,6 +1,7 @@
 //! `kq admit explain --kubelet-restart`, and what `-o wide` says of sums.
 
 use super::{Ran, folder_with, kq};
+use crate::objects;
 use serde_json::{Value, json};
 use snapbox::str;
 use std::time::{Duration, Instant};
@@ -8,27 +9,21 @@ use std::time::{Duration, Instant};
 const CRITICAL: i32 = 2_000_000_000;
 
 fn node(cpu: &str) -> Value {
-    let list = json!({"cpu": cpu, "memory": "4Gi", "pods": "100000"});
-    json!({
-        "kind": "Node", "metadata": {"name": "n"},
-        "status": {"capacity": list, "allocatable": list},
-    })
+    let mut node = objects::node("n", cpu);
+    for list in ["capacity", "allocatable"] {
+        node["status"][list]["pods"] = json!("100000");
+    }
+    node
 }
 
 fn pod(name: &str, cpu: &str, priority: i32, created: &Value) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "uid": name, "creationTimestamp": created},
-        "spec": {"nodeName": "n", "priority": priority, "containers": [
-            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-        ]},
-        "status": {"phase": "Running"},
-    })
+    let pod = objects::pod(name).on("n").priority(priority).requests(json!({"cpu": cpu}));
+    pod.set("/metadata/creationTimestamp", created.clone()).json()
 }
 
 /// Asks about these pods on a node.
 fn ask(line: &str, pods: &[Value], node: &Value, more: &[(&str, &Value)]) -> Ran {
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods});
+    let list = objects::list(pods.iter().cloned());
     let files = [("pods.json", &list), ("node.json", node)].into_iter().chain(more.iter().copied());
     let files: Vec<_> = files.map(|(name, value)| (name, value.to_string())).collect();
     let folder = folder_with(&files);

@@ -6,6 +6,7 @@ use super::made_up_node as made_up;
 use super::sources::kubeconfig_in;
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, answer};
+use crate::objects;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -147,21 +148,10 @@ pub fn node(cpu: &str) -> Value {
 
 /// Returns a pod of the node that runs, of priority 0, without a grace period to speak of.
 pub fn pod(name: &str, cpu: &str) -> Value {
-    let (namespace, name) = name.split_once('/').expect("NAMESPACE/NAME");
-    json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"namespace": namespace, "name": name, "uid": format!("uid-{name}")},
-        "spec": {
-            "nodeName": made_up::NAME,
-            "priority": 0,
-            "terminationGracePeriodSeconds": 1,
-            "containers": [{
-                "name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}},
-            }],
-        },
-        "status": {"phase": "Running", "qosClass": "Burstable"},
-    })
+    let (_, own) = name.split_once('/').expect("NAMESPACE/NAME");
+    let pod = objects::pod(name).on(made_up::NAME).set("/metadata/uid", format!("uid-{own}"));
+    let pod = pod.set("/spec/terminationGracePeriodSeconds", 1).requests(json!({"cpu": cpu}));
+    pod.set("/status/qosClass", "Burstable").json()
 }
 
 fn name_of(pod: &Value) -> String {

@@ -3,6 +3,7 @@
 
 use super::contract::{Said, said};
 use super::{folder_with, kq};
+use crate::objects;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -224,22 +225,14 @@ struct Spared {
 
 /// Asks about a node with 4 CPUs, of which half a one is kept back, and two pods of 1 and 2 CPUs.
 fn answer(command: &str, pod: &Value) -> Value {
-    let list = |cpu: &str| json!({"cpu": cpu, "memory": "8Gi", "pods": "10"});
-    let node = json!({
-        "kind": "Node", "metadata": {"name": "n"},
-        "status": {"capacity": list("4"), "allocatable": list("3500m")},
-    });
+    let mut node = objects::node("n", "4");
+    node["status"]["allocatable"]["cpu"] = json!("3500m");
     let other = |name: &str, cpu: &str| {
-        json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "uid": name, "generation": 3},
-            "spec": {"nodeName": "n", "priority": 0, "terminationGracePeriodSeconds": 30, "containers": [
-                {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
-            ]},
-            "status": {"phase": "Running"},
-        })
+        let pod = objects::pod(name).on("n").set("/metadata/generation", 3);
+        let pod = pod.set("/spec/terminationGracePeriodSeconds", 30);
+        pod.requests(json!({"cpu": cpu, "memory": "1Gi"})).json()
     };
-    let pods = json!({"apiVersion": "v1", "kind": "List", "items": [other("one", "1"), other("two", "2")]});
+    let pods = objects::list([other("one", "1"), other("two", "2")]);
     let folder = folder_with(&[
         ("node.json", node.to_string()),
         ("pods.json", pods.to_string()),
@@ -251,12 +244,9 @@ fn answer(command: &str, pod: &Value) -> Value {
 }
 
 fn pod(class: &str, resources: Value) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new"},
-        "spec": {"priorityClassName": class, "containers": [
-            {"name": "c", "image": "i", "resources": resources}
-        ]},
-    })
+    let pod = objects::pod("new").set("/metadata/uid", "").set("/spec/priority", Value::Null);
+    let pod = pod.set("/spec/containers/0/resources", resources).set("/status", json!({}));
+    pod.set("/spec/priorityClassName", class).json()
 }
 
 #[test]

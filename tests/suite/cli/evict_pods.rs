@@ -2,14 +2,13 @@
 
 use super::evict_rank::places;
 use super::{Ran, folder_with, kq};
+use crate::objects;
 use serde_json::{Value, json};
 
 /// A pod that is bound to a node, with these resources of memory.
 fn bound(name: &str, uid: &str, node: &str, resources: Value) -> Value {
-    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "a", "uid": uid},
-           "spec": {"nodeName": node, "priority": 0, "containers": [
-               {"name": "c", "image": "i", "resources": resources}]},
-           "status": {"phase": "Running"}})
+    let pod = objects::pod(&format!("a/{name}")).on(node).set("/metadata/uid", uid);
+    pod.set("/spec/containers/0/resources", resources).json()
 }
 
 /// What was measured of pods: name, UID, bytes.
@@ -22,7 +21,7 @@ fn measured(node: Value, pods: &[(&str, &str, u64)]) -> Value {
 
 /// Asks about files with these pods and what was measured.
 fn of_values(pods: &[Value], summary: &Value, line: &str) -> (Ran, Value) {
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods});
+    let list = objects::list(pods.iter().cloned());
     let folder = folder_with(&[("pods.json", list.to_string()), ("sum.json", summary.to_string())]);
     let line = format!("evict rank --signal memory --pods pods.json --stats sum.json {line}");
     let shown = kq(&line).within(folder.path()).run();

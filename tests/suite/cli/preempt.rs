@@ -1,34 +1,17 @@
 //! `kq admit explain` and `kq preempt explain`: what cannot be understood, and what must not be guessed.
 
 use super::{Ran, folder_with, kq};
+use crate::objects::{self, list, node};
 use serde_json::{Value, json};
 
-fn node() -> Value {
-    let list = json!({"cpu": "2", "memory": "4Gi", "pods": "10"});
-    json!({
-        "kind": "Node", "metadata": {"name": "n"},
-        "status": {"capacity": list, "allocatable": list},
-    })
-}
-
 fn pod(name: &str, cpu: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": name},
-        "spec": {"nodeName": "n", "priority": 0, "containers": [
-            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-        ]},
-        "status": {"phase": "Running"},
-    })
+    objects::pod(name).on("n").requests(json!({"cpu": cpu})).json()
 }
 
 fn critical() -> Value {
     let mut critical = pod("new", "1");
     critical["spec"]["priority"] = json!(2_000_000_000);
     critical
-}
-
-fn list(pods: impl IntoIterator<Item = Value>) -> Value {
-    json!({"apiVersion": "v1", "kind": "List", "items": pods.into_iter().collect::<Vec<_>>()})
 }
 
 /// Asks about a pod that comes to a node with others.
@@ -52,15 +35,20 @@ fn a_static_pod_is_what_the_kubelet_makes_of_its_manifest() {
     let mut mirror = pod("new-n", "1");
     mirror["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "m"});
     let pods = list([spared, mirror]);
-    let ran = ask("preempt explain new.json --static", &new, &pods, &node());
+    let ran = ask("preempt explain new.json --static", &new, &pods, &node("n", "2"));
     assert_eq!(ran.code, 1, "{}", ran.text());
     for said in ["default/new-n on n: ", "critical: a static pod", "lacks still", "cpu 1"] {
         assert!(ran.stdout.contains(said), "{said}: {}", ran.text());
     }
-    let ran = ask("preempt explain new.json --static --priority 2000001000", &new, &pods, &node());
+    let ran = ask(
+        "preempt explain new.json --static --priority 2000001000",
+        &new,
+        &pods,
+        &node("n", "2"),
+    );
     assert_eq!(ran.code, 0, "{}", ran.text());
     assert!(ran.stdout.contains("default/crit"), "{}", ran.text());
-    let ran = ask("preempt explain default/crit --static", &new, &pods, &node());
+    let ran = ask("preempt explain default/crit --static", &new, &pods, &node("n", "2"));
     assert_eq!((ran.code, &*ran.stdout), (2, ""), "{}", ran.text());
 }
 
@@ -70,7 +58,7 @@ fn what_is_no_resource_refuses_a_critical_pod_in_both_commands() {
     new["spec"]["nodeSelector"] = json!({"a": "b"});
     let pods = list([pod("a", "1"), pod("b", "1")]);
     for line in ["admit explain new.json", "preempt explain new.json"] {
-        let ran = ask(line, &new, &pods, &node());
+        let ran = ask(line, &new, &pods, &node("n", "2"));
         assert_eq!(ran.code, 1, "{}", ran.text());
         assert!(ran.stdout.contains("NodeAffinity: "), "{}", ran.text());
         let because = "nodeSelector a=b: the node has no such label";
@@ -78,7 +66,7 @@ fn what_is_no_resource_refuses_a_critical_pod_in_both_commands() {
         assert!(!ran.stdout.contains("OutOfcpu"), "{}", ran.text());
     }
     new["spec"]["nodeSelector"] = json!({});
-    let ran = ask("admit explain new.json", &new, &pods, &node());
+    let ran = ask("admit explain new.json", &new, &pods, &node("n", "2"));
     assert_eq!(ran.code, 0, "{}", ran.text());
     let said = "default/new: admitted on n after the kubelet killed default/b for it";
     assert!(ran.stdout.starts_with(said), "{}", ran.text());
@@ -90,7 +78,7 @@ fn a_pod_may_be_refused_after_others_were_killed_for_it() {
     new["spec"]["resources"] = json!({"requests": {"cpu": "1"}, "limits": {"cpu": "1"}});
     let pods = list([pod("a", "1"), pod("b", "1")]);
     let line = "preempt explain new.json --feature-gates PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false";
-    let ran = ask(line, &new, &pods, &node());
+    let ran = ask(line, &new, &pods, &node("n", "2"));
     assert_eq!(ran.code, 1, "{}", ran.text());
     for said in
         ["one pod is killed, and it is refused all the same", "PodLevelResourcesNotSupported: "]
@@ -104,18 +92,18 @@ fn what_would_give_a_false_yes_is_missing() {
     let (new, here) = (critical(), pod("a", "1"));
     let mut elsewhere = pod("a", "2");
     elsewhere["spec"]["nodeName"] = json!("m");
-    let mut nameless = node();
+    let mut nameless = node("n", "2");
     nameless["metadata"] = json!({});
-    let mut half = node();
+    let mut half = node("n", "2");
     half["status"]["allocatable"] = json!({"memory": "4Gi", "pods": "10"});
     let rows: [(&str, Value, Value, i32, &str); 4] = [
-        ("all are elsewhere", list([elsewhere]), node(), 3, "no pod of node n was read"),
+        ("all are elsewhere", list([elsewhere]), node("n", "2"), 3, "no pod of node n was read"),
         ("a node without a name", list([here.clone()]), nameless, 2, "metadata.name is not set"),
         ("a node without CPUs", list([here.clone()]), half, 3, "missing: status.allocatable.cpu"),
         (
             "twice the same",
             list([here.clone(), here]),
-            node(),
+            node("n", "2"),
             0,
             "warning: default/a is there more than once",
         ),
@@ -130,7 +118,7 @@ fn what_would_give_a_false_yes_is_missing() {
 #[test]
 fn a_pod_can_be_taken_away_in_thought() {
     let (new, two) = (critical(), list([pod("a", "1"), pod("b", "1")]));
-    let ask = |line: &str| ask(line, &new, &two, &node());
+    let ask = |line: &str| ask(line, &new, &two, &node("n", "2"));
     let victims =
         |ran: &Ran| serde_json::from_str::<Value>(&ran.stdout).expect("JSON")["victims"].clone();
     assert_eq!(victims(&ask("preempt explain new.json -o json"))[0]["pod"], "default/b");
@@ -148,7 +136,7 @@ fn a_pod_can_be_taken_away_in_thought() {
 fn what_cannot_be_understood_is_named() {
     let (new, two) = (critical(), list([pod("a", "1"), pod("b", "1")]));
     let with = |list: &str, value: Value| {
-        let mut node = node();
+        let mut node = node("n", "2");
         node["status"][list] = value;
         node
     };
@@ -187,7 +175,7 @@ fn what_cannot_be_understood_is_named() {
             "admit explain new.json",
             pod("new", "much"),
             two.clone(),
-            node(),
+            node("n", "2"),
             2,
             &["new.json", "requests", "much"],
         ),
@@ -196,7 +184,7 @@ fn what_cannot_be_understood_is_named() {
             "preempt explain new.json",
             two.clone(),
             two.clone(),
-            node(),
+            node("n", "2"),
             2,
             &["new.json: 2 pods, expected one", "hint: "],
         ),
@@ -205,7 +193,7 @@ fn what_cannot_be_understood_is_named() {
             "admit explain new.json",
             list([]),
             two.clone(),
-            node(),
+            node("n", "2"),
             2,
             &["new.json: "],
         ),
@@ -214,7 +202,7 @@ fn what_cannot_be_understood_is_named() {
             "admit explain c",
             new.clone(),
             two.clone(),
-            node(),
+            node("n", "2"),
             2,
             &["no pod c on this node", "hint: "],
         ),
@@ -228,7 +216,7 @@ fn what_cannot_be_understood_is_named() {
                 other["metadata"]["uid"] = json!("b");
                 other
             }]),
-            node(),
+            node("n", "2"),
             2,
             &["a means more than one pod", "hint: say NAMESPACE/NAME"],
         ),
@@ -237,7 +225,7 @@ fn what_cannot_be_understood_is_named() {
             "preempt explain new.json --order default/a,defualt/b",
             new.clone(),
             two.clone(),
-            node(),
+            node("n", "2"),
             2,
             &["--order: no other pod of this node is defualt/b", "did you mean default/b?"],
         ),
@@ -246,7 +234,7 @@ fn what_cannot_be_understood_is_named() {
             "preempt explain new.json --order default/a,default/a",
             new,
             two,
-            node(),
+            node("n", "2"),
             2,
             &["--order: default/a is there twice"],
         ),
@@ -280,7 +268,7 @@ fn who_is_on_the_node_is_not_guessed() {
         }),
         pod("new", "1"),
     ]);
-    let ran = ask("admit explain new.json -o json", &pod("new", "1"), &pods, &node());
+    let ran = ask("admit explain new.json -o json", &pod("new", "1"), &pods, &node("n", "2"));
     let answer: Value =
         serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
     let counts: Vec<_> = answer["ledger"]
@@ -312,10 +300,11 @@ fn manifests_get_what_the_api_server_fills_in() {
     of_limits["spec"]["containers"][0]["ports"] = json!([{"containerPort": 8080}]);
     let mut new = pod("new", "1");
     new["spec"]["containers"][0]["ports"] = json!([{"containerPort": 80, "hostPort": 8080}]);
-    let ran = ask("admit explain new.json -o wide", &new, &list([of_limits.clone()]), &node());
+    let ran =
+        ask("admit explain new.json -o wide", &new, &list([of_limits.clone()]), &node("n", "2"));
     assert!(ran.stdout.contains("cpu: 1 > 500m = 2 - 1500m"), "{}", ran.text());
     assert!(ran.stdout.contains("8080/TCP on 0.0.0.0 is taken by default/a"), "{}", ran.text());
-    let ran = ask("preempt explain new.json", &critical(), &list([of_limits]), &node());
+    let ran = ask("preempt explain new.json", &critical(), &list([of_limits]), &node("n", "2"));
     assert!(ran.stdout.contains("cpu 1500m   -               30s     45s"), "{}", ran.text());
 }
 
@@ -325,12 +314,13 @@ fn a_priority_that_only_the_cluster_knows_is_assumed() {
     unknown["spec"] =
         json!({"priorityClassName": "gold", "containers": unknown["spec"]["containers"]});
     let pods = list([pod("a", "1")]);
-    let ran = ask("preempt explain new.json", &unknown, &pods, &node());
+    let ran = ask("preempt explain new.json", &unknown, &pods, &node("n", "2"));
     assert!(
         ran.stderr.contains("assumed: priority 0: only the cluster knows the value of class gold")
     );
     assert_eq!(ran.code, 1, "{}", ran.text());
-    let ran = ask("preempt explain new.json --priority 2000000000", &unknown, &pods, &node());
+    let ran =
+        ask("preempt explain new.json --priority 2000000000", &unknown, &pods, &node("n", "2"));
     assert!(!ran.stderr.contains("priority 0"), "{}", ran.stderr);
     assert_eq!(ran.code, 0, "{}", ran.text());
 }
@@ -341,8 +331,12 @@ fn the_order_decides_between_equals_and_only_its_absence_is_assumed() {
     for (order, victim, is_assumed) in
         [("", "default/b", true), ("--order default/b,default/a", "default/a", false)]
     {
-        let ran =
-            ask(&format!("preempt explain new.json {order} -o json"), &critical(), &pods, &node());
+        let ran = ask(
+            &format!("preempt explain new.json {order} -o json"),
+            &critical(),
+            &pods,
+            &node("n", "2"),
+        );
         let answer: Value = serde_json::from_str(&ran.stdout).expect("an answer");
         let other = if victim == "default/a" { "default/b" } else { "default/a" };
         assert_eq!(answer["victims"][0]["pod"], victim, "{order}");
@@ -355,7 +349,7 @@ fn the_order_decides_between_equals_and_only_its_absence_is_assumed() {
 #[test]
 fn a_node_under_pressure_says_no_before_anything_else() {
     let under = |status: &str| {
-        let mut node = node();
+        let mut node = node("n", "2");
         let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
         node["status"]["conditions"] = json!([
             condition("MemoryPressure", "False"),
@@ -404,7 +398,7 @@ fn a_kubelet_that_starts_anew_takes_the_oldest_first() {
         of_folder,
         made("middle", "500m", "2026-11-20T10:00:01Z"),
     ]);
-    let ran = ask("admit explain --kubelet-restart -o json", &json!({}), &pods, &node());
+    let ran = ask("admit explain --kubelet-restart -o json", &json!({}), &pods, &node("n", "2"));
     let answer: Value =
         serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
     let items = answer["items"].as_array().expect("a list").iter();
@@ -427,6 +421,6 @@ fn a_kubelet_that_starts_anew_takes_the_oldest_first() {
     assert_eq!(answer["items"][2]["killedFor"], "default/critical");
     assert_eq!(answer["items"][4]["refusals"][0]["reason"], "OutOfcpu");
     assert_eq!((ran.code, &answer["kind"]), (1, &json!("PodReadmission")));
-    let ran = ask("admit explain --kubelet-restart new.json", &json!({}), &pods, &node());
+    let ran = ask("admit explain --kubelet-restart new.json", &json!({}), &pods, &node("n", "2"));
     assert_eq!(ran.code, 2, "{}", ran.text());
 }

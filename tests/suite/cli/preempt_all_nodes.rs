@@ -1,33 +1,28 @@
 //! `kq preempt explain --all-nodes` from files: what each node would do, and in which order they come.
 
 use super::{Ran, folder_with, kq, matches};
+use crate::objects::{self, list};
 use serde_json::{Value, json};
 
 const LINE: &str = "preempt explain new.json --all-nodes --node-file nodes.json --pods pods.json";
 
 fn node(name: &str) -> Value {
-    let list = json!({"cpu": "2", "memory": "4Gi", "pods": "10"});
     let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
-    json!({
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {},
-        "status": {
-            "capacity": list, "allocatable": list, "nodeInfo": {"kubeletVersion": "v1.36.2"},
-            "conditions": [
-                condition("MemoryPressure", "False"), condition("DiskPressure", "False"),
-                condition("PIDPressure", "False"), condition("Ready", "True"),
-            ],
-        },
-    })
+    let mut node = objects::node(name, "2");
+    node["spec"] = json!({});
+    node["status"]["nodeInfo"] = json!({"kubeletVersion": "v1.36.2"});
+    node["status"]["conditions"] = json!([
+        condition("MemoryPressure", "False"),
+        condition("DiskPressure", "False"),
+        condition("PIDPressure", "False"),
+        condition("Ready", "True"),
+    ]);
+    node
 }
 
 fn pod(name: &str, node: &str, cpu: &str, priority: i32) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": name},
-        "spec": {"nodeName": node, "priority": priority, "containers": [
-            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-        ]},
-        "status": {"phase": "Running", "startTime": "2026-11-20T10:00:00Z"},
-    })
+    let pod = objects::pod(name).on(node).priority(priority).requests(json!({"cpu": cpu}));
+    pod.set("/status/startTime", "2026-11-20T10:00:00Z").json()
 }
 
 /// The pod that comes: it asks for a whole CPU.
@@ -38,10 +33,6 @@ fn new() -> Value {
 fn with(mut value: Value, change: impl FnOnce(&mut Value)) -> Value {
     change(&mut value);
     value
-}
-
-fn list(items: impl IntoIterator<Item = Value>) -> Value {
-    json!({"apiVersion": "v1", "kind": "List", "items": items.into_iter().collect::<Vec<_>>()})
 }
 
 fn ask(line: &str, new: &Value, nodes: &Value, pods: &Value) -> Ran {

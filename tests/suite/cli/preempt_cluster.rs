@@ -5,6 +5,7 @@ use super::half_way::terminal;
 use super::{Ran, folder_with, kq};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, answer, failure, json as ok};
+use crate::objects;
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
@@ -23,13 +24,8 @@ fn node(name: &str) -> Value {
 }
 
 fn pod(name: &str, cpu: &str, priority: i32) -> Value {
-    json!({
-        "metadata": {"name": name, "namespace": "default", "uid": name},
-        "spec": {"priority": priority, "containers": [
-            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-        ]},
-        "status": {"phase": "Running"},
-    })
+    let pod = objects::pod(&format!("default/{name}")).priority(priority);
+    pod.requests(json!({"cpu": cpu})).json()
 }
 
 fn list(kind: &str, next: &str, items: &[Value]) -> String {

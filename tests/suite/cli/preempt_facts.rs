@@ -2,6 +2,7 @@
 //! and what was allocated to a pod that is being resized.
 
 use super::{folder_with, kq};
+use crate::objects;
 use kq::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts};
 use kq::facts::host::Text;
 use kq::facts::lookup::Lookup;
@@ -13,27 +14,24 @@ use serde_json::{Value, json};
 const WIDGET: &str = "example.com/widget";
 
 fn node() -> Value {
-    let list = json!({"cpu": "2", "memory": "4Gi", "pods": "10", WIDGET: "1"});
-    json!({
-        "kind": "Node", "metadata": {"name": "n"},
-        "status": {"capacity": list, "allocatable": list, "nodeInfo": {"kubeletVersion": "v1.36.2"}},
-    })
+    let mut node = objects::node("n", "2");
+    for list in ["capacity", "allocatable"] {
+        node["status"][list][WIDGET] = json!("1");
+    }
+    node["status"]["nodeInfo"] = json!({"kubeletVersion": "v1.36.2"});
+    node
 }
 
 fn pod(name: &str, requests: Value) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": name},
-        "spec": {"nodeName": "n", "priority": 0, "containers": [
-            {"name": "c", "image": "i", "resources": {"requests": requests, "limits": requests}}
-        ]},
-        "status": {"phase": "Running", "containerStatuses": [
-            {"name": "c", "state": {"running": {"startedAt": "2026-11-20T11:00:00Z"}}}
-        ]},
-    })
+    let running = json!({"running": {"startedAt": "2026-11-20T11:00:00Z"}});
+    let pod =
+        objects::pod(name).on("n").set("/spec/containers/0/resources/limits", requests.clone());
+    let pod = pod.set("/status/containerStatuses", json!([{"name": "c", "state": running}]));
+    pod.requests(requests).json()
 }
 
 fn snapshot(pods: &[Value]) -> Snapshot {
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods}).to_string();
+    let list = objects::list(pods.iter().cloned()).to_string();
     let loaded = load("pods", list.as_bytes());
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     let recorded =

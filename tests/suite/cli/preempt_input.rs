@@ -2,28 +2,21 @@
 
 use super::made_up_node::{Kernel, Node};
 use super::{Ran, folder_with, kq};
+use crate::objects::{self, list};
 use serde_json::{Value, json};
 use std::path::Path;
 
 const NIGHT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/night/worker-3.json");
 
 fn node(name: &str) -> Value {
-    let list = json!({"cpu": "2", "memory": "4Gi", "pods": "10"});
-    json!({
-        "kind": "Node", "metadata": {"name": name},
-        "status": {"capacity": list, "allocatable": list, "nodeInfo": {"kubeletVersion": "v1.36.2"}},
-    })
+    let mut node = objects::node(name, "2");
+    node["status"]["nodeInfo"] = json!({"kubeletVersion": "v1.36.2"});
+    node
 }
 
 fn pod(name: &str, node: &str) -> Value {
-    let resources = json!({"requests": {"cpu": "1"}});
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"nodeName": node, "priority": 2_000_000_000, "containers": [
-            {"name": "c", "image": "i", "resources": resources}
-        ]},
-        "status": {"phase": "Running"},
-    })
+    let pod = objects::pod(&format!("shop/{name}")).on(node).priority(2_000_000_000);
+    pod.set("/metadata/uid", "").requests(json!({"cpu": "1"})).json()
 }
 
 fn workload(kind: &str, replicas: Option<u8>) -> Value {
@@ -32,10 +25,6 @@ fn workload(kind: &str, replicas: Option<u8>) -> Value {
         "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web"},
         "spec": {"replicas": replicas, "selector": {"matchLabels": {"a": "b"}}, "template": template},
     })
-}
-
-fn list(pods: &[Value]) -> Value {
-    json!({"apiVersion": "v1", "kind": "List", "items": pods})
 }
 
 fn ask(line: &str, files: &[(&str, Value)]) -> Ran {
@@ -53,7 +42,7 @@ fn facts_of_two_nodes_are_no_answer() {
         ("n1.json", node("n1")),
         ("worker-3.json", node("worker-3")),
         ("numbered.json", numbered),
-        ("pods.json", list(&[pod("a", "n1")])),
+        ("pods.json", list([pod("a", "n1")])),
     ];
     let of_two = "n1.json is the Node object of n1, and ";
     for (flags, code, said) in [
@@ -95,8 +84,8 @@ fn pods_of_other_nodes_are_none_of_this_one() {
     let files = [
         ("new.json", pod("new", "")),
         ("node.json", node("n1")),
-        ("elsewhere.json", list(&[pod("a", "n2"), pod("b", "n3")])),
-        ("empty.json", list(&[])),
+        ("elsewhere.json", list([pod("a", "n2"), pod("b", "n3")])),
+        ("empty.json", list([])),
     ];
     for command in ["admit", "preempt"] {
         let line = format!("{command} explain new.json --node-file node.json --pods");
@@ -115,9 +104,9 @@ fn a_workload_is_one_of_its_pods_and_no_static_one() {
     let files = [
         ("deployment.json", workload("Deployment", Some(2))),
         ("daemon-set.json", workload("DaemonSet", None)),
-        ("list.json", list(&[pod("new", "")])),
+        ("list.json", list([pod("new", "")])),
         ("node.json", node("n1")),
-        ("pods.json", list(&[pod("a", "n1")])),
+        ("pods.json", list([pod("a", "n1")])),
     ];
     let flags = "--node-file node.json --pods pods.json";
     for (file, said) in [
@@ -138,7 +127,7 @@ fn a_workload_is_one_of_its_pods_and_no_static_one() {
 fn a_name_that_nobody_has_was_another_one() {
     let files = [
         ("node.json", node("n1")),
-        ("pods.json", list(&[pod("web-7d9f", "n1"), pod("db-0", "n1")])),
+        ("pods.json", list([pod("web-7d9f", "n1"), pod("db-0", "n1")])),
     ];
     for (asked, hint) in [
         ("shop/web", "did you mean shop/web-7d9f?"),
@@ -170,7 +159,7 @@ fn a_priority_that_the_api_server_refuses_is_named() {
         ),
         (with("system-node-critcal", Value::Null), "did you mean system-node-critical?"),
     ] {
-        let files = [("new.json", new), ("node.json", node("n1")), ("pods.json", list(&[]))];
+        let files = [("new.json", new), ("node.json", node("n1")), ("pods.json", list([]))];
         let ran = ask("admit explain new.json --node-file node.json --pods pods.json", &files);
         assert!(ran.stderr.contains(said), "{}", ran.text());
     }
@@ -182,7 +171,7 @@ fn pods_that_run_and_are_not_in_the_files_are_missing() {
     let stored: Value = serde_json::from_slice(&stored).expect("JSON");
     let sandboxes = stored["runtime"]["found"]["value"]["sandboxes"]["found"]["value"].as_array();
     assert!(sandboxes.is_some_and(|all| all.len() > 1), "the runtime tells of pods");
-    let files = [("new.json", pod("new", "")), ("pods.json", list(&[pod("a", "worker-3")]))];
+    let files = [("new.json", pod("new", "")), ("pods.json", list([pod("a", "worker-3")]))];
     for question in ["preempt explain new.json", "admit explain new.json"] {
         let ran = ask(&format!("{question} --snapshot {NIGHT} --pods pods.json"), &files);
         assert_eq!(ran.code, 3, "{}", ran.text());

@@ -2,6 +2,7 @@
 
 use super::contract::Said;
 use super::{Ran, folder_with, kq};
+use crate::objects;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -46,12 +47,9 @@ struct Evidence {
 }
 
 fn pod(name: &str, priority: i32) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", "uid": format!("uid-{name}")},
-        "spec": {"nodeName": "n1", "priority": priority, "containers": [{"name": "c", "image": "i"}]},
-        "status": {"phase": "Running", "startTime": "2026-11-20T10:00:00Z"},
-    })
+    let pod = objects::pod(&format!("shop/{name}")).on("n1").priority(priority);
+    let pod = pod.set("/metadata/uid", format!("uid-{name}"));
+    pod.set("/status/startTime", "2026-11-20T10:00:00Z").json()
 }
 
 fn event(name: &str, reason: &str, message: &str) -> Value {
@@ -63,8 +61,7 @@ fn event(name: &str, reason: &str, message: &str) -> Value {
 }
 
 fn list(items: impl IntoIterator<Item = Value>) -> String {
-    let items: Vec<Value> = items.into_iter().collect();
-    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+    objects::list(items).to_string()
 }
 
 fn why(line: &str, files: &[(&str, String)]) -> Ran {

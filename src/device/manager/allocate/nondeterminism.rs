@@ -249,24 +249,11 @@ mod tests {
     use super::*;
     use crate::device::manager::hints::HintNodes;
     use crate::device::manager::{Affinities, Device, HEALTHY, SilentPlugins};
-    use crate::k8s::manifest::load;
+    use crate::objects;
 
     /// Returns a pod with init containers and others that need so many.
-    fn pod(init: &[usize], app: &[usize]) -> Pod {
-        let containers = |prefix: &str, needs: &[usize]| {
-            let one = |(at, need)| {
-                format!("{{name: {prefix}{at}, image: i, resources: {{limits: {{a/r: {need}}}}}}}")
-            };
-            needs.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
-        };
-        let text = format!(
-            "{{apiVersion: v1, kind: Pod, metadata: {{name: p, uid: u}}, \
-             spec: {{initContainers: [{}], containers: [{}]}}}}",
-            containers("i", init),
-            containers("c", app)
-        );
-        let mut loaded = load("pod.yaml", text.as_bytes());
-        loaded.pods.remove(0).pod
+    fn pod(init: &[i64], app: &[i64]) -> Pod {
+        objects::with_limits("u", "a/r", init, app).read()
     }
 
     /// Returns every order of so many numbers.
@@ -288,7 +275,7 @@ mod tests {
         use TopologyPolicy::{BestEffort, None, Restricted};
         // Devices by their NUMA nodes; the first by id is taken, so that each order of the ids is another
         // outcome of the kubelet.
-        type Row<'a> = (&'a [usize], &'a [usize], &'a [i64], TopologyPolicy, bool);
+        type Row<'a> = (&'a [i64], &'a [i64], &'a [i64], TopologyPolicy, bool);
         let rows: &[Row<'_>] = &[
             (&[], &[1, 1], &[0, 0, 1], None, true),
             (&[], &[1, 1, 1], &[0, 0, 1], None, true),
