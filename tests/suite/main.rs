@@ -21,6 +21,8 @@ mod edges;
 pub mod fuzz_binary;
 /// kq foresees which images a recorded kubelet removed.
 mod images;
+/// Every command answers about every recorded node as it did.
+mod matrix;
 /// kq agrees with what the kubelet, the runtime and the kernel did on recorded nodes.
 mod nodes;
 /// Pods and nodes that the tests describe.

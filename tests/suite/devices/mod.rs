@@ -10,18 +10,48 @@
 //! | `golden/` | what kq answers |
 //!
 //! They have no cgroups, so they are no recorded nodes like those of `tests/nodes/`. The kubelet's words
-//! are held against kq; the golden answers only show what changed (`SNAPSHOTS=overwrite cargo test`
-//! writes them).
+//! are held against kq; the golden answers, which only show what changed, are those of `matrix`.
 
-/// What kq answers, in every format.
-mod golden;
+use crate::cli::{matches, repository};
+use snapbox::Data;
+use stored::{stored, text};
+
 /// What the kubelet did.
 mod kubelet;
 /// The recordings as snapshots.
 pub mod stored;
 
-/// Tells whether a command is asked here.
-pub fn asks(command: &str) -> bool {
-    golden::COMMANDS.iter().any(|(_, asked)| asked.starts_with(command))
-        || golden::NO_ANSWERS.contains(&command)
+/// What else is asked of each.
+pub const MORE: &[(&str, &str, &[&str])] = &[
+    (
+        "devices-list-checkpoint",
+        "devices list --source checkpoint --snapshot snapshot.json",
+        &["table", "wide", "json", "yaml"],
+    ),
+    (
+        "devices-list-free",
+        "devices list --free --snapshot snapshot.json",
+        &["table", "wide", "json", "yaml"],
+    ),
+    // With what plugins answered, which no snapshot holds.
+    (
+        "devices-list-given",
+        "devices list --snapshot snapshot.json --checkpoint kubelet_internal_checkpoint",
+        &["wide", "json"],
+    ),
+    (
+        "devices-plan-restart",
+        "devices plan --kubelet-restart --snapshot snapshot.json",
+        &["table", "wide", "json", "yaml"],
+    ),
+];
+
+#[test]
+fn the_example_is_what_the_recording_says() {
+    // So that the commands in the README have something to ask.
+    let example = repository().join("examples/devices/snapshot.json");
+    matches(stored("restarted"), Data::read_from(&example, None));
+    let example = repository().join("examples/devices/kubelet_internal_checkpoint");
+    let checkpoint = text("init-reuse", "kubelet_internal_checkpoint");
+    matches(checkpoint, Data::read_from(&example, None));
 }

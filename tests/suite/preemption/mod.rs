@@ -7,20 +7,31 @@ use crate::cli::kq;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What kq answers, in every format.
-mod golden;
 /// Who killed whom.
 mod why;
 
-/// Tells whether a command is asked here.
-pub fn asks(command: &str) -> bool {
-    // Of the end of a pod the ages grow, so that it has no golden answer.
-    golden::COMMANDS.iter().any(|(_, asked)| asked.starts_with(command)) || command == why::COMMAND
-}
+/// What is asked of each from files alone.
+pub const MORE: &[(&str, &str, &[&str])] = &[
+    (
+        "admit-explain-of-files",
+        "admit explain preemptor.json --pods pods-before.json --node-file node.json",
+        &["table", "wide", "json", "yaml"],
+    ),
+    (
+        "admit-explain-restart",
+        "admit explain --kubelet-restart --pods pods-before.json --node-file node.json",
+        &["table", "wide", "json", "yaml"],
+    ),
+    (
+        "preempt-explain-of-files",
+        "preempt explain preemptor.json --pods pods-before.json --node-file node.json",
+        &["table", "wide", "json", "yaml"],
+    ),
+];
 
-const RECORDINGS: [&str; 2] = ["victim", "not-enough"];
+pub const RECORDINGS: [&str; 2] = ["victim", "not-enough"];
 
-fn folder(recording: &str) -> PathBuf {
+pub fn folder(recording: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preemption").join(recording)
 }
 
