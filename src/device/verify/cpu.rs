@@ -9,6 +9,7 @@ use crate::answer::Basis;
 use crate::answer::Severity;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::{CpuLoad, CpuRefusal, CpuState, load};
+use crate::facts::checkpoint::layout::{Layered, Load};
 use crate::k8s::cpuset::CpuSet;
 use crate::k8s::go_text::quote;
 use std::collections::BTreeSet;
@@ -34,6 +35,7 @@ pub(super) fn examine(
     let mut verdict = FileVerdict::of(file);
     let mut findings = Findings::of(&file.path);
     describe(&mut verdict, &found);
+    verdict.policy = found.shown.as_ref().map(|state| state.policy_name.clone());
     match &found.outcome {
         Ok(_) => unchecked(&found, &mut findings),
         Err(CpuRefusal::ContainersNotKnown) => {
@@ -52,7 +54,7 @@ pub(super) fn examine(
                     let is_right = |bytes: &[u8]| {
                         // 0 is accepted unchecked, and so proves nothing.
                         let tried = read(bytes);
-                        tried.taken.is_some() && tried.attempts[0].checksum_in_file != 0
+                        tried.taken.is_some() && tried.attempts[0].checksum_in_file() != 0
                     };
                     let is_whole = found.attempts.iter().any(|attempt| attempt.error.is_none());
                     let error = (!is_whole).then(|| refusal.to_string());
@@ -75,18 +77,16 @@ pub(super) fn examine(
 }
 
 /// Says what was read, layout by layout.
-fn describe(verdict: &mut FileVerdict, found: &CpuLoad) {
+pub(super) fn describe<C: Layered, S, E>(verdict: &mut FileVerdict, found: &Load<C, S, E>) {
     let whole = found.attempts.iter().find(|attempt| attempt.error.is_none());
-    let taken = found.attempts.iter().find(|attempt| Some(attempt.layout) == found.taken);
-    if let Some(attempt) = taken.or(whole) {
+    if let Some(attempt) = found.taken().or(whole) {
         verdict.layout = Some(attempt.layout.to_string());
-        verdict.checksum_in_file = Some(attempt.checksum_in_file);
+        verdict.checksum_in_file = Some(attempt.checksum_in_file());
         verdict.checksum_computed = Some(attempt.checksum_computed);
     }
-    verdict.policy = found.shown.as_ref().map(|state| state.policy_name.clone());
     for attempt in &found.attempts {
         let layout = attempt.layout;
-        let (said, has) = (attempt.checksum_in_file, attempt.checksum_computed);
+        let (said, has) = (attempt.checksum_in_file(), attempt.checksum_computed);
         verdict.derivation.push(match &attempt.error {
             Some(error) => format!("read as {layout}: {error}"),
             None => format!(
@@ -111,8 +111,7 @@ pub(super) fn beginning(text: &str) -> String {
 
 /// Says that nobody checks a file without a checksum.
 fn unchecked(found: &CpuLoad, findings: &mut Findings<'_>) {
-    let taken = found.attempts.iter().find(|attempt| Some(attempt.layout) == found.taken);
-    if taken.is_some_and(|attempt| attempt.checksum_in_file == 0) {
+    if found.taken().is_some_and(|attempt| attempt.checksum_in_file() == 0) {
         findings.add(
             Severity::Warning,
             "no-checksum",

@@ -1,7 +1,7 @@
 //! `memory_manager_state`. A static policy adds up what containers have and does not start where the file
 //! says something else (`validateState` in `policy_static.go` of `pkg/kubelet/cm/memorymanager`).
 
-use super::cpu::beginning;
+use super::cpu::describe;
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
 use super::finding::{DELETE, Findings};
@@ -9,9 +9,7 @@ use super::report::{Examined, FileVerdict, Held, policy_for};
 use crate::answer::Basis;
 use crate::answer::Severity;
 use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::memory_manager::{
-    MemoryLoad, MemoryRefusal, MemoryState, NumaNodeState, load,
-};
+use crate::facts::checkpoint::memory_manager::{MemoryRefusal, MemoryState, NumaNodeState, load};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks at the file.
@@ -31,10 +29,10 @@ pub(super) fn examine(
     let mut verdict = FileVerdict::of(file);
     let mut findings = Findings::of(&file.path);
     describe(&mut verdict, &found);
+    verdict.policy = found.shown.as_ref().map(|state| state.policy_name.clone());
     match &found.outcome {
         Ok(_) => {
-            let taken = found.attempts.iter().find(|attempt| Some(attempt.layout) == found.taken);
-            if taken.is_some_and(|attempt| attempt.checkpoint.checksum == 0) {
+            if found.taken().is_some_and(|attempt| attempt.checksum_in_file() == 0) {
                 findings.add(
                     Severity::Warning,
                     "no-checksum",
@@ -60,7 +58,7 @@ pub(super) fn examine(
                 MemoryRefusal::Json(_) | MemoryRefusal::Corrupt => {
                     let is_right = |bytes: &[u8]| {
                         let tried = read(bytes);
-                        tried.taken.is_some() && tried.attempts[0].checkpoint.checksum != 0
+                        tried.taken.is_some() && tried.attempts[0].checksum_in_file() != 0
                     };
                     let is_whole = found.attempts.iter().any(|attempt| attempt.error.is_none());
                     let error = (!is_whole).then(|| refusal.to_string());
@@ -80,32 +78,6 @@ pub(super) fn examine(
         held = Held::Pods(uids.into_iter().cloned().collect());
     }
     Examined::of(verdict, findings, held)
-}
-
-fn describe(verdict: &mut FileVerdict, found: &MemoryLoad) {
-    let whole = found.attempts.iter().find(|attempt| attempt.error.is_none());
-    let taken = found.attempts.iter().find(|attempt| Some(attempt.layout) == found.taken);
-    if let Some(attempt) = taken.or(whole) {
-        verdict.layout = Some(attempt.layout.to_string());
-        verdict.checksum_in_file = Some(attempt.checkpoint.checksum);
-        verdict.checksum_computed = Some(attempt.checksum_computed);
-    }
-    verdict.policy = found.shown.as_ref().map(|state| state.policy_name.clone());
-    for attempt in &found.attempts {
-        let layout = attempt.layout;
-        let (said, has) = (attempt.checkpoint.checksum, attempt.checksum_computed);
-        verdict.derivation.push(match &attempt.error {
-            Some(error) => format!("read as {layout}: {error}"),
-            None => format!(
-                "read as {layout}: checksum {has} of {}, file says {said}: {}",
-                beginning(&attempt.pre_image()),
-                if attempt.is_accepted() { "accepted" } else { "not accepted" }
-            ),
-        });
-        if Some(layout) == found.taken {
-            break;
-        }
-    }
 }
 
 /// Finds amounts that do not add up.

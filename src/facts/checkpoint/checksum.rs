@@ -1,5 +1,6 @@
-//! The checksum of the kubelet's files: 32 bits of FNV-1a over a text that Go's `spew` would print
-//! (`DeepHashObject` in `pkg/util/hash/hash.go`).
+//! The checksums of the kubelet's files: 32 bits of FNV-1a over a text that Go's `spew` would print
+//! (`DeepHashObject` in `pkg/util/hash/hash.go`), and the CRC-32 of IEEE 802.3 for the DRA state
+//! (`crc32.ChecksumIEEE` of Go).
 
 /// Where such a text goes to: a text that can be shown, or the checksum alone.
 pub trait PreImage {
@@ -37,29 +38,35 @@ impl PreImage for Fnv32 {
     }
 }
 
-/// Adds the elements of a list without their types: `[a b]`.
-pub fn push_list<P: PreImage, T>(out: &mut P, list: &[T], mut push: impl FnMut(&mut P, &T)) {
-    for (index, element) in list.iter().enumerate() {
-        out.push(if index == 0 { "[" } else { " " });
-        push(out, element);
-    }
-    out.push(if list.is_empty() { "[]" } else { "]" });
-}
-
-/// Adds the entries of a map without their types: `map[a:1 b:2]`.
-pub fn push_map<'m, P: PreImage, K: 'm, V: 'm>(
-    out: &mut P,
-    map: impl IntoIterator<Item = (&'m K, &'m V)>,
-    mut push: impl FnMut(&mut P, &K, &V),
-) {
-    out.push("map[");
-    for (index, (key, value)) in map.into_iter().enumerate() {
-        if index > 0 {
-            out.push(" ");
+/// One remainder per byte, of the polynomial 0x04c11db7 with its bits turned around.
+const TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "at most 255; const has no TryFrom")]
+        let mut remainder = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            let carry = remainder & 1;
+            remainder >>= 1;
+            if carry == 1 {
+                remainder ^= 0xedb8_8320;
+            }
+            bit += 1;
         }
-        push(out, key, value);
+        table[byte] = remainder;
+        byte += 1;
     }
-    out.push("]");
+    table
+};
+
+/// Returns the checksum of bytes.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, byte: &u8| {
+        let [low, ..] = sum.to_le_bytes();
+        (sum >> 8) ^ TABLE[usize::from(low ^ byte)]
+    };
+    !bytes.iter().fold(u32::MAX, step)
 }
 
 #[cfg(test)]
@@ -77,6 +84,15 @@ mod tests {
                 fnv.push(piece);
             }
             assert_eq!(fnv.sum(), sum, "{text}");
+        }
+    }
+
+    #[test]
+    fn checksums_are_those_of_the_standard() {
+        for (text, expected) in
+            [("", 0), ("123456789", 0xcbf4_3926), ("{}", 2_745_614_147), ("x", 2_363_233_923)]
+        {
+            assert_eq!(crc32(text.as_bytes()), expected, "{text}");
         }
     }
 }

@@ -5,8 +5,8 @@
 //! that shows no type leaves the flag as it is, so that the value after it, wherever that stands, shows
 //! none either. `state_files.jsonl` pins it.
 
-use super::checksum::{Fnv32, PreImage};
-use std::fmt::Display;
+use super::checksum::PreImage;
+use std::fmt::{self, Display, Write as _};
 
 /// Prints one value.
 #[derive(Debug)]
@@ -16,23 +16,13 @@ pub struct GoDump<'o, P: ?Sized> {
     untyped: bool,
 }
 
-/// A value that the kubelet hashes as a whole.
-pub trait Hashed {
-    /// Adds the text to something.
-    fn dump<P: PreImage + ?Sized>(&self, out: &mut P);
+/// Writes to a pre-image what prints itself.
+struct Printed<'o, P: ?Sized>(&'o mut P);
 
-    /// Returns the text.
-    fn pre_image(&self) -> String {
-        let mut text = String::new();
-        self.dump(&mut text);
-        text
-    }
-
-    /// Returns the checksum of the text.
-    fn fnv32(&self) -> u32 {
-        let mut sum = Fnv32::default();
-        self.dump(&mut sum);
-        sum.sum()
+impl<P: PreImage + ?Sized> fmt::Write for Printed<'_, P> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push(text);
+        Ok(())
     }
 }
 
@@ -55,7 +45,8 @@ impl<'o, P: PreImage + ?Sized> GoDump<'o, P> {
 
     /// Prints a number.
     pub fn number(&mut self, go_type: &str, value: impl Display) {
-        self.scalar(go_type, &value.to_string());
+        self.show_type(go_type);
+        self.print(value);
     }
 
     /// Prints a list; `None` is nil.
@@ -92,7 +83,7 @@ impl<'o, P: PreImage + ?Sized> GoDump<'o, P> {
             if at > 0 {
                 self.mark(" ");
             }
-            self.mark(&key.to_string());
+            self.print(key);
             self.mark(":");
             self.untyped = true;
             print(self, value);
@@ -126,6 +117,11 @@ impl<'o, P: PreImage + ?Sized> GoDump<'o, P> {
                 print(self, value);
             }
         }
+    }
+
+    fn print(&mut self, value: impl Display) {
+        // A pre-image takes everything.
+        let _ = write!(Printed(&mut *self.out), "{value}");
     }
 
     fn show_type(&mut self, go_type: &str) {

@@ -4,17 +4,17 @@
 //! `checkpoint.jsonl` and `state_files.jsonl` in `tests/vectors` pin them.
 //!
 //! * `cpu_manager`, `memory_manager`, `pod_allocation`, `dra`: the files below the kubelet's folder.
-//! * `go_dump`, `checksum`, `crc32`: what their checksums are made of.
-//! * `go_read`, `go_write`: how their text is read and written.
+//! * `layout`: how one layout after the other is tried.
+//! * `go_dump`, `checksum`: what their checksums are made of.
+//! * `go_write`: how their text is written.
 
 pub mod checksum;
 pub mod cpu_manager;
-pub mod crc32;
 pub mod device;
 pub mod dra;
 pub mod go_dump;
-pub mod go_read;
 pub mod go_write;
+pub mod layout;
 pub mod memory_manager;
 pub mod pod_allocation;
 mod state_file;

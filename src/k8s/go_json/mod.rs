@@ -56,6 +56,7 @@ pub use list::{GoBytes, GoList};
 pub use map::GoKey;
 pub use reader::{Kind, Reader};
 pub use scalar::Int;
+pub(crate) use structure::go_struct;
 pub use structure::{Field, GoStruct};
 pub use write::{push_base64, push_string};
 

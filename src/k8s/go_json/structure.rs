@@ -22,6 +22,30 @@ pub struct Field<T: 'static> {
     pub read: fn(&mut T, &mut Reader<'_>) -> Result<(), Stop>,
 }
 
+/// Says the fields of a structure: `Block = "state.Block" { "size" => size, "type" => kind: "v1.ResourceName" }`; a
+/// type with a name of its own stands after the field.
+macro_rules! go_struct {
+    (@read $value:expr, $reader:ident) => {
+        $crate::k8s::go_json::GoValue::read(&mut $value, $reader)
+    };
+    (@read $value:expr, $reader:ident, $of:literal) => {
+        $crate::k8s::go_json::GoValue::read_as(&mut $value, $of, $reader)
+    };
+    ($type:ty = $go:literal { $($name:literal => $($field:ident).+ $(: $of:literal)?),* $(,)? }) => {
+        impl $crate::k8s::go_json::GoStruct for $type {
+            const TYPE: &'static str = $go;
+            const FIELDS: &'static [$crate::k8s::go_json::Field<Self>] = &[
+                $($crate::k8s::go_json::Field {
+                    name: $name,
+                    read: |it, reader| go_struct!(@read it.$($field).+, reader $(, $of)?),
+                }),*
+            ];
+        }
+    };
+}
+
+pub(crate) use go_struct;
+
 impl<T: GoStruct> GoValue for T {
     fn go_type() -> String {
         T::TYPE.to_owned()

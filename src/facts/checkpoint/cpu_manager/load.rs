@@ -10,10 +10,8 @@
 //! a v3 file whose checksum is wrong come back when its checksum is right for v2.
 
 use super::read::{read_checkpoint, read_v1};
-use super::types::{
-    CpuCheckpoint, CpuCheckpointV1, CpuLayout, HashedCpu, LEGACY_TYPE_NAME, TYPE_NAME,
-};
-use crate::facts::checkpoint::go_dump::Hashed;
+use super::types::{CpuCheckpoint, CpuCheckpointV1, CpuLayout, Parsed};
+use crate::facts::checkpoint::layout::{Attempt, Load};
 use crate::k8s::cpuset::{CpuSet, ParseCpuSetError};
 use crate::k8s::go_text::quote;
 use std::collections::BTreeMap;
@@ -22,43 +20,9 @@ use std::collections::BTreeMap;
 pub type KnownContainers = BTreeMap<String, (String, String)>;
 
 /// What became of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CpuLoad {
-    /// Every layout that this kubelet knows, in its order; also those after the one that it took.
-    pub attempts: Vec<CpuAttempt>,
-    /// The layout that it took.
-    pub taken: Option<CpuLayout>,
-    /// What it goes on with; else it does not start.
-    pub outcome: Result<CpuState, CpuRefusal>,
-    /// What the file holds, whatever the kubelet thinks of its checksum and policy.
-    pub shown: Option<CpuState>,
-}
+pub type CpuLoad = Load<Parsed, CpuState, CpuRefusal>;
 
-/// What reading the file in one layout gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CpuAttempt {
-    /// The layout.
-    pub layout: CpuLayout,
-    /// The content.
-    pub parsed: Parsed,
-    /// Why the content is not whole.
-    pub error: Option<String>,
-    /// The checksum that the file says.
-    pub checksum_in_file: u64,
-    /// The checksum that the content has.
-    pub checksum_computed: u32,
-    /// Another checksum that is accepted: the one under the older type name.
-    pub also_accepted: Option<u32>,
-}
-
-/// The content in a layout.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parsed {
-    /// v1
-    V1(CpuCheckpointV1),
-    /// v2 and v3
-    Later(CpuCheckpoint),
-}
+type CpuAttempt = Attempt<Parsed>;
 
 /// What the kubelet goes on with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,73 +101,22 @@ pub fn load(
     policy: Option<&str>,
     known: Option<&KnownContainers>,
 ) -> CpuLoad {
+    let later = |layout| {
+        let (checkpoint, error) = read_checkpoint(bytes, layout);
+        let legacy = layout == CpuLayout::V2 && !pod_level;
+        let read = (Parsed::Later(checkpoint), error);
+        Attempt::of(layout, read, legacy, layout == CpuLayout::V3)
+    };
     let mut attempts = Vec::new();
     if pod_level {
-        attempts.push(later(bytes, CpuLayout::V3, pod_level));
+        attempts.push(later(CpuLayout::V3));
     }
-    attempts.push(later(bytes, CpuLayout::V2, pod_level));
-    attempts.push(first(bytes));
-    let taken = attempts.iter().position(|attempt| attempt.is_accepted());
-    let outcome = content(&attempts, taken, known).and_then(|it| restore(&it, pod_level, policy));
-    let whole = attempts.iter().position(|attempt| attempt.error.is_none());
-    let shown = content(&attempts, taken.or(whole), known);
-    let shown = shown.and_then(|it| restore(&it, pod_level, None)).ok();
-    CpuLoad { taken: taken.map(|at| attempts[at].layout), attempts, outcome, shown }
-}
-
-impl CpuAttempt {
-    /// Tells whether the kubelet takes the file in this layout.
-    pub fn is_accepted(&self) -> bool {
-        let in_file = self.checksum_in_file;
-        // Files of the time before checksums have none.
-        let has_none = in_file == 0 && self.layout != CpuLayout::V3;
-        let is_right = |sum: u32| u64::from(sum) == in_file;
-        self.error.is_none()
-            && (has_none
-                || is_right(self.checksum_computed)
-                || self.also_accepted.is_some_and(is_right))
-    }
-
-    /// Returns the text that the checksum is made of.
-    pub fn pre_image(&self) -> String {
-        match &self.parsed {
-            Parsed::V1(checkpoint) => checkpoint.pre_image(),
-            Parsed::Later(checkpoint) => hashed(checkpoint, self.layout, TYPE_NAME).pre_image(),
-        }
-    }
-}
-
-fn hashed<'c>(
-    checkpoint: &'c CpuCheckpoint,
-    layout: CpuLayout,
-    type_name: &'c str,
-) -> HashedCpu<'c> {
-    HashedCpu { checkpoint, with_pods: layout == CpuLayout::V3, type_name }
-}
-
-fn later(bytes: &[u8], layout: CpuLayout, pod_level: bool) -> CpuAttempt {
-    let (checkpoint, error) = read_checkpoint(bytes, layout);
-    let legacy = layout == CpuLayout::V2 && !pod_level;
-    CpuAttempt {
-        layout,
-        error,
-        checksum_in_file: checkpoint.checksum,
-        checksum_computed: hashed(&checkpoint, layout, TYPE_NAME).fnv32(),
-        also_accepted: legacy.then(|| hashed(&checkpoint, layout, LEGACY_TYPE_NAME).fnv32()),
-        parsed: Parsed::Later(checkpoint),
-    }
-}
-
-fn first(bytes: &[u8]) -> CpuAttempt {
+    attempts.push(later(CpuLayout::V2));
     let (checkpoint, error) = read_v1(bytes);
-    CpuAttempt {
-        layout: CpuLayout::V1,
-        error,
-        checksum_in_file: checkpoint.checksum,
-        checksum_computed: checkpoint.fnv32(),
-        also_accepted: None,
-        parsed: Parsed::V1(checkpoint),
-    }
+    attempts.push(Attempt::of(CpuLayout::V1, (Parsed::V1(checkpoint), error), false, false));
+    Load::new(attempts, policy, |attempts, taken, policy| {
+        restore(&content(attempts, taken, known)?, pod_level, policy)
+    })
 }
 
 /// Returns the content that is restored: that of the layout that was taken, moved to the newest.
@@ -216,13 +129,13 @@ fn content(
         let last = attempts.last().and_then(|attempt| attempt.error.clone());
         return Err(last.map_or(CpuRefusal::Corrupt, CpuRefusal::Json));
     };
-    let moved = match &taken.parsed {
+    let moved = match &taken.content {
         Parsed::Later(checkpoint) => checkpoint.clone(),
         Parsed::V1(checkpoint) => migrated(checkpoint, known)?,
     };
     match attempts.first() {
         // What the newest layout read is still there, and what comes after is put over it.
-        Some(CpuAttempt { layout: CpuLayout::V3, parsed: Parsed::Later(read), .. })
+        Some(CpuAttempt { layout: CpuLayout::V3, content: Parsed::Later(read), .. })
             if taken.layout != CpuLayout::V3 =>
         {
             let mut content = read.clone();

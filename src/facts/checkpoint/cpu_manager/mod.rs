@@ -7,8 +7,6 @@ mod read;
 mod types;
 mod write;
 
-pub use load::{CpuAttempt, CpuLoad, CpuRefusal, CpuState, KnownContainers, Parsed, load};
-pub use types::{
-    CpuCheckpoint, CpuCheckpointV1, CpuEntries, CpuLayout, HashedCpu, LEGACY_TYPE_NAME, TYPE_NAME,
-};
+pub use load::{CpuLoad, CpuRefusal, CpuState, KnownContainers, load};
+pub use types::{CpuCheckpoint, CpuCheckpointV1, CpuEntries, CpuLayout, Parsed};
 pub use write::encode;

@@ -1,26 +1,24 @@
 //! Reading the layouts, with Go's rules and errors.
 
 use super::types::{CpuCheckpoint, CpuCheckpointV1, CpuLayout};
-use crate::facts::checkpoint::go_read::read_file;
+use crate::facts::checkpoint::layout::read_file;
 use crate::k8s::cpuset::CpuSet;
-use crate::k8s::go_json::{Field, GoJsonError, GoStruct, GoValue, Reader, Stop, decode};
+use crate::k8s::go_json::{GoJsonError, GoValue, Reader, Stop, decode, go_struct};
 use std::collections::BTreeMap;
 
 /// Layout v2 as it is read.
 #[derive(Default)]
-struct V2(CpuCheckpoint);
+struct V2 {
+    read: CpuCheckpoint,
+}
 
 /// Layout v3 as it is read.
-#[derive(Default)]
-struct V3(Plain);
-
-/// The fields of v3, with the CPUs of pods in a type that reads itself.
-struct Plain {
+struct V3 {
     checkpoint: CpuCheckpoint,
     pods: Option<BTreeMap<String, PodCpus>>,
 }
 
-impl Default for Plain {
+impl Default for V3 {
     fn default() -> Self {
         Self { checkpoint: CpuCheckpoint::default(), pods: Some(BTreeMap::new()) }
     }
@@ -36,57 +34,31 @@ struct PodEntryJson {
     cpu_set: String,
 }
 
-impl GoStruct for V2 {
-    const TYPE: &'static str = "state.CPUManagerCheckpointV2";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "policyName", read: |it, reader| it.0.policy_name.read(reader) },
-        Field { name: "defaultCpuSet", read: |it, reader| it.0.default_cpu_set.read(reader) },
-        Field { name: "entries", read: |it, reader| it.0.entries.read(reader) },
-        Field {
-            name: "checksum",
-            read: |it, reader| it.0.checksum.read_as("checksum.Checksum", reader),
-        },
-    ];
-}
+go_struct!(V2 = "state.CPUManagerCheckpointV2" {
+    "policyName" => read.policy_name,
+    "defaultCpuSet" => read.default_cpu_set,
+    "entries" => read.entries,
+    "checksum" => read.checksum: "checksum.Checksum",
+});
 
-impl GoStruct for V3 {
-    const TYPE: &'static str = "state.CPUManagerCheckpoint";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "policyName", read: |it, reader| it.0.checkpoint.policy_name.read(reader) },
-        Field {
-            name: "defaultCpuSet",
-            read: |it, reader| it.0.checkpoint.default_cpu_set.read(reader),
-        },
-        Field { name: "entries", read: |it, reader| it.0.checkpoint.entries.read(reader) },
-        Field {
-            name: "podEntries",
-            read: |it, reader| it.0.pods.read_as("state.PodCPUAssignments", reader),
-        },
-        Field {
-            name: "checksum",
-            read: |it, reader| it.0.checkpoint.checksum.read_as("checksum.Checksum", reader),
-        },
-    ];
-}
+go_struct!(V3 = "state.CPUManagerCheckpoint" {
+    "policyName" => checkpoint.policy_name,
+    "defaultCpuSet" => checkpoint.default_cpu_set,
+    "entries" => checkpoint.entries,
+    "podEntries" => pods: "state.PodCPUAssignments",
+    "checksum" => checkpoint.checksum: "checksum.Checksum",
+});
 
-impl GoStruct for CpuCheckpointV1 {
-    const TYPE: &'static str = "state.CPUManagerCheckpointV1";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "policyName", read: |it, reader| it.policy_name.read(reader) },
-        Field { name: "defaultCpuSet", read: |it, reader| it.default_cpu_set.read(reader) },
-        Field { name: "entries", read: |it, reader| it.entries.read(reader) },
-        Field {
-            name: "checksum",
-            read: |it, reader| it.checksum.read_as("checksum.Checksum", reader),
-        },
-    ];
-}
+go_struct!(CpuCheckpointV1 = "state.CPUManagerCheckpointV1" {
+    "policyName" => policy_name,
+    "defaultCpuSet" => default_cpu_set,
+    "entries" => entries,
+    "checksum" => checksum: "checksum.Checksum",
+});
 
-impl GoStruct for PodEntryJson {
-    const TYPE: &'static str = "state.podEntryJSON";
-    const FIELDS: &'static [Field<Self>] =
-        &[Field { name: "cpuSet", read: |it, reader| it.cpu_set.read(reader) }];
-}
+go_struct!(PodEntryJson = "state.podEntryJSON" {
+    "cpuSet" => cpu_set,
+});
 
 impl GoValue for PodCpus {
     fn go_type() -> String {
@@ -126,9 +98,9 @@ fn at_pods(error: &GoJsonError) -> String {
 pub(super) fn read_checkpoint(bytes: &[u8], layout: CpuLayout) -> (CpuCheckpoint, Option<String>) {
     if layout != CpuLayout::V3 {
         let (read, error) = read_file::<V2>(bytes);
-        return (read.0, error);
+        return (read.read, error);
     }
-    let (V3(read), error) = read_file::<V3>(bytes);
+    let (read, error) = read_file::<V3>(bytes);
     let pods = read.pods.map(|pods| pods.into_iter().map(|(pod, cpus)| (pod, cpus.0)).collect());
     (CpuCheckpoint { pod_entries: pods, ..read.checkpoint }, error)
 }

@@ -1,7 +1,8 @@
 //! What the layouts of the file hold, and the text that their checksums are made of.
 
 use crate::facts::checkpoint::checksum::PreImage;
-use crate::facts::checkpoint::go_dump::{GoDump, Hashed};
+use crate::facts::checkpoint::go_dump::GoDump;
+use crate::facts::checkpoint::layout::{Layered, dump_checkpoint};
 use crate::k8s::cpuset::CpuSet;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -83,79 +84,67 @@ impl Default for CpuCheckpointV1 {
     }
 }
 
-/// The name that all layouts have in the text.
-pub const TYPE_NAME: &str = "CPUManagerCheckpoint";
-
-/// The name under which a kubelet without the gate accepts layout v2 as well.
-pub const LEGACY_TYPE_NAME: &str = "CPUManagerCheckpointV2";
-
-/// A checkpoint in the layout and under the type name in which it is hashed.
-#[derive(Clone, Copy, Debug)]
-pub struct HashedCpu<'c> {
-    /// The content; of v2 the CPUs of pods are left out.
-    pub checkpoint: &'c CpuCheckpoint,
-    /// Layout v3.
-    pub with_pods: bool,
-    /// [`TYPE_NAME`] or [`LEGACY_TYPE_NAME`].
-    pub type_name: &'c str,
+/// The content in a layout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// v1
+    V1(CpuCheckpointV1),
+    /// v2 and v3
+    Later(CpuCheckpoint),
 }
 
-impl Hashed for HashedCpu<'_> {
-    fn dump<P: PreImage + ?Sized>(&self, out: &mut P) {
-        let checkpoint = self.checkpoint;
-        let mut dump = GoDump::new(out);
-        head(&mut dump, self.type_name, &checkpoint.policy_name, &checkpoint.default_cpu_set);
-        dump.map("map[string]map[string]string", checkpoint.entries.as_ref(), |dump, pod| {
-            dump.map("map[string]string", pod.as_ref(), |dump, cpus| dump.scalar("string", cpus));
-        });
-        if self.with_pods {
-            dump.mark(" PodEntries:");
-            dump.map("state.PodCPUAssignments", checkpoint.pod_entries.as_ref(), |dump, cpus| {
-                dump.scalar("state.PodEntry", "{");
-                dump.mark("CPUSet:");
-                dump.scalar("cpuset.CPUSet", "{");
-                dump.mark("elems:");
-                let elements = cpus.iter().map(|cpu| (cpu, ()));
-                dump.map("map[int]struct {}", Some(elements), |dump, ()| {
-                    dump.scalar("struct {}", "{}");
-                });
-                dump.mark("}}");
-            });
+impl Layered for Parsed {
+    type Layout = CpuLayout;
+    const TYPE_NAME: &'static str = "CPUManagerCheckpoint";
+    const LEGACY_TYPE_NAME: &'static str = "CPUManagerCheckpointV2";
+
+    fn checksum_in_file(&self) -> u64 {
+        match self {
+            Self::V1(checkpoint) => checkpoint.checksum,
+            Self::Later(checkpoint) => checkpoint.checksum,
         }
-        tail(&mut dump);
     }
-}
 
-impl Hashed for CpuCheckpointV1 {
-    fn dump<P: PreImage + ?Sized>(&self, out: &mut P) {
-        let mut dump = GoDump::new(out);
-        head(&mut dump, TYPE_NAME, &self.policy_name, &self.default_cpu_set);
-        dump.map("map[string]string", self.entries.as_ref(), |dump, cpus| {
-            dump.scalar("string", cpus);
+    fn dump<P: PreImage + ?Sized>(&self, layout: CpuLayout, type_name: &str, out: &mut P) {
+        let (policy, default) = match self {
+            Self::V1(it) => (&it.policy_name, &it.default_cpu_set),
+            Self::Later(it) => (&it.policy_name, &it.default_cpu_set),
+        };
+        dump_checkpoint(out, type_name, policy, |dump| {
+            dump.mark(" DefaultCPUSet:");
+            dump.scalar("string", default);
+            dump.mark(" Entries:");
+            match self {
+                Self::V1(it) => strings(dump, it.entries.as_ref()),
+                Self::Later(it) => {
+                    dump.map("map[string]map[string]string", it.entries.as_ref(), |dump, pod| {
+                        strings(dump, pod.as_ref());
+                    });
+                    if layout == CpuLayout::V3 {
+                        pod_entries(dump, it.pod_entries.as_ref());
+                    }
+                }
+            }
         });
-        tail(&mut dump);
     }
 }
 
-/// Prints what all layouts begin with.
-fn head<P: PreImage + ?Sized>(
+fn strings<P: PreImage + ?Sized>(dump: &mut GoDump<'_, P>, map: Option<&BTreeMap<String, String>>) {
+    dump.map("map[string]string", map, |dump, text| dump.scalar("string", text));
+}
+
+fn pod_entries<P: PreImage + ?Sized>(
     dump: &mut GoDump<'_, P>,
-    type_name: &str,
-    policy: &str,
-    default: &str,
+    entries: Option<&BTreeMap<String, CpuSet>>,
 ) {
-    for piece in ["(*state.", type_name, "){PolicyName:"] {
-        dump.mark(piece);
-    }
-    dump.scalar("string", policy);
-    dump.mark(" DefaultCPUSet:");
-    dump.scalar("string", default);
-    dump.mark(" Entries:");
-}
-
-/// Prints what all layouts end with: a checksum is made with the checksum 0.
-fn tail<P: PreImage + ?Sized>(dump: &mut GoDump<'_, P>) {
-    dump.mark(" Checksum:");
-    dump.number("checksum.Checksum", 0);
-    dump.mark("}");
+    dump.mark(" PodEntries:");
+    dump.map("state.PodCPUAssignments", entries, |dump, cpus| {
+        dump.scalar("state.PodEntry", "{");
+        dump.mark("CPUSet:");
+        dump.scalar("cpuset.CPUSet", "{");
+        dump.mark("elems:");
+        let elements = cpus.iter().map(|cpu| (cpu, ()));
+        dump.map("map[int]struct {}", Some(elements), |dump, ()| dump.scalar("struct {}", "{}"));
+        dump.mark("}}");
+    });
 }

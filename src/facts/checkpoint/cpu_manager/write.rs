@@ -1,10 +1,10 @@
 //! The file as the kubelet writes it (`storeState` in `state_checkpoint.go`).
 
 use super::load::CpuState;
-use super::types::{CpuCheckpoint, HashedCpu, TYPE_NAME};
+use super::types::{CpuCheckpoint, CpuLayout, Parsed};
 use crate::facts::checkpoint::Encoded;
-use crate::facts::checkpoint::go_dump::Hashed;
 use crate::facts::checkpoint::go_write::to_go_json;
+use crate::facts::checkpoint::layout::Layered;
 use crate::k8s::cpuset::CpuSet;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,13 +43,13 @@ pub fn encode(state: &CpuState) -> Encoded {
         pod_entries: state.pods.clone(),
         checksum: 0,
     };
-    let with_pods = state.pods.is_some();
-    let hashed = HashedCpu { checkpoint: &checkpoint, with_pods, type_name: TYPE_NAME };
+    let layout = if state.pods.is_some() { CpuLayout::V3 } else { CpuLayout::V2 };
+    let hashed = Parsed::Later(checkpoint.clone());
     let pod_entry = |(pod, cpus)| -> (&str, PodEntry) {
         let (pod, cpus): (&String, &CpuSet) = (pod, cpus);
         (pod, PodEntry { cpu_set: cpus.to_string() })
     };
-    let checksum = hashed.fnv32();
+    let checksum = hashed.checksum(layout, Parsed::TYPE_NAME);
     let text = to_go_json(&File {
         policy_name: &checkpoint.policy_name,
         default_cpu_set: &checkpoint.default_cpu_set,
@@ -57,5 +57,5 @@ pub fn encode(state: &CpuState) -> Encoded {
         pod_entries: state.pods.iter().flatten().map(pod_entry).collect(),
         checksum,
     });
-    Encoded { text, pre_image: hashed.pre_image(), checksum }
+    Encoded { text, pre_image: hashed.pre_image(layout), checksum }
 }

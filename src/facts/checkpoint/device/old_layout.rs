@@ -1,7 +1,7 @@
 //! Layouts that kubelets wrote long ago. Those of today refuse or ignore them, so they are only shown.
 
 use super::types::{DeviceCheckpoint, PodDevicesEntry};
-use crate::k8s::go_json::{Field, GoBytes, GoList, GoStruct, GoValue, decode};
+use crate::k8s::go_json::{GoBytes, GoList, decode, go_struct};
 use std::collections::BTreeMap;
 
 /// A file of a kubelet of 1.19 or older: ids in a flat list; before checksums were introduced, without
@@ -27,36 +27,24 @@ struct OldEntry {
     alloc_resp: GoBytes,
 }
 
-impl GoStruct for OldFile {
-    const TYPE: &'static str = "checkpoint.Data";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "Data", read: |file, reader| file.data.read(reader) },
-        Field { name: "PodDeviceEntries", read: |file, reader| file.bare.entries.read(reader) },
-        Field { name: "RegisteredDevices", read: |file, reader| file.bare.registered.read(reader) },
-    ];
-}
+go_struct!(OldFile = "checkpoint.Data" {
+    "Data" => data,
+    "PodDeviceEntries" => bare.entries,
+    "RegisteredDevices" => bare.registered,
+});
 
-impl GoStruct for OldContent {
-    const TYPE: &'static str = "checkpoint.checkpointData";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "PodDeviceEntries", read: |content, reader| content.entries.read(reader) },
-        Field {
-            name: "RegisteredDevices",
-            read: |content, reader| content.registered.read(reader),
-        },
-    ];
-}
+go_struct!(OldContent = "checkpoint.checkpointData" {
+    "PodDeviceEntries" => entries,
+    "RegisteredDevices" => registered,
+});
 
-impl GoStruct for OldEntry {
-    const TYPE: &'static str = "checkpoint.PodDevicesEntry";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "PodUID", read: |entry, reader| entry.pod_uid.read(reader) },
-        Field { name: "ContainerName", read: |entry, reader| entry.container_name.read(reader) },
-        Field { name: "ResourceName", read: |entry, reader| entry.resource_name.read(reader) },
-        Field { name: "DeviceIDs", read: |entry, reader| entry.device_ids.read(reader) },
-        Field { name: "AllocResp", read: |entry, reader| entry.alloc_resp.read(reader) },
-    ];
-}
+go_struct!(OldEntry = "checkpoint.PodDevicesEntry" {
+    "PodUID" => pod_uid,
+    "ContainerName" => container_name,
+    "ResourceName" => resource_name,
+    "DeviceIDs" => device_ids,
+    "AllocResp" => alloc_resp,
+});
 
 impl DeviceCheckpoint {
     /// Reads a file of a kubelet of 1.19 or older; its devices stand under -1, since it knew no NUMA

@@ -1,7 +1,7 @@
 //! Reading the file as the kubelet does (`Unmarshal` into the object of `NewDevicesCheckpoint`).
 
 use super::types::{DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};
-use crate::k8s::go_json::{Field, GoBytes, GoJsonError, GoList, GoStruct, GoValue, decode};
+use crate::k8s::go_json::{GoBytes, GoJsonError, GoList, decode, go_struct};
 use std::collections::BTreeMap;
 
 /// `checkpoint.Data`: the file.
@@ -33,41 +33,23 @@ impl Default for Content {
     }
 }
 
-impl GoStruct for File {
-    const TYPE: &'static str = "checkpoint.Data";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "Data", read: |file, reader| file.data.read(reader) },
-        Field {
-            name: "Checksum",
-            read: |file, reader| file.checksum.read_as("checksum.Checksum", reader),
-        },
-    ];
-}
+go_struct!(File = "checkpoint.Data" {
+    "Data" => data,
+    "Checksum" => checksum: "checksum.Checksum",
+});
 
-impl GoStruct for Content {
-    const TYPE: &'static str = "checkpoint.checkpointData";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "PodDeviceEntries", read: |content, reader| content.entries.read(reader) },
-        Field {
-            name: "RegisteredDevices",
-            read: |content, reader| content.registered.read(reader),
-        },
-    ];
-}
+go_struct!(Content = "checkpoint.checkpointData" {
+    "PodDeviceEntries" => entries,
+    "RegisteredDevices" => registered,
+});
 
-impl GoStruct for Entry {
-    const TYPE: &'static str = "checkpoint.PodDevicesEntry";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "PodUID", read: |entry, reader| entry.pod_uid.read(reader) },
-        Field { name: "ContainerName", read: |entry, reader| entry.container_name.read(reader) },
-        Field { name: "ResourceName", read: |entry, reader| entry.resource_name.read(reader) },
-        Field {
-            name: "DeviceIDs",
-            read: |entry, reader| entry.device_ids.read_as("checkpoint.DevicesPerNUMA", reader),
-        },
-        Field { name: "AllocResp", read: |entry, reader| entry.alloc_resp.read(reader) },
-    ];
-}
+go_struct!(Entry = "checkpoint.PodDevicesEntry" {
+    "PodUID" => pod_uid,
+    "ContainerName" => container_name,
+    "ResourceName" => resource_name,
+    "DeviceIDs" => device_ids: "checkpoint.DevicesPerNUMA",
+    "AllocResp" => alloc_resp,
+});
 
 impl From<Entry> for PodDevicesEntry {
     fn from(entry: Entry) -> Self {

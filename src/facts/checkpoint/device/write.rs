@@ -1,34 +1,24 @@
 //! The text that is hashed, and the bytes of the file.
 
 use super::types::{DeviceCheckpoint, DevicesPerNuma, PodDevicesEntry};
-use crate::facts::checkpoint::checksum::{Fnv32, PreImage, push_list, push_map};
+use crate::facts::checkpoint::checksum::{Fnv32, PreImage};
+use crate::facts::checkpoint::go_dump::GoDump;
 use crate::k8s::go_json::{push_base64, push_string};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-const NIL: &str = "<nil>";
+use std::sync::LazyLock;
 
 impl DeviceCheckpoint {
     /// Adds the text that is hashed: that of `checkpointData`, not of the whole file.
     pub fn pre_image<P: PreImage>(&self, out: &mut P) {
-        let mut number = String::new();
-        out.push("(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)");
-        match &self.entries {
-            None => out.push(NIL),
-            Some(entries) => {
-                push_list(out, entries, |out, entry| push_entry(out, entry, &mut number))
-            }
-        }
-        out.push(" RegisteredDevices:(map[string][]string)");
-        match &self.registered {
-            None => out.push(NIL),
-            Some(registered) => push_map(out, registered, |out, resource, ids| {
-                out.push(resource);
-                out.push(":");
-                push_ids(out, ids.as_deref());
-            }),
-        }
-        out.push("}");
+        let mut dump = GoDump::new(out);
+        dump.scalar("checkpoint.checkpointData", "{PodDeviceEntries:");
+        dump.list("[]checkpoint.PodDevicesEntry", self.entries.as_ref(), dump_entry);
+        dump.mark(" RegisteredDevices:");
+        dump.map("map[string][]string", self.registered.as_ref(), |dump, ids| {
+            dump_ids(dump, ids.as_ref());
+        });
+        dump.mark("}");
     }
 
     /// Returns the checksum.
@@ -57,51 +47,33 @@ impl DeviceCheckpoint {
     }
 }
 
-/// Adds an entry; `number` is a place for numbers that is used again.
-fn push_entry<P: PreImage>(out: &mut P, entry: &PodDevicesEntry, number: &mut String) {
+/// The numbers of all bytes: answers of plugins are the most of a text that is hashed.
+static BYTES: LazyLock<[String; 256]> =
+    LazyLock::new(|| std::array::from_fn(|byte| byte.to_string()));
+
+fn dump_entry<P: PreImage>(dump: &mut GoDump<'_, P>, entry: &PodDevicesEntry) {
+    dump.scalar("checkpoint.PodDevicesEntry", "{");
     for (name, value) in [
-        ("{PodUID:(string)", &entry.pod_uid),
-        (" ContainerName:(string)", &entry.container_name),
-        (" ResourceName:(string)", &entry.resource_name),
+        ("PodUID:", &entry.pod_uid),
+        (" ContainerName:", &entry.container_name),
+        (" ResourceName:", &entry.resource_name),
     ] {
-        out.push(name);
-        out.push(value);
+        dump.mark(name);
+        dump.scalar("string", value);
     }
-    out.push(" DeviceIDs:(checkpoint.DevicesPerNUMA)");
-    match &entry.device_ids {
-        None => out.push(NIL),
-        Some(map) => push_map(out, map, |out, node, ids| {
-            number.clear();
-            let _ = write!(number, "{node}:");
-            out.push(number);
-            push_ids(out, ids.as_deref());
-        }),
-    }
-    out.push(" AllocResp:([]uint8)");
-    match &entry.alloc_resp {
-        None => out.push(NIL),
-        Some(bytes) => push_list(out, bytes, |out, &byte| push_byte(out, byte)),
-    }
-    out.push("}");
+    dump.mark(" DeviceIDs:");
+    dump.map("checkpoint.DevicesPerNUMA", entry.device_ids.as_ref(), |dump, ids| {
+        dump_ids(dump, ids.as_ref());
+    });
+    dump.mark(" AllocResp:");
+    dump.list("[]uint8", entry.alloc_resp.as_ref(), |dump, byte| {
+        dump.scalar("uint8", &BYTES[usize::from(*byte)]);
+    });
+    dump.mark("}");
 }
 
-fn push_ids<P: PreImage>(out: &mut P, ids: Option<&[String]>) {
-    match ids {
-        None => out.push(NIL),
-        Some(ids) => push_list(out, ids, |out, id| out.push(id)),
-    }
-}
-
-fn push_byte<P: PreImage>(out: &mut P, byte: u8) {
-    const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
-    let digit = |value: u8| DIGITS[usize::from(value % 10)];
-    if byte >= 100 {
-        out.push(digit(byte / 100));
-    }
-    if byte >= 10 {
-        out.push(digit(byte / 10));
-    }
-    out.push(digit(byte));
+fn dump_ids<P: PreImage>(dump: &mut GoDump<'_, P>, ids: Option<&Vec<String>>) {
+    dump.list("[]string", ids, |dump, id| dump.scalar("string", id));
 }
 
 fn write_entry(json: &mut String, entry: &PodDevicesEntry) {

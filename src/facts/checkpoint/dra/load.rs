@@ -4,7 +4,7 @@
 use super::read::{Claims, Envelope, read_data, read_envelope};
 use super::types::ClaimInfo;
 use super::write::encode;
-use crate::facts::checkpoint::crc32::crc32;
+use crate::facts::checkpoint::checksum::crc32;
 
 /// What became of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Reading the envelope and the text in it, with Go's rules and errors.
 
 use super::types::{ClaimInfo, DraDevice};
-use crate::facts::checkpoint::go_read::read_file;
-use crate::k8s::go_json::{Field, GoJsonError, GoList, GoStruct, GoValue, decode};
+use crate::facts::checkpoint::layout::read_file;
+use crate::k8s::go_json::{GoJsonError, GoList, GoValue, decode, go_struct};
 use std::collections::BTreeMap;
 
 /// The envelope (`Checkpoint`).
@@ -14,13 +14,10 @@ pub(super) struct Envelope {
     pub checksum: u32,
 }
 
-impl GoStruct for Envelope {
-    const TYPE: &'static str = "checkpoint.Checkpoint";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "Data", read: |it, reader| it.data.read(reader) },
-        Field { name: "Checksum", read: |it, reader| it.checksum.read(reader) },
-    ];
-}
+go_struct!(Envelope = "checkpoint.Checkpoint" {
+    "Data" => data,
+    "Checksum" => checksum,
+});
 
 /// The text.
 #[derive(Default)]
@@ -30,17 +27,11 @@ struct Data {
     claims: GoList<ClaimRead>,
 }
 
-impl GoStruct for Data {
-    const TYPE: &'static str = "checkpoint.CheckpointData";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "kind", read: |it, reader| it.kind.read(reader) },
-        Field { name: "apiVersion", read: |it, reader| it.api_version.read(reader) },
-        Field {
-            name: "ClaimInfoStateList",
-            read: |it, reader| it.claims.read_as("state.ClaimInfoStateList", reader),
-        },
-    ];
-}
+go_struct!(Data = "checkpoint.CheckpointData" {
+    "kind" => kind,
+    "apiVersion" => api_version,
+    "ClaimInfoStateList" => claims: "state.ClaimInfoStateList",
+});
 
 /// A claim.
 #[derive(Default)]
@@ -52,28 +43,19 @@ struct ClaimRead {
     driver_state: Option<BTreeMap<String, DriverRead>>,
 }
 
-impl GoStruct for ClaimRead {
-    const TYPE: &'static str = "state.ClaimInfoState";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "ClaimUID", read: |it, reader| it.claim_uid.read_as("types.UID", reader) },
-        Field { name: "ClaimName", read: |it, reader| it.claim_name.read(reader) },
-        Field { name: "Namespace", read: |it, reader| it.namespace.read(reader) },
-        Field {
-            name: "PodUIDs",
-            read: |it, reader| it.pod_uids.read_as("sets.Set[string]", reader),
-        },
-        Field { name: "DriverState", read: |it, reader| it.driver_state.read(reader) },
-    ];
-}
+go_struct!(ClaimRead = "state.ClaimInfoState" {
+    "ClaimUID" => claim_uid: "types.UID",
+    "ClaimName" => claim_name,
+    "Namespace" => namespace,
+    "PodUIDs" => pod_uids: "sets.Set[string]",
+    "DriverState" => driver_state,
+});
 
 /// A structure without fields: what a set maps to.
 #[derive(Default)]
 struct Empty;
 
-impl GoStruct for Empty {
-    const TYPE: &'static str = "sets.Empty";
-    const FIELDS: &'static [Field<Self>] = &[];
-}
+go_struct!(Empty = "sets.Empty" {});
 
 /// The devices of a driver.
 #[derive(Default)]
@@ -81,11 +63,9 @@ struct DriverRead {
     devices: GoList<DeviceRead>,
 }
 
-impl GoStruct for DriverRead {
-    const TYPE: &'static str = "state.DriverState";
-    const FIELDS: &'static [Field<Self>] =
-        &[Field { name: "Devices", read: |it, reader| it.devices.read(reader) }];
-}
+go_struct!(DriverRead = "state.DriverState" {
+    "Devices" => devices,
+});
 
 /// A device.
 #[derive(Default)]
@@ -115,16 +95,13 @@ impl GoValue for Uid {
     }
 }
 
-impl GoStruct for DeviceRead {
-    const TYPE: &'static str = "state.Device";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "PoolName", read: |it, reader| it.pool_name.read(reader) },
-        Field { name: "DeviceName", read: |it, reader| it.device_name.read(reader) },
-        Field { name: "ShareID", read: |it, reader| it.share_id.read(reader) },
-        Field { name: "RequestNames", read: |it, reader| it.request_names.read(reader) },
-        Field { name: "CDIDeviceIDs", read: |it, reader| it.cdi_device_ids.read(reader) },
-    ];
-}
+go_struct!(DeviceRead = "state.Device" {
+    "PoolName" => pool_name,
+    "DeviceName" => device_name,
+    "ShareID" => share_id,
+    "RequestNames" => request_names,
+    "CDIDeviceIDs" => cdi_device_ids,
+});
 
 impl From<DeviceRead> for DraDevice {
     fn from(read: DeviceRead) -> Self {

@@ -2,7 +2,7 @@
 
 use super::types::{API_VERSION, ClaimInfo, DraDevice, KIND};
 use crate::facts::checkpoint::Encoded;
-use crate::facts::checkpoint::crc32::crc32;
+use crate::facts::checkpoint::checksum::crc32;
 use crate::facts::checkpoint::go_write::to_go_json;
 use serde::Serialize;
 use std::collections::BTreeMap;

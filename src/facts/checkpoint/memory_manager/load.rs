@@ -5,41 +5,15 @@
 //! taken.
 
 use super::read::read_checkpoint;
-use super::types::{
-    Block, HashedMemory, LEGACY_TYPE_NAME, MemoryCheckpoint, MemoryLayout, NumaNodeState,
-    PodMemory, TYPE_NAME,
-};
-use crate::facts::checkpoint::go_dump::Hashed;
+use super::types::{Block, MemoryCheckpoint, MemoryLayout, NumaNodeState, PodMemory};
+use crate::facts::checkpoint::layout::{Attempt, Load};
 use crate::k8s::go_text::quote;
 use std::collections::BTreeMap;
 
 /// What became of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryLoad {
-    /// Every layout that this kubelet knows, in its order; also the one after that which it took.
-    pub attempts: Vec<MemoryAttempt>,
-    /// The layout that it took.
-    pub taken: Option<MemoryLayout>,
-    /// What it goes on with; else it does not start.
-    pub outcome: Result<MemoryState, MemoryRefusal>,
-    /// What the file holds, whatever the kubelet thinks of its checksum and policy.
-    pub shown: Option<MemoryState>,
-}
+pub type MemoryLoad = Load<MemoryCheckpoint, MemoryState, MemoryRefusal>;
 
-/// What reading the file in one layout gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryAttempt {
-    /// The layout.
-    pub layout: MemoryLayout,
-    /// The content.
-    pub checkpoint: MemoryCheckpoint,
-    /// Why the content is not whole.
-    pub error: Option<String>,
-    /// The checksum that the content has.
-    pub checksum_computed: u32,
-    /// Another checksum that is accepted: the one under the older type name.
-    pub also_accepted: Option<u32>,
-}
+type MemoryAttempt = Attempt<MemoryCheckpoint>;
 
 /// What the kubelet goes on with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,52 +66,14 @@ pub fn load(bytes: &[u8], pod_level: bool, policy: Option<&str>) -> MemoryLoad {
         true => &[MemoryLayout::V2, MemoryLayout::V1],
         false => &[MemoryLayout::V1],
     };
-    let attempts: Vec<MemoryAttempt> =
-        layouts.iter().map(|layout| attempt(bytes, *layout, pod_level)).collect();
-    let taken = attempts.iter().position(MemoryAttempt::is_accepted);
-    let outcome = content(&attempts, taken).and_then(|it| restore(&it, pod_level, policy));
-    let whole = attempts.iter().position(|attempt| attempt.error.is_none());
-    let shown =
-        content(&attempts, taken.or(whole)).and_then(|it| restore(&it, pod_level, None)).ok();
-    MemoryLoad { taken: taken.map(|at| attempts[at].layout), attempts, outcome, shown }
-}
-
-impl MemoryAttempt {
-    /// Tells whether the kubelet takes the file in this layout.
-    pub fn is_accepted(&self) -> bool {
-        let in_file = self.checkpoint.checksum;
-        // Files of the time before checksums have none.
-        let has_none = in_file == 0 && self.layout == MemoryLayout::V1;
-        let is_right = |sum: u32| u64::from(sum) == in_file;
-        self.error.is_none()
-            && (has_none
-                || is_right(self.checksum_computed)
-                || self.also_accepted.is_some_and(is_right))
-    }
-
-    /// Returns the text that the checksum is made of.
-    pub fn pre_image(&self) -> String {
-        hashed(&self.checkpoint, self.layout, TYPE_NAME).pre_image()
-    }
-}
-
-fn hashed<'c>(
-    checkpoint: &'c MemoryCheckpoint,
-    layout: MemoryLayout,
-    type_name: &'c str,
-) -> HashedMemory<'c> {
-    HashedMemory { checkpoint, with_pods: layout == MemoryLayout::V2, type_name }
-}
-
-fn attempt(bytes: &[u8], layout: MemoryLayout, pod_level: bool) -> MemoryAttempt {
-    let (checkpoint, error) = read_checkpoint(bytes, layout);
-    MemoryAttempt {
-        layout,
-        error,
-        checksum_computed: hashed(&checkpoint, layout, TYPE_NAME).fnv32(),
-        also_accepted: (!pod_level).then(|| hashed(&checkpoint, layout, LEGACY_TYPE_NAME).fnv32()),
-        checkpoint,
-    }
+    let attempt = |layout: &MemoryLayout| {
+        let read = read_checkpoint(bytes, *layout);
+        Attempt::of(*layout, read, !pod_level, *layout != MemoryLayout::V1)
+    };
+    let attempts = layouts.iter().map(attempt).collect();
+    Load::new(attempts, policy, |attempts, taken, policy| {
+        restore(&content(attempts, taken)?, pod_level, policy)
+    })
 }
 
 /// Returns the content that is restored (`loadAndMigrateCheckpointV2`).
@@ -149,8 +85,8 @@ fn content(
         let last = attempts.last().and_then(|attempt| attempt.error.clone());
         return Err(last.map_or(MemoryRefusal::Corrupt, MemoryRefusal::Json));
     };
-    let mut content = taken.checkpoint.clone();
-    if let Some(MemoryAttempt { layout: MemoryLayout::V2, checkpoint: read, .. }) = attempts.first()
+    let mut content = taken.content.clone();
+    if let Some(MemoryAttempt { layout: MemoryLayout::V2, content: read, .. }) = attempts.first()
         && taken.layout == MemoryLayout::V1
     {
         // What the newest layout read is still there, and what comes after is put over it.

@@ -7,9 +7,9 @@ mod read;
 mod types;
 mod write;
 
-pub use load::{MemoryAttempt, MemoryLoad, MemoryRefusal, MemoryState, load};
+pub use load::{MemoryLoad, MemoryRefusal, MemoryState, load};
 pub use types::{
-    Block, HashedMemory, LEGACY_TYPE_NAME, MachineState, MemoryCheckpoint, MemoryEntries,
-    MemoryLayout, MemoryTable, NumaNodeState, PodMemory, TYPE_NAME,
+    Block, MachineState, MemoryCheckpoint, MemoryEntries, MemoryLayout, MemoryTable, NumaNodeState,
+    PodMemory,
 };
 pub use write::encode;

@@ -1,8 +1,8 @@
 //! Reading the layouts, with Go's rules and errors.
 
 use super::types::{Block, MemoryCheckpoint, MemoryLayout, MemoryTable, NumaNodeState};
-use crate::facts::checkpoint::go_read::read_file;
-use crate::k8s::go_json::{Field, GoList, GoStruct, GoValue, Int};
+use crate::facts::checkpoint::layout::read_file;
+use crate::k8s::go_json::{GoList, Int, go_struct};
 use std::collections::BTreeMap;
 
 type Nodes = Option<BTreeMap<Int, Option<Box<NodeRead>>>>;
@@ -31,53 +31,30 @@ impl Default for Fields {
 
 /// Layout v1.
 #[derive(Default)]
-struct V1(Fields);
+struct V1 {
+    read: Fields,
+}
 
 /// Layout v2.
 #[derive(Default)]
-struct V2(Fields);
-
-impl GoStruct for V1 {
-    const TYPE: &'static str = "state.MemoryManagerCheckpointV1";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "policyName", read: |it, reader| it.0.policy_name.read(reader) },
-        Field {
-            name: "machineState",
-            read: |it, reader| it.0.machine_state.read_as("state.NUMANodeMap", reader),
-        },
-        Field {
-            name: "entries",
-            read: |it, reader| it.0.entries.read_as("state.ContainerMemoryAssignments", reader),
-        },
-        Field {
-            name: "checksum",
-            read: |it, reader| it.0.checksum.read_as("checksum.Checksum", reader),
-        },
-    ];
+struct V2 {
+    read: Fields,
 }
 
-impl GoStruct for V2 {
-    const TYPE: &'static str = "state.MemoryManagerCheckpoint";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "policyName", read: |it, reader| it.0.policy_name.read(reader) },
-        Field {
-            name: "machineState",
-            read: |it, reader| it.0.machine_state.read_as("state.NUMANodeMap", reader),
-        },
-        Field {
-            name: "entries",
-            read: |it, reader| it.0.entries.read_as("state.ContainerMemoryAssignments", reader),
-        },
-        Field {
-            name: "podEntries",
-            read: |it, reader| it.0.pod_entries.read_as("state.PodMemoryAssignments", reader),
-        },
-        Field {
-            name: "checksum",
-            read: |it, reader| it.0.checksum.read_as("checksum.Checksum", reader),
-        },
-    ];
-}
+go_struct!(V1 = "state.MemoryManagerCheckpointV1" {
+    "policyName" => read.policy_name,
+    "machineState" => read.machine_state: "state.NUMANodeMap",
+    "entries" => read.entries: "state.ContainerMemoryAssignments",
+    "checksum" => read.checksum: "checksum.Checksum",
+});
+
+go_struct!(V2 = "state.MemoryManagerCheckpoint" {
+    "policyName" => read.policy_name,
+    "machineState" => read.machine_state: "state.NUMANodeMap",
+    "entries" => read.entries: "state.ContainerMemoryAssignments",
+    "podEntries" => read.pod_entries: "state.PodMemoryAssignments",
+    "checksum" => read.checksum: "checksum.Checksum",
+});
 
 /// A NUMA node.
 #[derive(Default)]
@@ -87,30 +64,19 @@ struct NodeRead {
     cells: GoList<Int>,
 }
 
-impl GoStruct for NodeRead {
-    const TYPE: &'static str = "state.NUMANodeState";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "numberOfAssignments", read: |it, reader| it.assignments.read(reader) },
-        Field {
-            name: "memoryMap",
-            read: |it, reader| {
-                it.memory_map.read_as("map[v1.ResourceName]*state.MemoryTable", reader)
-            },
-        },
-        Field { name: "cells", read: |it, reader| it.cells.read(reader) },
-    ];
-}
+go_struct!(NodeRead = "state.NUMANodeState" {
+    "numberOfAssignments" => assignments,
+    "memoryMap" => memory_map: "map[v1.ResourceName]*state.MemoryTable",
+    "cells" => cells,
+});
 
-impl GoStruct for MemoryTable {
-    const TYPE: &'static str = "state.MemoryTable";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "total", read: |it, reader| it.total.read(reader) },
-        Field { name: "systemReserved", read: |it, reader| it.system_reserved.read(reader) },
-        Field { name: "allocatable", read: |it, reader| it.allocatable.read(reader) },
-        Field { name: "reserved", read: |it, reader| it.reserved.read(reader) },
-        Field { name: "free", read: |it, reader| it.free.read(reader) },
-    ];
-}
+go_struct!(MemoryTable = "state.MemoryTable" {
+    "total" => total,
+    "systemReserved" => system_reserved,
+    "allocatable" => allocatable,
+    "reserved" => reserved,
+    "free" => free,
+});
 
 /// Memory of a container or pod.
 #[derive(Clone, Default)]
@@ -120,17 +86,11 @@ struct BlockRead {
     size: u64,
 }
 
-impl GoStruct for BlockRead {
-    const TYPE: &'static str = "state.Block";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "numaAffinity", read: |it, reader| it.numa_affinity.read(reader) },
-        Field {
-            name: "type",
-            read: |it, reader| it.memory_type.read_as("v1.ResourceName", reader),
-        },
-        Field { name: "size", read: |it, reader| it.size.read(reader) },
-    ];
-}
+go_struct!(BlockRead = "state.Block" {
+    "numaAffinity" => numa_affinity,
+    "type" => memory_type: "v1.ResourceName",
+    "size" => size,
+});
 
 /// The memory of a pod.
 #[derive(Default)]
@@ -138,11 +98,9 @@ struct PodRead {
     blocks: GoList<BlockRead>,
 }
 
-impl GoStruct for PodRead {
-    const TYPE: &'static str = "state.PodEntry";
-    const FIELDS: &'static [Field<Self>] =
-        &[Field { name: "memoryBlocks", read: |it, reader| it.blocks.read(reader) }];
-}
+go_struct!(PodRead = "state.PodEntry" {
+    "memoryBlocks" => blocks,
+});
 
 impl From<NodeRead> for NumaNodeState {
     fn from(read: NodeRead) -> Self {
@@ -202,11 +160,11 @@ pub(super) fn read_checkpoint(
 ) -> (MemoryCheckpoint, Option<String>) {
     match layout {
         MemoryLayout::V1 => {
-            let (V1(read), error) = read_file(bytes);
+            let (V1 { read }, error) = read_file(bytes);
             (read.into(), error)
         }
         MemoryLayout::V2 => {
-            let (V2(read), error) = read_file(bytes);
+            let (V2 { read }, error) = read_file(bytes);
             (read.into(), error)
         }
     }

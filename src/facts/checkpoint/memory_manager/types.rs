@@ -1,7 +1,8 @@
 //! What the layouts of the file hold, and the text that their checksums are made of.
 
 use crate::facts::checkpoint::checksum::PreImage;
-use crate::facts::checkpoint::go_dump::{GoDump, Hashed};
+use crate::facts::checkpoint::go_dump::GoDump;
+use crate::facts::checkpoint::layout::{Layered, dump_checkpoint};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -103,55 +104,38 @@ impl Default for MemoryCheckpoint {
     }
 }
 
-/// The name that all layouts have in the text.
-pub const TYPE_NAME: &str = "MemoryManagerCheckpoint";
+impl Layered for MemoryCheckpoint {
+    type Layout = MemoryLayout;
+    const TYPE_NAME: &'static str = "MemoryManagerCheckpoint";
+    const LEGACY_TYPE_NAME: &'static str = "MemoryManagerCheckpointV1";
 
-/// The name under which a kubelet without the gate accepts layout v1 as well.
-pub const LEGACY_TYPE_NAME: &str = "MemoryManagerCheckpointV1";
+    fn checksum_in_file(&self) -> u64 {
+        self.checksum
+    }
 
-/// A checkpoint in the layout and under the type name in which it is hashed.
-#[derive(Clone, Copy, Debug)]
-pub struct HashedMemory<'c> {
-    /// The content; of v1 the memory of pods is left out.
-    pub checkpoint: &'c MemoryCheckpoint,
-    /// Layout v2.
-    pub with_pods: bool,
-    /// [`TYPE_NAME`] or [`LEGACY_TYPE_NAME`].
-    pub type_name: &'c str,
-}
-
-impl Hashed for HashedMemory<'_> {
-    fn dump<P: PreImage + ?Sized>(&self, out: &mut P) {
-        let checkpoint = self.checkpoint;
-        let mut dump = GoDump::new(out);
-        for piece in ["(*state.", self.type_name, "){PolicyName:"] {
-            dump.mark(piece);
-        }
-        dump.scalar("string", &checkpoint.policy_name);
-        dump.mark(" MachineState:");
-        dump.map("state.NUMANodeMap", checkpoint.machine_state.as_ref(), |dump, node| {
-            dump.pointer("state.NUMANodeState", node.as_ref(), numa_node);
-        });
-        dump.mark(" Entries:");
-        let entries = checkpoint.entries.as_ref();
-        dump.map("state.ContainerMemoryAssignments", entries, |dump, pod| {
-            dump.map("map[string][]state.Block", pod.as_ref(), |dump, it| {
-                blocks(dump, it.as_ref())
+    fn dump<P: PreImage + ?Sized>(&self, layout: MemoryLayout, type_name: &str, out: &mut P) {
+        dump_checkpoint(out, type_name, &self.policy_name, |dump| {
+            dump.mark(" MachineState:");
+            dump.map("state.NUMANodeMap", self.machine_state.as_ref(), |dump, node| {
+                dump.pointer("state.NUMANodeState", node.as_ref(), numa_node);
             });
-        });
-        if self.with_pods {
-            dump.mark(" PodEntries:");
-            let pods = checkpoint.pod_entries.as_ref();
-            dump.map("state.PodMemoryAssignments", pods, |dump, pod| {
-                dump.scalar("state.PodEntry", "{");
-                dump.mark("MemoryBlocks:");
-                blocks(dump, pod.as_ref());
-                dump.mark("}");
+            dump.mark(" Entries:");
+            let entries = self.entries.as_ref();
+            dump.map("state.ContainerMemoryAssignments", entries, |dump, pod| {
+                dump.map("map[string][]state.Block", pod.as_ref(), |dump, it| {
+                    blocks(dump, it.as_ref());
+                });
             });
-        }
-        dump.mark(" Checksum:");
-        dump.number("checksum.Checksum", 0);
-        dump.mark("}");
+            if layout == MemoryLayout::V2 {
+                dump.mark(" PodEntries:");
+                dump.map("state.PodMemoryAssignments", self.pod_entries.as_ref(), |dump, pod| {
+                    dump.scalar("state.PodEntry", "{");
+                    dump.mark("MemoryBlocks:");
+                    blocks(dump, pod.as_ref());
+                    dump.mark("}");
+                });
+            }
+        });
     }
 }
 
@@ -227,10 +211,12 @@ mod tests {
                 machine_state: Some([(0, node)].into()),
                 ..MemoryCheckpoint::default()
             };
-            let hashed =
-                HashedMemory { checkpoint: &checkpoint, with_pods: false, type_name: TYPE_NAME };
             let begin = "(*state.MemoryManagerCheckpoint){PolicyName:(string) MachineState:(state.NUMANodeMap)";
-            assert_eq!(hashed.pre_image(), format!("{begin}{expected}"), "{name}");
+            assert_eq!(
+                checkpoint.pre_image(MemoryLayout::V1),
+                format!("{begin}{expected}"),
+                "{name}"
+            );
         }
     }
 }

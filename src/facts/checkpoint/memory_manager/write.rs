@@ -1,10 +1,10 @@
 //! The file as the kubelet writes it (`storeState` in `state_checkpoint.go`).
 
 use super::load::MemoryState;
-use super::types::{Block, HashedMemory, MemoryCheckpoint, NumaNodeState, TYPE_NAME};
+use super::types::{Block, MemoryCheckpoint, MemoryLayout, NumaNodeState};
 use crate::facts::checkpoint::Encoded;
-use crate::facts::checkpoint::go_dump::Hashed;
 use crate::facts::checkpoint::go_write::to_go_json;
+use crate::facts::checkpoint::layout::Layered;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -43,9 +43,8 @@ pub fn encode(state: &MemoryState) -> Encoded {
         pod_entries: state.pods.clone(),
         checksum: 0,
     };
-    let with_pods = state.pods.is_some();
-    let hashed = HashedMemory { checkpoint: &checkpoint, with_pods, type_name: TYPE_NAME };
-    let checksum = hashed.fnv32();
+    let layout = if state.pods.is_some() { MemoryLayout::V2 } else { MemoryLayout::V1 };
+    let checksum = checkpoint.checksum(layout, MemoryCheckpoint::TYPE_NAME);
     let nodes = state.machine_state.iter().map(|(node, state)| (node.to_string(), state));
     let pods = state.pods.iter().flatten().map(|(pod, blocks)| {
         (pod.as_str(), PodEntry { memory_blocks: blocks.as_deref().unwrap_or_default() })
@@ -57,5 +56,5 @@ pub fn encode(state: &MemoryState) -> Encoded {
         pod_entries: pods.collect(),
         checksum,
     });
-    Encoded { text, pre_image: hashed.pre_image(), checksum }
+    Encoded { text, pre_image: checkpoint.pre_image(layout), checksum }
 }

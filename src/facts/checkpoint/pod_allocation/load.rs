@@ -2,8 +2,7 @@
 
 use super::read::{Envelope, read_data, read_data_of_1_32, read_envelope};
 use super::types::PodAllocations;
-use crate::facts::checkpoint::checksum::PreImage;
-use crate::facts::checkpoint::go_dump::{GoDump, Hashed};
+use crate::facts::checkpoint::checksum::{Fnv32, PreImage};
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,24 +33,18 @@ pub enum PodsRefusal {
     Data(String),
 }
 
-/// The text that is hashed: the data as a Go string.
-struct HashedData<'d>(&'d str);
-
-impl Hashed for HashedData<'_> {
-    fn dump<P: PreImage + ?Sized>(&self, out: &mut P) {
-        GoDump::new(out).scalar("string", self.0);
-    }
-}
-
-/// Returns the checksum of a text, and what it is made of.
-pub(super) fn checksum_of(data: &str) -> (u32, String) {
-    (HashedData(data).fnv32(), HashedData(data).pre_image())
+/// Returns the text that is hashed, the data as a Go string, and its checksum.
+pub(super) fn hashed(data: &str) -> (String, u32) {
+    let pre_image = format!("(string){data}");
+    let mut sum = Fnv32::default();
+    sum.push(&pre_image);
+    (pre_image, sum.sum())
 }
 
 impl PodsLoad {
     /// Returns the text that the checksum is made of.
     pub fn pre_image(&self) -> Option<String> {
-        self.data.as_ref().map(|data| HashedData(data).pre_image())
+        self.data.as_ref().map(|data| hashed(data).0)
     }
 
     /// Tells whether the checksum is right.
@@ -72,7 +65,7 @@ pub fn load_v1_32(bytes: &[u8]) -> PodsLoad {
 
 fn load_with(bytes: &[u8], read: fn(&str) -> Result<PodAllocations, String>) -> PodsLoad {
     let (Envelope { data, checksum }, error) = read_envelope(bytes);
-    let checksum_computed = HashedData(&data).fnv32();
+    let (_, checksum_computed) = hashed(&data);
     if let Some(error) = error {
         return PodsLoad {
             data: None,

@@ -1,8 +1,8 @@
 //! Reading the envelope and the text in it, with Go's rules and errors.
 
 use super::types::{PodAllocation, PodAllocations, ResourceClaim, Resources};
-use crate::facts::checkpoint::go_read::read_file;
-use crate::k8s::go_json::{Field, GoList, GoStruct, GoValue, Reader, Stop};
+use crate::facts::checkpoint::layout::read_file;
+use crate::k8s::go_json::{GoList, GoValue, Reader, Stop, go_struct};
 use crate::k8s::pod::{ResourceList, ResourceName};
 use crate::k8s::quantity::Quantity;
 use std::collections::BTreeMap;
@@ -16,16 +16,10 @@ pub(super) struct Envelope {
     pub checksum: u64,
 }
 
-impl GoStruct for Envelope {
-    const TYPE: &'static str = "state.Checkpoint";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "data", read: |it, reader| it.data.read(reader) },
-        Field {
-            name: "checksum",
-            read: |it, reader| it.checksum.read_as("checksum.Checksum", reader),
-        },
-    ];
-}
+go_struct!(Envelope = "state.Checkpoint" {
+    "data" => data,
+    "checksum" => checksum: "checksum.Checksum",
+});
 
 /// The text of 1.33 and later.
 #[derive(Default)]
@@ -33,13 +27,9 @@ struct Data {
     entries: Option<BTreeMap<String, PodRead>>,
 }
 
-impl GoStruct for Data {
-    const TYPE: &'static str = "state.PodResourceCheckpointInfo";
-    const FIELDS: &'static [Field<Self>] = &[Field {
-        name: "entries",
-        read: |it, reader| it.entries.read_as("state.PodResourceInfoMap", reader),
-    }];
-}
+go_struct!(Data = "state.PodResourceCheckpointInfo" {
+    "entries" => entries: "state.PodResourceInfoMap",
+});
 
 /// A pod.
 #[derive(Default)]
@@ -50,13 +40,10 @@ struct PodRead {
 
 type Containers = Option<BTreeMap<String, ResourcesRead>>;
 
-impl GoStruct for PodRead {
-    const TYPE: &'static str = "state.PodResourceInfo";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "ContainerResources", read: |it, reader| it.containers.read(reader) },
-        Field { name: "PodLevelResources", read: |it, reader| it.pod.read(reader) },
-    ];
-}
+go_struct!(PodRead = "state.PodResourceInfo" {
+    "ContainerResources" => containers,
+    "PodLevelResources" => pod,
+});
 
 /// The text of 1.32.
 #[derive(Default)]
@@ -64,13 +51,9 @@ struct DataOf132 {
     entries: Option<BTreeMap<String, Containers>>,
 }
 
-impl GoStruct for DataOf132 {
-    const TYPE: &'static str = "state.PodResourceAllocationInfo";
-    const FIELDS: &'static [Field<Self>] = &[Field {
-        name: "allocationEntries",
-        read: |it, reader| it.entries.read_as("state.PodResourceAllocation", reader),
-    }];
-}
+go_struct!(DataOf132 = "state.PodResourceAllocationInfo" {
+    "allocationEntries" => entries: "state.PodResourceAllocation",
+});
 
 /// Resources.
 #[derive(Default)]
@@ -82,17 +65,11 @@ struct ResourcesRead {
 
 type Amounts = Option<BTreeMap<String, Amount>>;
 
-impl GoStruct for ResourcesRead {
-    const TYPE: &'static str = "v1.ResourceRequirements";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "limits", read: |it, reader| it.limits.read_as("v1.ResourceList", reader) },
-        Field {
-            name: "requests",
-            read: |it, reader| it.requests.read_as("v1.ResourceList", reader),
-        },
-        Field { name: "claims", read: |it, reader| it.claims.read(reader) },
-    ];
-}
+go_struct!(ResourcesRead = "v1.ResourceRequirements" {
+    "limits" => limits: "v1.ResourceList",
+    "requests" => requests: "v1.ResourceList",
+    "claims" => claims,
+});
 
 /// A claim.
 #[derive(Default)]
@@ -101,13 +78,10 @@ struct ClaimRead {
     request: String,
 }
 
-impl GoStruct for ClaimRead {
-    const TYPE: &'static str = "v1.ResourceClaim";
-    const FIELDS: &'static [Field<Self>] = &[
-        Field { name: "name", read: |it, reader| it.name.read(reader) },
-        Field { name: "request", read: |it, reader| it.request.read(reader) },
-    ];
-}
+go_struct!(ClaimRead = "v1.ResourceClaim" {
+    "name" => name,
+    "request" => request,
+});
 
 /// A quantity, which reads itself: it sees the text as it stands, escapes and all.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! The files as the kubelet writes them (`storeState` in `state_checkpoint.go`).
 
-use super::load::checksum_of;
+use super::load::hashed;
 use super::types::{PodAllocation, PodAllocations};
 use crate::facts::checkpoint::Encoded;
 use crate::facts::checkpoint::go_write::to_go_json;
@@ -24,7 +24,7 @@ struct Envelope<'d> {
 /// Writes a file. The kubelet writes none before it has recorded a pod.
 pub fn encode(pods: &PodAllocations) -> Encoded {
     let data = to_go_json(&Data { entries: pods });
-    let (checksum, pre_image) = checksum_of(&data);
+    let (pre_image, checksum) = hashed(&data);
     let text = to_go_json(&Envelope { data: &data, checksum });
     Encoded { text, pre_image, checksum }
 }

@@ -1,0 +1,159 @@
+//! Files that a kubelet tries in one layout after the other: the first that can be read and whose checksum is right
+//! counts.
+
+use super::checksum::{Fnv32, PreImage};
+use super::go_dump::GoDump;
+use crate::k8s::go_json::{GoJsonError, GoValue, decode};
+use std::fmt::{Debug, Display};
+
+/// The content of a file in a layout.
+pub trait Layered {
+    /// The layouts.
+    type Layout: Copy + Debug + Display + Eq;
+
+    /// The name that all layouts have in the text that is hashed.
+    const TYPE_NAME: &'static str;
+
+    /// The name under which a kubelet without the gate PodLevelResourceManagers accepts the layout before the newest
+    /// as well.
+    const LEGACY_TYPE_NAME: &'static str;
+
+    /// Returns the checksum that the file says.
+    fn checksum_in_file(&self) -> u64;
+
+    /// Adds the text that is hashed.
+    fn dump<P: PreImage + ?Sized>(&self, layout: Self::Layout, type_name: &str, out: &mut P);
+
+    /// Returns the checksum that the content has.
+    fn checksum(&self, layout: Self::Layout, type_name: &str) -> u32 {
+        let mut sum = Fnv32::default();
+        self.dump(layout, type_name, &mut sum);
+        sum.sum()
+    }
+
+    /// Returns the text that is hashed.
+    fn pre_image(&self, layout: Self::Layout) -> String {
+        let mut text = String::new();
+        self.dump(layout, Self::TYPE_NAME, &mut text);
+        text
+    }
+}
+
+/// What reading the file in one layout gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt<C: Layered> {
+    /// The layout.
+    pub layout: C::Layout,
+    /// The content.
+    pub content: C,
+    /// Why the content is not whole.
+    pub error: Option<String>,
+    /// The checksum that the content has.
+    pub checksum_computed: u32,
+    /// Another checksum that is accepted: the one under the older type name.
+    pub also_accepted: Option<u32>,
+    /// A file without a checksum is not accepted; those of the time before checksums have none.
+    needs_checksum: bool,
+}
+
+/// What became of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load<C: Layered, S, E> {
+    /// Every layout that this kubelet knows, in its order; also those after the one that it took.
+    pub attempts: Vec<Attempt<C>>,
+    /// The layout that it took.
+    pub taken: Option<C::Layout>,
+    /// What it goes on with; else it does not start.
+    pub outcome: Result<S, E>,
+    /// What the file holds, whatever the kubelet thinks of its checksum and policy.
+    pub shown: Option<S>,
+}
+
+impl<C: Layered> Attempt<C> {
+    /// Judges what was read. `legacy`: the older type name is accepted, too.
+    pub(super) fn of(
+        layout: C::Layout,
+        (content, error): (C, Option<String>),
+        legacy: bool,
+        needs_checksum: bool,
+    ) -> Self {
+        Self {
+            layout,
+            error,
+            checksum_computed: content.checksum(layout, C::TYPE_NAME),
+            also_accepted: legacy.then(|| content.checksum(layout, C::LEGACY_TYPE_NAME)),
+            content,
+            needs_checksum,
+        }
+    }
+
+    /// Returns the checksum that the file says.
+    pub fn checksum_in_file(&self) -> u64 {
+        self.content.checksum_in_file()
+    }
+
+    /// Tells whether the kubelet takes the file in this layout.
+    pub fn is_accepted(&self) -> bool {
+        let in_file = self.checksum_in_file();
+        let is_right = |sum: u32| u64::from(sum) == in_file;
+        self.error.is_none()
+            && ((in_file == 0 && !self.needs_checksum)
+                || is_right(self.checksum_computed)
+                || self.also_accepted.is_some_and(is_right))
+    }
+
+    /// Returns the text that the checksum is made of.
+    pub fn pre_image(&self) -> String {
+        self.content.pre_image(self.layout)
+    }
+}
+
+impl<C: Layered, S, E> Load<C, S, E> {
+    /// Takes the first layout that is accepted. `restore` makes what the kubelet goes on with of the attempt at a
+    /// place, for the configured policy if there is one; of none, its refusal.
+    pub(super) fn new(
+        attempts: Vec<Attempt<C>>,
+        policy: Option<&str>,
+        restore: impl Fn(&[Attempt<C>], Option<usize>, Option<&str>) -> Result<S, E>,
+    ) -> Self {
+        let taken = attempts.iter().position(Attempt::is_accepted);
+        let whole = attempts.iter().position(|attempt| attempt.error.is_none());
+        let outcome = restore(&attempts, taken, policy);
+        let shown = restore(&attempts, taken.or(whole), None).ok();
+        Self { taken: taken.map(|at| attempts[at].layout), attempts, outcome, shown }
+    }
+
+    /// Returns the attempt that the kubelet took.
+    pub fn taken(&self) -> Option<&Attempt<C>> {
+        self.attempts.iter().find(|attempt| Some(attempt.layout) == self.taken)
+    }
+}
+
+/// Prints what all layouts have around their fields; a checksum is made with the checksum 0.
+pub(super) fn dump_checkpoint<P: PreImage + ?Sized>(
+    out: &mut P,
+    type_name: &str,
+    policy: &str,
+    fields: impl FnOnce(&mut GoDump<'_, P>),
+) {
+    let mut dump = GoDump::new(out);
+    for piece in ["(*state.", type_name, "){PolicyName:"] {
+        dump.mark(piece);
+    }
+    dump.scalar("string", policy);
+    fields(&mut dump);
+    dump.mark(" Checksum:");
+    dump.number("checksum.Checksum", 0);
+    dump.mark("}");
+}
+
+/// Reads a file into what the kubelet has made ready for it, and tells why it is not whole.
+pub(super) fn read_file<T: GoValue + Default>(bytes: &[u8]) -> (T, Option<String>) {
+    let mut value = T::default();
+    match decode(bytes, &mut value) {
+        Ok(()) => (value, None),
+        // Go looks at the whole text before it touches the value.
+        Err(GoJsonError::Syntax(error)) => (T::default(), Some(error.to_string())),
+        Err(error) => (value, Some(error.to_string())),
+    }
+}
