@@ -3,10 +3,8 @@
 use super::derivation::shown;
 use super::examine::{Examined, Facts, refused_after_all, with_os_label};
 use super::explain::{ResourceLedger, qualified, refused_before};
-use super::failure::Failure;
-use super::filter::Ledger;
-use super::placement::{first_unmet, untolerated_taint};
-use super::ports::{first_conflict, host_ports};
+use super::filter::{Failure, Ledger};
+use super::placement::{first_conflict, first_unmet, host_ports, untolerated_taint};
 use super::report::{Check, CheckResult};
 use crate::facts::node_object::NodeObject;
 use crate::k8s::feature_gates::Gate;

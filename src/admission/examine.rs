@@ -1,9 +1,16 @@
 //! The checks of a pod, in the kubelet's order (`predicateAdmitHandler.Admit`).
+//!
+//! What the device manager decides about a pod before the predicates are asked.
+//!
+//! The kubelet asks its resource managers first (`GetAllocateResourcesPodAdmitHandler` stands before
+//! `NewPredicateAdmitHandler` in `NewMainKubelet`, `pkg/kubelet/kubelet.go`, read in 1.36.2). A pod that gets
+//! no devices is refused there, and nobody is killed for it: `HandleAdmissionFailure` belongs to the predicates.
+//! For a pod with devices the node counts with at least as many of each resource as are allocated
+//! (`UpdatePluginResources`, `sanitizeNodeAllocatable` of `pkg/kubelet/cm/devicemanager/manager.go`).
 
-use super::amounts::Amounts;
-use super::extended::{RemovedRequest, remove_missing_extended_resources};
-use super::failure::{Failure, Predicate};
-use super::filter::{Filtered, Ledger, filter};
+use super::amounts::{Amounts, RemovedRequest, remove_missing_extended_resources};
+use super::explain::ResourceLedger;
+use super::filter::{Failure, Filtered, Ledger, Predicate, filter};
 use super::occupancy::Occupancy;
 use crate::facts::node_object::NodeObject;
 use crate::k8s::feature_gates::Gate;
@@ -212,4 +219,26 @@ pub(super) fn with_os_label(
     let mut labels = labels.clone();
     labels.insert(OS_LABEL.to_owned(), "linux".to_owned());
     Cow::Owned(labels)
+}
+
+/// What the device manager decides about a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceDecision {
+    /// What is said of a pod that it refuses.
+    pub refusal: Option<Refusal>,
+    /// Why, or why not.
+    pub because: String,
+    /// How many devices of each resource are allocated, where the pod has some; else nothing.
+    pub allocated: BTreeMap<ResourceName, i64>,
+}
+
+impl DeviceDecision {
+    /// Returns the check that comes before the predicates.
+    pub fn check(&self) -> ResourceLedger {
+        ResourceLedger {
+            check: "devices",
+            refusals: self.refusal.iter().cloned().collect(),
+            because: self.because.clone(),
+        }
+    }
 }

@@ -1,11 +1,10 @@
 //! Whether a pod is taken, with every check, the sums and the ledger behind them.
 
+use super::amounts::without_requests;
 use super::checks::checks;
 use super::derivation::{Derivation, rounded};
 use super::examine::{Examined, Facts, Refusal, examine, refused_after_all};
-use super::extended::without_requests;
-use super::failure::Failure;
-use super::filter::{Ledger, options_of_taken, options_of_wanted, taken};
+use super::filter::{Failure, Ledger, options_of_taken, options_of_wanted, taken};
 use super::report::{Compared, Explanation, LedgerAmount, LedgerLine, Removed};
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Pod, ResourceName};

@@ -6,41 +6,32 @@
 //! * `examine`: the checks in their order; what the answer rests on.
 //! * `filter`: the general filter, and the ledger behind its sums.
 //! * `occupancy`: the pods that are there, added up.
-//! * `devices`: what the device manager decides before the predicates.
-//! * `amounts`, `extended`: what a pod takes and a node has; which resources count.
-//! * `placement`, `ports`: labels, names, taints; ports of the node.
-//! * `failure`: why not.
+//! * `amounts`: what a pod takes and a node has; which resources count.
+//! * `placement`: labels, names, taints; ports of the node.
 //! * `explain`, `checks`, `derivation`, `report`: the answer with its reasons.
 
 mod amounts;
 mod checks;
 mod derivation;
-mod devices;
 mod examine;
 mod explain;
-mod extended;
-mod failure;
 mod filter;
 mod occupancy;
 mod placement;
-mod ports;
 mod report;
 pub mod view;
 
-pub use amounts::Amounts;
-pub use derivation::shown;
-pub use devices::DeviceDecision;
-pub use examine::{Examined, Facts, Refusal, Verdict, examine, refused_after_all};
-pub use explain::{NodePod, ResourceLedger, explain, finally, qualified, refused_before};
-pub use extended::{
-    RemovedRequest, is_extended_resource, is_scalar_resource, remove_missing_extended_resources,
+pub use amounts::{
+    Amounts, RemovedRequest, is_extended_resource, is_scalar_resource,
+    remove_missing_extended_resources,
 };
-pub use failure::{Failure, Predicate};
-pub use filter::{Filtered, Ledger, filter};
+pub use derivation::shown;
+pub use examine::{DeviceDecision, Examined, Facts, Refusal, Verdict, examine, refused_after_all};
+pub use explain::{NodePod, ResourceLedger, explain, finally, qualified, refused_before};
+pub use filter::{Failure, Filtered, Ledger, Predicate, filter};
 pub use occupancy::Occupancy;
 pub(crate) use occupancy::drop_places;
-pub use placement::{first_unmet, untolerated_taint};
-pub use ports::{HostPort, first_conflict, host_ports};
+pub use placement::{HostPort, first_conflict, first_unmet, host_ports, untolerated_taint};
 pub use report::{
     Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, PodAdmission, Removed,
 };

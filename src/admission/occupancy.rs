@@ -2,7 +2,7 @@
 
 use super::amounts::Amounts;
 use super::filter::taken;
-use super::ports::{HostPort, host_ports};
+use super::placement::{HostPort, host_ports};
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};

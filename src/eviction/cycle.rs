@@ -4,11 +4,10 @@
 //! choice of a threshold; from there on see `decision`.
 
 use super::container_fs::{ContainerFsWarning, add_container_fs_thresholds};
-use super::crossing::{Crossing, compare, node_conditions};
 use super::decision::{Outcome, Situation};
 use super::layout::Layout;
 use super::local_storage::{LocalStorageCheck, local_storage_checks};
-use super::observation::{Observation, Observations, observe};
+use super::observation::{Crossing, Observation, Observations, compare, node_conditions, observe};
 use super::victim::Verdict;
 use crate::facts::kubelet_config::{EvictionThreshold, PressureCondition, ThresholdValue};
 use crate::facts::stats_summary::StatsSummary;

@@ -3,13 +3,14 @@
 //! Mirrors the second half of `synchronize` and `reclaimNodeLevelResources` of
 //! `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
 
-use super::crossing::{Crossing, compare};
 use super::cycle::{EvictionSetup, StatsAfterReclaim};
-use super::message::{EvictionMessage, eviction_message};
-use super::observation::{Observations, observe};
+use super::observation::{Crossing, Observations, compare, observe};
 use super::rank::{Ranking, rank_pods};
 use super::reclaim::{ReclaimFunction, reclaim_functions};
-use super::victim::{DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
+use super::victim::{
+    DisruptionTarget, Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod,
+    eviction_message,
+};
 use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
 use crate::facts::stats_summary::{PodStats, StatsByPod};
 use crate::k8s::pod::Pod;

@@ -4,12 +4,11 @@
 //! Mirrors `pkg/kubelet/eviction/`, read in 1.36.2; pinned by the vectors `eviction.jsonl` and
 //! `eviction_rank.jsonl`.
 //!
-//! * `observation`: what the stats say of each signal.
-//! * `crossing`: thresholds held against observations.
+//! * `observation`: what the stats say of each signal, and thresholds held against it.
 //! * `layout`, `container_fs`: how the filesystems lie, and which thresholds follow from that.
 //! * `reclaim`: what is cleared away before a pod has to go.
 //! * `usage`, `rank`: what pods use, and in which order they would go.
-//! * `victim`, `message`: evicting one pod, and what it is told.
+//! * `victim`: evicting one pod, and what it is told.
 //! * `local_storage`: pods that exceed limits of their own.
 //! * `admission`: which pods may still start.
 //! * `cycle`, `decision`: one turn of the manager, from thresholds to an eviction.
@@ -20,13 +19,11 @@
 
 mod admission;
 mod container_fs;
-mod crossing;
 mod cycle;
 mod decision;
 mod disks;
 mod layout;
 mod local_storage;
-mod message;
 mod node_identity;
 mod observation;
 mod pressure;
@@ -41,7 +38,6 @@ mod victim;
 
 pub use admission::{Admission, admit_under_pressure};
 pub use container_fs::{ContainerFsWarning, add_container_fs_thresholds};
-pub use crossing::{Comparison, Crossing, compare, node_conditions};
 pub use cycle::{
     ActiveThreshold, Cycle, CycleInput, EvictionSetup, ManagerState, StatsAfterReclaim, synchronize,
 };
@@ -49,9 +45,10 @@ pub use decision::{AfterReclaim, Alternative, Outcome, PodEviction};
 pub use disks::{AssumedSpace, DiskFacts, DiskLayout, NodeDisks, node_disks};
 pub use layout::{Disks, Layout};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
-pub use message::{EvictionMessage, Offender, eviction_message};
 pub use node_identity::NodeIdentity;
-pub use observation::{Observation, Observations, observe};
+pub use observation::{
+    Comparison, Crossing, Observation, Observations, compare, node_conditions, observe,
+};
 pub use pressure::{
     Act, ExceedingPod, GraceCase, PodName, Pressure, PressureInput, Reclaims, ThresholdRow, Victim,
     is_active, pressure,
@@ -65,6 +62,6 @@ pub use reclaim::{ReclaimFunction, reclaim_functions};
 pub use reclaim_outcome::{FreedBytes, Reclaimed, Settlement};
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{
-    DisruptionTarget, Eviction, IMMEDIATE_GRACE_SECONDS, REASON_EVICTED, Verdict, evict_pod,
-    written_to_victim,
+    DisruptionTarget, Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Offender, REASON_EVICTED,
+    Verdict, evict_pod, eviction_message, written_to_victim,
 };

@@ -7,7 +7,6 @@
 //! Rules: `synchronize` of `pkg/kubelet/eviction/eviction_manager.go`, by way of [`synchronize`].
 
 use super::container_fs::add_container_fs_thresholds;
-use super::crossing::{Crossing, compare};
 use super::cycle::{
     Cycle, CycleInput, EvictionSetup, ManagerState, StatsAfterReclaim, synchronize,
 };
@@ -15,7 +14,7 @@ use super::decision::{Alternative, Outcome};
 use super::disks::{DiskLayout, NodeDisks};
 use super::layout::Layout;
 use super::local_storage::local_storage_checks;
-use super::observation::observe;
+use super::observation::{Crossing, compare, observe};
 use super::reclaim::{ReclaimFunction, reclaim_functions};
 use super::reclaim_outcome::{Reclaimed, Settlement, settle};
 use super::victim::Verdict;

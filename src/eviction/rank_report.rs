@@ -1,11 +1,10 @@
 //! The order of eviction with what decided it, and how near the node is to it.
 
 use super::container_fs::add_container_fs_thresholds;
-use super::crossing::compare;
 use super::decision::soft_grace_seconds;
 use super::disks::DiskLayout;
 use super::local_storage::local_storage_checks;
-use super::observation::observe;
+use super::observation::{compare, observe};
 use super::pressure::{PodName, ThresholdRow, row};
 use super::rank::{Figures, RankStep, RankedPod, decided_by, rank_pods};
 use super::rank_view::{because, before, now};

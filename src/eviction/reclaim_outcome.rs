@@ -5,9 +5,8 @@
 //! `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2). What comes free is often known between
 //! bounds only, so the thresholds are held against both: an answer is one if it is the same at both ends.
 
-use super::crossing::compare;
 use super::disks::{NodeDisks, stats_of};
-use super::observation::observe;
+use super::observation::{compare, observe};
 use super::reclaim::ReclaimFunction;
 use crate::facts::kubelet_config::{EvictionThreshold, Signal, SignalFs, StarvedResource};
 use serde::Serialize;

@@ -1,12 +1,24 @@
 //! Evicting one pod: who is spared, and what is written and told.
 //!
 //! Mirrors `evictPod` of `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2.
+//!
+//! What an evicted pod is told.
+//!
+//! Mirrors `evictionMessage` of `pkg/kubelet/eviction/helpers.go`, read in 1.36.2.
 
+use super::observation::{Observations, unsigned};
+use crate::facts::kubelet_config::{EvictionThreshold, StarvedResource};
+use crate::facts::stats_summary::{ContainerStats, PodStats};
+use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::Pod;
+use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::priority::is_critical_pod;
+use crate::k8s::quantity::{Format, Quantity};
+use crate::k8s::resources::has_pod_level_resources;
 use serde_json::{Map, Value, json};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// The reason of events and of the status.
 pub const REASON_EVICTED: &str = "Evicted";
@@ -126,6 +138,140 @@ pub fn evict_pod(pod: &Pod, eviction: Eviction) -> Verdict {
     if is_critical_pod(pod) { Verdict::SparedAsCritical } else { Verdict::Evicted(eviction) }
 }
 
+/// A message and what it is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EvictionMessage {
+    /// The message.
+    pub text: String,
+    /// The annotations of the event; none when nothing was measured of the pod.
+    pub annotations: BTreeMap<String, String>,
+    /// The threshold and what was available.
+    pub threshold: Option<(Quantity, Quantity)>,
+    /// The pod, if resources of its own are told of, exceeded or not.
+    pub pod: Option<Offender>,
+    /// The containers that use more than they request.
+    pub containers: Vec<Offender>,
+}
+
+/// Who used how much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offender {
+    /// The name of the pod or container.
+    pub name: String,
+    /// What it used.
+    pub usage: Quantity,
+    /// What it requests; zero without a request.
+    pub request: Quantity,
+}
+
+/// Returns what a pod is told that is evicted for a resource.
+///
+/// Of the thresholds the first one that is about the resource and was observed is told.
+pub fn eviction_message(
+    resource: StarvedResource,
+    pod: &Pod,
+    stats: Option<&PodStats>,
+    thresholds: &[EvictionThreshold],
+    observations: &Observations,
+    rules: &KubeletRules,
+) -> EvictionMessage {
+    let mut told = EvictionMessage {
+        text: format!("The node was low on resource: {resource}. "),
+        ..EvictionMessage::default()
+    };
+    told.threshold = thresholds
+        .iter()
+        .filter(|threshold| threshold.signal.resource() == resource)
+        .find_map(|threshold| Some((threshold, observations.get(&threshold.signal)?)))
+        .map(|(threshold, seen)| {
+            (threshold.value.quantity(&seen.capacity), seen.available.clone())
+        });
+    if let Some((quantity, available)) = &told.threshold {
+        told.text += &format!("Threshold quantity: {quantity}, available: {available}. ");
+    }
+    let Some(stats) = stats else { return told };
+    let mut annotate = |key: &str, value: String| {
+        told.annotations.insert(key.to_owned(), value);
+    };
+    told.pod = pod_offender(resource, pod, stats, rules);
+    if let Some(offender) = &told.pod {
+        told.text += &sentence("Pod", offender, resource);
+        annotate("offending_pod", offender.name.clone());
+        annotate("offending_pod_usage", offender.usage.to_string());
+    }
+    told.containers = stats
+        .containers
+        .iter()
+        .filter_map(|measured| container_offender(resource, pod, measured))
+        .collect();
+    for offender in &told.containers {
+        told.text += &sentence("Container", offender, resource);
+    }
+    let list = |text: fn(&Offender) -> String| {
+        told.containers.iter().map(text).collect::<Vec<_>>().join(",")
+    };
+    annotate("offending_containers", list(|offender| offender.name.clone()));
+    annotate("offending_containers_usage", list(|offender| offender.usage.to_string()));
+    annotate("starved_resource", resource.to_string());
+    told
+}
+
+fn sentence(kind: &str, offender: &Offender, resource: StarvedResource) -> String {
+    let Offender { name, usage, request } = offender;
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "{kind} {name} was using {usage}, request is {request}, has larger consumption of \
+         {resource}. "
+    );
+    text
+}
+
+/// The pod is told of whenever it requests memory of its own, whether it exceeds that or not.
+fn pod_offender(
+    resource: StarvedResource,
+    pod: &Pod,
+    stats: &PodStats,
+    rules: &KubeletRules,
+) -> Option<Offender> {
+    let told = resource == StarvedResource::Memory
+        && rules.ranks_by_pod_level_resources()
+        && rules.gates.enabled(Gate::PodLevelResources)
+        && has_pod_level_resources(pod);
+    let resources = pod.spec.resources.as_ref().filter(|_| told)?;
+    let request = resources.requests.get(&ResourceName::Memory)?.clone();
+    let memory = stats.memory.as_ref()?;
+    let usage = unsigned(memory.working_set_bytes.unwrap_or(0), Format::BinarySi);
+    Some(Offender { name: pod.metadata.name.clone(), usage, request })
+}
+
+/// Ephemeral containers have no requests; the kubelet does not blame them.
+fn container_offender(
+    resource: StarvedResource,
+    pod: &Pod,
+    measured: &ContainerStats,
+) -> Option<Offender> {
+    let mut containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let container = containers.find(|container| container.name == measured.name)?;
+    let usage = match resource {
+        StarvedResource::Memory => measured.memory.as_ref()?.working_set_bytes?,
+        StarvedResource::EphemeralStorage => {
+            let rootfs = measured.rootfs.as_ref()?.used_bytes?;
+            rootfs.wrapping_add(measured.logs.as_ref()?.used_bytes?)
+        }
+        StarvedResource::Inodes | StarvedResource::Pids => return None,
+    };
+    let usage = unsigned(usage, Format::BinarySi);
+    let name = ResourceName::from(resource.as_str());
+    let request = container.resources.requests.get(&name).cloned().unwrap_or_default();
+    (usage.compare(&request) == Ordering::Greater).then(|| Offender {
+        name: container.name.clone(),
+        usage,
+        request,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +306,67 @@ mod tests {
                 "podIP": "10.0.0.1", "observedGeneration": 3, "conditions": expected,
             });
             assert_eq!(Value::Object(written), expected, "{name}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod message_tests {
+    use super::*;
+    use crate::k8s::version::KubeletVersion;
+
+    #[test]
+    fn resources_of_the_pod_are_told_where_the_kubelet_knows_them() {
+        let text = r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}],
+            "resources":{"requests":{"memory":"2Ki"},"limits":{"cpu":"1"}}}}"#;
+        let pod: Pod = serde_json::from_str(text).unwrap();
+        let new = KubeletRules::default();
+        let off = KubeletRules { gates: new.gates.with(Gate::PodLevelResources, false) };
+        let old: KubeletVersion = "1.33".parse().unwrap();
+        let old = KubeletRules::for_version(old);
+        let old = KubeletRules { gates: old.gates.with(Gate::PodLevelResources, true) };
+        let told = "Pod p was using 1Ki, request is 2Ki, has larger consumption of memory. ";
+        // Rules, what was measured, what is told of the pod.
+        let rows = [
+            ("not exceeded and told", new, r#"{"memory":{"workingSetBytes":1024}}"#, told),
+            ("not measured", new, "{}", ""),
+            ("gate off", off, r#"{"memory":{"workingSetBytes":1024}}"#, ""),
+            ("version before", old, r#"{"memory":{"workingSetBytes":1024}}"#, ""),
+        ];
+        for (name, rules, stats, told) in rows {
+            let stats: PodStats = serde_json::from_str(stats).unwrap();
+            let memory = StarvedResource::Memory;
+            let none = Observations::new();
+            let got = eviction_message(memory, &pod, Some(&stats), &[], &none, &rules);
+            let expected = format!("The node was low on resource: memory. {told}");
+            assert_eq!(got.text, expected, "{name}");
+            assert_eq!(got.annotations.contains_key("offending_pod"), !told.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn usage_is_added_up_and_read_as_the_kubelet_does() {
+        let text = r#"{"spec":{"containers":[{"name":"c"},{"name":"c","resources":{"requests":
+            {"ephemeral-storage":"100"}}}],"ephemeralContainers":[{"name":"e"}]}}"#;
+        let pod: Pod = serde_json::from_str(text).unwrap();
+        let stats = |name: &str, rootfs: u64, logs: u64| {
+            format!(
+                r#"{{"containers":[{{"name":"{name}","rootfs":{{"usedBytes":{rootfs}}},
+                "logs":{{"usedBytes":{logs}}}}}]}}"#
+            )
+        };
+        let rows = [
+            ("the first container of the name", stats("c", 1, 2), "3"),
+            ("ephemeral containers are not blamed", stats("e", 1, 2), ""),
+            ("more than fits wraps", stats("c", u64::MAX, 2), "1"),
+            ("more than half of what fits is negative", stats("c", 1 << 63, 0), ""),
+        ];
+        for (name, stats, expected) in rows {
+            let stats: PodStats = serde_json::from_str(&stats).unwrap();
+            let storage = StarvedResource::EphemeralStorage;
+            let (none, rules) = (Observations::new(), KubeletRules::default());
+            let got = eviction_message(storage, &pod, Some(&stats), &[], &none, &rules);
+            assert_eq!(got.annotations["offending_containers_usage"], expected, "{name}");
         }
     }
 }

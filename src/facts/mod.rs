@@ -32,7 +32,6 @@ pub mod node_list;
 pub mod node_object;
 pub mod origin;
 pub mod pod_resources;
-pub mod pod_resources_file;
 pub mod pod_selector;
 pub mod resize;
 pub mod runtime;

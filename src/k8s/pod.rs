@@ -6,17 +6,15 @@
 //! pod. What is stored goes through [`Pod::withhold`] first, which leaves out the rest that may be
 //! secret.
 
-mod moment;
 mod placement;
 mod probe;
 mod read;
 mod resource_list;
-mod toleration;
 mod volume;
 
 pub use placement::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, OsRefusal,
-    PodOs, PodSecurityContext,
+    PodOs, PodSecurityContext, Taint, TaintRules, Toleration,
 };
 pub use probe::{
     ContainerPort, ContainerRestartRule, EnvVar, ExecAction, ExitCodes, GrpcAction, Handler,
@@ -24,7 +22,6 @@ pub use probe::{
 };
 pub(crate) use read::{FromMapping, Text, null_as_default, object, objects, optional_object};
 pub use resource_list::{ResourceList, ResourceName};
-pub use toleration::{Taint, TaintRules, Toleration};
 pub use volume::{EmptyDir, Volume};
 
 use probe::{boxed, is_zero};
@@ -82,7 +79,7 @@ pub struct ObjectMeta {
     #[serde(deserialize_with = "null_as_default")]
     pub labels: Labels,
     /// When the pod was made. The kubelet takes pods in by that when it starts.
-    #[serde(deserialize_with = "moment::optional_moment", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "read::optional_moment", skip_serializing_if = "Option::is_none")]
     pub creation_timestamp: Option<jiff::Timestamp>,
     /// When the pod has to be gone, once somebody deleted it: RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,8 +4,7 @@
 //! `preempt_units.jsonl`, `preempt.jsonl` and `preempt_admit.jsonl`.
 //!
 //! * `requirement`: what is missing, and how far a pod is from giving it.
-//! * `victims`, `search`: who is picked, class by class and round by round.
-//! * `preemptee`: a pod that may have to go.
+//! * `victims`, `search`: a pod that may have to go; who is picked, class by class and round by round.
 //! * `explain`, `report`: the answer with its reasons.
 //! * `apply`: what is to be done next so that the pod fits, and what was done.
 //! * `cluster`, `cluster_view`: what a pod would cost on each node of a cluster.
@@ -20,7 +19,6 @@ mod cluster_tests;
 pub mod cluster_view;
 mod explain;
 mod handle;
-mod preemptee;
 mod report;
 mod requirement;
 mod restart;
@@ -42,7 +40,6 @@ pub use handle::{
     CONDITION_MESSAGE, Handled, MESSAGE, Outcome, REASON_PREEMPTING, WrittenStatus,
     admit_with_preemption, handle_failures, make_room, written_status,
 };
-pub use preemptee::PotentialVictim;
 pub use report::{
     CandidateExplained, ConditionExplained, Missing, PodPreemption, PreemptionExplanation,
     PreemptionResult, Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,
@@ -54,6 +51,6 @@ pub use restart::{
     ComparedAnew, MOST_TAKERS, PodReadmission, ReadmissionResult, Readmitted, Taker, readmit,
 };
 pub use victims::{
-    MOST_PODS, MOST_TIES, NotEnough, Preemption, Round, Stage, Trace, Visit, VisitResult,
-    pick_among, pick_victims,
+    MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Round, Stage, Trace, Visit,
+    VisitResult, pick_among, pick_victims,
 };

@@ -1,9 +1,9 @@
 //! What is missing, and how far a pod is from giving it.
 
-use crate::k8s::kubelet_request::kubelet_request;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::quantity::Quantity;
+use crate::k8s::resources::kubelet_request;
 use std::fmt;
 
 /// What is missing of a resource: thousandths of a CPU, pods, bytes or whole units.

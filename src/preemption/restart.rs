@@ -2,8 +2,7 @@
 //! in 1.36.2): one after the other, each among those that were taken in before it.
 
 use super::handle::{Outcome, make_room_with};
-use super::preemptee::PotentialVictim;
-use super::victims::{Trace, pick_among};
+use super::victims::{PotentialVictim, Trace, pick_among};
 use crate::admission::{
     Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
     finally, qualified,

@@ -1,9 +1,10 @@
 //! The search in one class after the other: what each has to give, and who is picked for it. A round looks at every
 //! pod, so the time grows with the square of the pods: callers bound them by [`MOST_PODS`](super::MOST_PODS).
 
-use super::preemptee::PotentialVictim;
 use super::requirement::{Requirement, Requirements, asks_for_no_more, shortfall, subtract};
-use super::victims::{MOST_TIES, NotEnough, Round, Stage, Trace, Visit, VisitResult};
+use super::victims::{
+    MOST_TIES, NotEnough, PotentialVictim, Round, Stage, Trace, Visit, VisitResult,
+};
 use crate::k8s::qos::QosClass;
 
 /// A pod that may be killed, with all that is compared.

@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
 use kq::facts::devices::DeviceFacts;
 use kq::facts::lookup::Lookup;
-use kq::facts::pod_resources_file::read_answers;
+use kq::facts::pod_resources::read_answers;
 use kq::facts::snapshot::Snapshot;
 use kq::node::FactKey;
 use kq::node::{Needs, of_named_file};

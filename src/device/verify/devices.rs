@@ -86,7 +86,7 @@ fn located(bytes: &[u8], error: &str) -> String {
 /// The beginning of a text that may be very long.
 struct Beginning(String);
 
-impl crate::facts::checkpoint::checksum::PreImage for Beginning {
+impl crate::facts::checkpoint::go_dump::PreImage for Beginning {
     fn push(&mut self, piece: &str) {
         if self.0.len() < 1_000 {
             self.0.push_str(piece);

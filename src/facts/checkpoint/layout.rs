@@ -1,8 +1,7 @@
 //! Files that a kubelet tries in one layout after the other: the first that can be read and whose checksum is right
 //! counts.
 
-use super::checksum::{Fnv32, PreImage};
-use super::go_dump::GoDump;
+use super::go_dump::{Fnv32, GoDump, PreImage};
 use crate::k8s::go_json::{GoJsonError, GoValue, decode};
 use std::fmt::{Debug, Display};
 

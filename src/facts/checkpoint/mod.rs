@@ -5,15 +5,12 @@
 //!
 //! * `cpu_manager`, `memory_manager`, `pod_allocation`, `dra`: the files below the kubelet's folder.
 //! * `layout`: how one layout after the other is tried.
-//! * `go_dump`, `checksum`: what their checksums are made of.
-//! * `go_write`: how their text is written.
+//! * `go_dump`: their checksums, and the text that these are made of.
 
-pub mod checksum;
 pub mod cpu_manager;
 pub mod device;
 pub mod dra;
 pub mod go_dump;
-pub mod go_write;
 pub mod layout;
 pub mod memory_manager;
 pub mod pod_allocation;

@@ -4,10 +4,8 @@
 //! node, also to a kq that reads more out of them. Pure.
 
 mod read;
-mod text;
 
-pub use read::NumaNode;
-pub use text::{HostFactError, HostFacts, Text};
+pub use read::{HostFactError, HostFacts, NumaNode, Text};
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,7 @@
 mod defaults;
 mod eviction;
 mod image_gc;
-mod merge;
 mod read;
-mod reserved;
 mod schema;
 mod signal;
 mod validation;
@@ -20,12 +18,14 @@ pub use eviction::{
     possible_eviction_errors, with_allocatable_thresholds,
 };
 pub use image_gc::{ImageGcConfigError, image_gc_errors};
-pub use merge::{DropIns, MergeError, drop_in_order, merge};
-pub use read::{A_MAP, ConfigError, KubeletConfiguration, MemorySwap, Reading, Source, read};
-pub use reserved::{
-    QosReservedError, ReservedError, ReservedProblem, parse_qos_reserved, parse_reserved_list,
+pub use read::{
+    A_MAP, ConfigError, DropIns, KubeletConfiguration, MemorySwap, MergeError, Reading, Source,
+    drop_in_order, merge, read,
 };
-pub use schema::path_parts;
+pub use schema::{
+    QosReservedError, ReservedError, ReservedProblem, parse_qos_reserved, parse_reserved_list,
+    path_parts,
+};
 pub use signal::{PressureCondition, Signal, SignalFs, StarvedResource};
 pub use validation::{CgroupMode, ValidationError, aggregate, validate};
 

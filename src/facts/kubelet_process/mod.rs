@@ -3,14 +3,11 @@
 //! A command line can hold secrets. Only the values of the flags that kq knows are kept; of every other
 //! one its name. Pure.
 
-mod arguments;
-mod container_gc;
 mod flags;
 mod process;
 
-pub use container_gc::ContainerGcFlags;
 pub use flags::{Assignment, KubeletFlags, Setting};
-pub use process::{ProcessTexts, as_started, recognise, start_ticks};
+pub use process::{ContainerGcFlags, ProcessTexts, as_started, recognise, start_ticks};
 
 use serde::{Deserialize, Serialize};
 

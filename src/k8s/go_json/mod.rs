@@ -37,28 +37,21 @@
 //! assert_eq!(block.kind, "memory");
 //! ```
 
-mod base64;
 mod error;
 mod list;
 mod literal;
-mod map;
 mod reader;
-mod scalar;
-mod skip;
 mod structure;
 #[cfg(test)]
 mod tests;
-mod text;
 mod write;
 
 pub use error::{GoJsonError, Stop, SyntaxError, SyntaxProblem, TypeError};
-pub use list::{GoBytes, GoList};
-pub use map::GoKey;
+pub use list::{GoBytes, GoKey, GoList};
 pub use reader::{Kind, Reader};
-pub use scalar::Int;
 pub(crate) use structure::go_struct;
-pub use structure::{Field, GoStruct};
-pub use write::{push_base64, push_string};
+pub use structure::{Field, GoStruct, Int};
+pub use write::{push_base64, push_string, to_go_json};
 
 /// A place that JSON can be read into.
 pub trait GoValue {

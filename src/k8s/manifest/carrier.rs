@@ -2,9 +2,8 @@
 
 use super::field::{self, FieldPath};
 use super::kinds::PodTemplatePath;
-use super::loaded::{Loaded, LoadedPod, Source, Workload};
-use super::place::Place;
-use super::problem::{Object, ProblemKind, shortened};
+use super::load::{Loaded, LoadedPod, Source, Workload};
+use super::problem::{Object, Place, ProblemKind, shortened};
 use crate::k8s::pod::{ObjectMeta, Pod, PodSpec, object, optional_object};
 use crate::k8s::validation::{validate, validate_template};
 use serde::Deserialize;

@@ -16,9 +16,7 @@ mod duplicates;
 mod field;
 mod kinds;
 mod load;
-mod loaded;
 mod object;
-mod place;
 mod problem;
 #[cfg(test)]
 mod tests;
@@ -26,6 +24,7 @@ mod uniform;
 mod unknown;
 
 pub use field::FieldPath;
-pub use load::{MAX_JSON_BYTES, MAX_YAML_BYTES, load};
-pub use loaded::{Loaded, LoadedPod, Note, NoteKind, Source, Workload};
+pub use load::{
+    Loaded, LoadedPod, MAX_JSON_BYTES, MAX_YAML_BYTES, Note, NoteKind, Source, Workload, load,
+};
 pub use problem::{Object, Position, Problem, ProblemKind, Syntax};

@@ -7,10 +7,9 @@
 use super::api_fields::{Fields, of_object};
 use super::field::FieldPath;
 use super::kinds::{Kind, kind};
-use super::loaded::{Loaded, NoteKind};
+use super::load::{Loaded, NoteKind};
 use super::object::object_name;
-use super::place::Place;
-use super::problem::shortened;
+use super::problem::{Place, shortened};
 use crate::k8s::nearest::nearest;
 use crate::k8s::pod::{FromMapping, Text};
 use crate::k8s::yaml::Step;

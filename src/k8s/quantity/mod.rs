@@ -6,12 +6,10 @@
 //! `quantity.jsonl`. No float comes near an amount.
 //!
 //! * `parse`: text to amount.
-//! * `convert`: amount to 64-bit units.
-//! * `arithmetic`: add, subtract, compare, round.
+//! * `arithmetic`: add, subtract, compare, round; amount to 64-bit units.
 //! * `print`: amount to text; serde.
 
 mod arithmetic;
-mod convert;
 mod parse;
 mod print;
 

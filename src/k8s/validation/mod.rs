@@ -6,7 +6,6 @@
 
 mod field;
 mod metadata;
-mod names;
 mod pod_level;
 mod probes;
 mod resources;
@@ -20,22 +19,22 @@ use field::Path;
 
 /// Tells whether a text is a qualified name, such as `example.com/gpu` (`IsQualifiedName`).
 pub fn is_qualified_name(text: &str) -> bool {
-    names::qualified_name(text).is_none()
+    metadata::qualified_name(text).is_none()
 }
 
 /// Tells whether a text can be the value of a label (`IsValidLabelValue`).
 pub fn is_label_value(text: &str) -> bool {
-    names::is_label_value(text)
+    metadata::is_label_value(text)
 }
 
 /// Tells whether a namespace can have that name: a DNS label (`ValidateNamespaceName`).
 pub fn is_namespace_name(text: &str) -> bool {
-    names::dns1123_label(text).is_none()
+    metadata::dns1123_label(text).is_none()
 }
 
 /// Tells whether a pod can have that name: a DNS subdomain (`ValidatePodName`).
 pub fn is_pod_name(text: &str) -> bool {
-    names::dns1123_subdomain(text).is_none()
+    metadata::dns1123_subdomain(text).is_none()
 }
 
 /// Returns what is wrong with a pod; empty when all is well.

@@ -1,8 +1,8 @@
 //! Probes (`validateProbe` and those that call it, `validateHandler` and those that it calls).
 
 use super::field::{FieldError, Path};
+use crate::k8s::defaults::with_defaults;
 use crate::k8s::pod::{Container, HttpGetAction, IntOrString, Pod, Probe};
-use crate::k8s::probe_defaults::with_defaults;
 
 /// Returns what the API server refuses in the probes of a pod, in its order; empty when all is well.
 ///
@@ -283,7 +283,7 @@ mod tests {
             let texts: Vec<_> = validate_probes(&pod).iter().map(ToString::to_string).collect();
             assert_eq!(texts, expected, "{name}");
             let mut defaulted = pod;
-            crate::k8s::probe_defaults::apply_probe_defaults(&mut defaulted);
+            crate::k8s::defaults::apply_probe_defaults(&mut defaulted);
             let again: Vec<_> =
                 validate_probes(&defaulted).iter().map(ToString::to_string).collect();
             assert_eq!(again, expected, "{name}, with defaults");

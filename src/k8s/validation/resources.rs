@@ -1,7 +1,7 @@
 //! Requests and limits, of containers and of whole pods (`ValidateResourceRequirements`).
 
 use super::field::{FieldError, Path};
-use super::names;
+use super::metadata;
 use crate::k8s::pod::{ResourceList, ResourceName, ResourceRequirements};
 use crate::k8s::quantity::Quantity;
 
@@ -83,7 +83,7 @@ fn name_error(name: &ResourceName, level: Level, path: &Path<'_>) -> Option<Fiel
         return None;
     }
     let text = name.as_str();
-    if let Some(why) = names::qualified_name(text) {
+    if let Some(why) = metadata::qualified_name(text) {
         return Some(path.invalid(text, why));
     }
     let hugepages = name.hugepage_size().is_some();
@@ -110,7 +110,7 @@ fn is_extended(name: &ResourceName) -> bool {
     !is_native(name)
         && !text.starts_with("requests.")
         && text.find('/').is_some_and(|prefix| prefix + "requests.".len() <= 253)
-        && names::qualified_name(text).is_none()
+        && metadata::qualified_name(text).is_none()
 }
 
 /// Tells whole pages (`IsHugePageResourceValueDivisible`).

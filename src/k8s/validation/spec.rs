@@ -2,7 +2,7 @@
 
 use super::field::{FieldError, Path};
 use super::resources::Level;
-use super::{names, pod_level, resources};
+use super::{metadata, pod_level, resources};
 use crate::k8s::pod::{Container, PodSpec, PodStatus, ResourceRequirements};
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ fn validate_name<'a>(
         errors.push(path.required(""));
         return;
     }
-    if let Some(why) = names::dns1123_label(name) {
+    if let Some(why) = metadata::dns1123_label(name) {
         errors.push(path.invalid(name, why));
     }
     if !names.insert(name) {

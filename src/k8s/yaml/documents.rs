@@ -3,6 +3,20 @@
 //! Splitting comes before parsing, as it does in Kubernetes (`k8s.io/apimachinery`,
 //! `pkg/util/yaml/decoder.go`): a document with a mistake does not lose the ones after it. It is
 //! safe because YAML allows `---` at the start of a line nowhere inside a document.
+//!
+//! Where in a document the values at some paths are.
+//!
+//! Values are read without their places, and few are ever asked for: those with a mistake. They are
+//! looked up in a second pass over the text, all of them at once.
+
+use super::reader::{Key, MAX_BYTES, options};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_saphyr::Spanned;
+use serde_saphyr::options::DuplicateKeyPolicy;
+use std::cell::RefCell;
+use std::fmt;
 
 /// One document of a file, not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +111,121 @@ fn is_marker(line: &str, marker: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
+/// One step on the way to a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Into a mapping.
+    Key(String),
+    /// Into a list, from 0.
+    Index(usize),
+}
+
+/// Returns line and column of the value at each path, both from 1; `None` where there is none.
+pub fn locate(text: &str, paths: &[Vec<Step>]) -> Vec<Option<(u64, u64)>> {
+    let found = RefCell::new(vec![None; paths.len()]);
+    if text.len() <= MAX_BYTES {
+        let walk = Walk { paths, found: &found, depth: 0, here: (0..paths.len()).collect() };
+        let options = options(DuplicateKeyPolicy::LastWins);
+        // The text was read before; should it not be this time, what was found until then stays.
+        let _ = serde_saphyr::with_deserializer_from_str_with_options(text, options, |de| {
+            walk.deserialize(de)
+        });
+    }
+    found.into_inner()
+}
+
+/// The way down to one node.
+struct Walk<'a> {
+    paths: &'a [Vec<Step>],
+    found: &'a RefCell<Vec<Option<(u64, u64)>>>,
+    depth: usize,
+    /// The paths that lead through this node, by index.
+    here: Vec<usize>,
+}
+
+impl Walk<'_> {
+    /// Returns the way into a child.
+    fn below(&self, is_next: impl Fn(&Step) -> bool) -> Self {
+        let leads = |at: &usize| self.paths[*at].get(self.depth).is_some_and(&is_next);
+        Self {
+            here: self.here.iter().copied().filter(leads).collect(),
+            depth: self.depth + 1,
+            ..*self
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let (ends, goes_on): (Vec<usize>, Vec<usize>) =
+            self.here.iter().partition(|&&at| self.paths[at].len() == self.depth);
+        if !ends.is_empty() {
+            // The reader tells the place of a node or lets into it, so a path that goes on is lost.
+            let node = Spanned::<IgnoredAny>::deserialize(deserializer)?;
+            let place = (node.referenced.line(), node.referenced.column());
+            for at in ends {
+                self.found.borrow_mut()[at] = Some(place);
+            }
+            return Ok(());
+        }
+        if goes_on.is_empty() {
+            IgnoredAny::deserialize(deserializer)?;
+            return Ok(());
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mapping or a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let mut at = 0;
+        while seq.next_element_seed(self.below(|step| *step == Step::Index(at)))?.is_some() {
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key_seed(Key)? {
+            let is_next = |step: &Step| matches!(step, Step::Key(wanted) if *wanted == key);
+            map.next_value_seed(self.below(is_next))?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,5 +267,35 @@ mod tests {
         for (text, empty) in [("---\n", true), ("--- # c\n\n", true), ("--- a\n", false)] {
             assert_eq!(documents(text)[0].is_empty(), empty, "{text:?}");
         }
+    }
+}
+
+#[cfg(test)]
+mod locate_tests {
+    use super::*;
+
+    #[test]
+    fn finds_lines_and_columns() {
+        let text = "a: &x\n  b: [1, {c: 2}]\nd: *x\ne:\n  <<: *x\n  yes: 3\nf: 1\nf: 2\n";
+        let key = |name: &str| Step::Key(name.to_owned());
+        let rows = [
+            ("flow", vec![key("a"), key("b"), Step::Index(1), key("c")], Some((2, 14))),
+            ("mapping", vec![key("a")], Some((2, 3))),
+            ("list", vec![key("a"), key("b")], Some((2, 6))),
+            ("alias", vec![key("d")], Some((3, 4))),
+            ("boolean key", vec![key("e"), key("true")], Some((6, 8))),
+            ("last of two", vec![key("f")], Some((8, 4))),
+            ("absent", vec![key("a"), key("z")], None),
+            ("not a list", vec![key("a"), Step::Index(0)], None),
+            ("in a scalar", vec![key("f"), key("g")], None),
+        ];
+        for (name, path, expected) in &rows {
+            let found = locate(text, std::slice::from_ref(path));
+            assert_eq!(found, [*expected], "{name}");
+        }
+        let paths: Vec<_> = [0, 4, 6].map(|row: usize| rows[row].1.clone()).into();
+        let together = locate(text, &paths);
+        assert_eq!(together, [Some((2, 14)), Some((6, 8)), None]);
+        assert_eq!(locate("a: [", &[vec![key("a")]]), [None]);
     }
 }

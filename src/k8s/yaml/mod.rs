@@ -5,10 +5,7 @@
 //! error; a [`serde_json::Value`] is what comes out of here as well. Pure: text in, values out.
 
 mod documents;
-mod locate;
 mod reader;
-mod value;
 
-pub use documents::{Document, documents};
-pub use locate::{Step, locate};
+pub use documents::{Document, Step, documents, locate};
 pub use reader::{DuplicateKey, MAX_BYTES, MAX_DEPTH, Read, YamlError, read};

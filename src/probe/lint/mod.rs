@@ -13,8 +13,8 @@ mod timing;
 mod variables;
 
 use crate::answer::{Basis, Finding, Severity, Subject, answer};
+use crate::k8s::defaults::with_defaults;
 use crate::k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
-use crate::k8s::probe_defaults::with_defaults;
 use crate::k8s::validation::{FieldError, validate_probes};
 use crate::probe::subject::{display_name, subjects};
 use serde::Serialize;

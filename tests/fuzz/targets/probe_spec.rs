@@ -5,7 +5,7 @@
 use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
-use kq::k8s::probe_defaults::apply_probe_defaults;
+use kq::k8s::defaults::apply_probe_defaults;
 use kq::k8s::validation::validate_probes;
 use kq::probe::lint::ProbeLint;
 use kq::probe::report::{Basis, ProbeVerdict};

@@ -5,7 +5,7 @@ use kq::facts::devices::{CheckpointFact, DeviceFacts};
 use kq::facts::host::{self, HostFacts, Text};
 use kq::facts::lookup::Lookup;
 use kq::facts::node_object::NodeObject;
-use kq::facts::pod_resources_file::read_answers;
+use kq::facts::pod_resources::read_answers;
 use kq::facts::runtime::{Container, ContainerState, RuntimeFacts, RuntimeVersion, Sandbox};
 use kq::facts::snapshot::{
     API_VERSION, HostRoot, KIND, PodSource, RecordedConfig, RecordedPods, Snapshot,

@@ -9,8 +9,7 @@
 //! of the last. What a layout that was not accepted left behind stays: with the gate, the CPUs of pods of
 //! a v3 file whose checksum is wrong come back when its checksum is right for v2.
 
-use super::read::{read_checkpoint, read_v1};
-use super::types::{CpuCheckpoint, CpuCheckpointV1, CpuLayout, Parsed};
+use super::types::{CpuCheckpoint, CpuCheckpointV1, CpuLayout, Parsed, read_checkpoint, read_v1};
 use crate::facts::checkpoint::layout::{Attempt, Load};
 use crate::k8s::cpuset::{CpuSet, ParseCpuSetError};
 use crate::k8s::go_text::quote;

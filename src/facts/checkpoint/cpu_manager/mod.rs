@@ -3,10 +3,7 @@
 //! Followed is `pkg/kubelet/cm/cpumanager/state` of Kubernetes 1.36; `state_files.jsonl` pins it.
 
 mod load;
-mod read;
 mod types;
-mod write;
 
 pub use load::{CpuLoad, CpuRefusal, CpuState, KnownContainers, load};
-pub use types::{CpuCheckpoint, CpuCheckpointV1, CpuEntries, CpuLayout, Parsed};
-pub use write::encode;
+pub use types::{CpuCheckpoint, CpuCheckpointV1, CpuEntries, CpuLayout, Parsed, encode};

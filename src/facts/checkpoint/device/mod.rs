@@ -3,16 +3,11 @@
 //! Followed are `checkpoint/checkpoint.go` and `pod_devices.go` in `pkg/kubelet/cm/devicemanager`.
 
 mod answer;
-mod old_layout;
-mod parse;
-mod pieces;
 mod pod_devices;
 mod salvage;
 #[cfg(test)]
 mod tests;
 mod types;
-mod wire;
-mod write;
 
 pub use answer::{ContainerAllocateResponse, DecodeError, DeviceSpec, Mount};
 pub use pod_devices::{DeviceSet, PodDevice, PodDeviceKey, PodDevices, Restored};

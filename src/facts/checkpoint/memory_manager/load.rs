@@ -4,8 +4,9 @@
 //! With it, v2 is tried first, which needs a checksum; the memory of pods that v2 read stays when v1 is
 //! taken.
 
-use super::read::read_checkpoint;
-use super::types::{Block, MemoryCheckpoint, MemoryLayout, NumaNodeState, PodMemory};
+use super::types::{
+    Block, MemoryCheckpoint, MemoryLayout, NumaNodeState, PodMemory, read_checkpoint,
+};
 use crate::facts::checkpoint::layout::{Attempt, Load};
 use crate::k8s::go_text::quote;
 use std::collections::BTreeMap;

@@ -3,13 +3,10 @@
 //! Followed is `pkg/kubelet/cm/memorymanager/state` of Kubernetes 1.36; `state_files.jsonl` pins it.
 
 mod load;
-mod read;
 mod types;
-mod write;
 
 pub use load::{MemoryLoad, MemoryRefusal, MemoryState, load};
 pub use types::{
     Block, MachineState, MemoryCheckpoint, MemoryEntries, MemoryLayout, MemoryTable, NumaNodeState,
-    PodMemory,
+    PodMemory, encode,
 };
-pub use write::encode;

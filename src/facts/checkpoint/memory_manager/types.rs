@@ -1,8 +1,12 @@
-//! What the layouts of the file hold, and the text that their checksums are made of.
+//! What the layouts of the file hold, the text that their checksums are made of, and how the file is read, with Go's
+//! errors, and written (`storeState` in `state_checkpoint.go`).
 
-use crate::facts::checkpoint::checksum::PreImage;
-use crate::facts::checkpoint::go_dump::GoDump;
-use crate::facts::checkpoint::layout::{Layered, dump_checkpoint};
+use super::load::MemoryState;
+use crate::facts::checkpoint::Encoded;
+use crate::facts::checkpoint::go_dump::{GoDump, PreImage};
+use crate::facts::checkpoint::layout::{Layered, dump_checkpoint, read_file};
+use crate::k8s::go_json::to_go_json;
+use crate::k8s::go_json::{GoList, Int, go_struct};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -183,6 +187,222 @@ fn blocks<P: PreImage + ?Sized>(dump: &mut GoDump<'_, P>, blocks: Option<&Vec<Bl
         dump.number("uint64", block.size);
         dump.mark("}");
     });
+}
+
+type Nodes = Option<BTreeMap<Int, Option<Box<NodeRead>>>>;
+type Entries = Option<BTreeMap<String, Option<BTreeMap<String, Option<Vec<BlockRead>>>>>>;
+
+/// A file as it is read.
+struct Fields {
+    policy_name: String,
+    machine_state: Nodes,
+    entries: Entries,
+    pod_entries: Option<BTreeMap<String, PodRead>>,
+    checksum: u64,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self {
+            policy_name: String::new(),
+            machine_state: Some(BTreeMap::new()),
+            entries: Some(BTreeMap::new()),
+            pod_entries: Some(BTreeMap::new()),
+            checksum: 0,
+        }
+    }
+}
+
+/// Layout v1.
+#[derive(Default)]
+struct V1 {
+    read: Fields,
+}
+
+/// Layout v2.
+#[derive(Default)]
+struct V2 {
+    read: Fields,
+}
+
+go_struct!(V1 = "state.MemoryManagerCheckpointV1" {
+    "policyName" => read.policy_name,
+    "machineState" => read.machine_state: "state.NUMANodeMap",
+    "entries" => read.entries: "state.ContainerMemoryAssignments",
+    "checksum" => read.checksum: "checksum.Checksum",
+});
+
+go_struct!(V2 = "state.MemoryManagerCheckpoint" {
+    "policyName" => read.policy_name,
+    "machineState" => read.machine_state: "state.NUMANodeMap",
+    "entries" => read.entries: "state.ContainerMemoryAssignments",
+    "podEntries" => read.pod_entries: "state.PodMemoryAssignments",
+    "checksum" => read.checksum: "checksum.Checksum",
+});
+
+/// A NUMA node.
+#[derive(Default)]
+struct NodeRead {
+    assignments: Int,
+    memory_map: Option<BTreeMap<String, Option<Box<MemoryTable>>>>,
+    cells: GoList<Int>,
+}
+
+go_struct!(NodeRead = "state.NUMANodeState" {
+    "numberOfAssignments" => assignments,
+    "memoryMap" => memory_map: "map[v1.ResourceName]*state.MemoryTable",
+    "cells" => cells,
+});
+
+go_struct!(MemoryTable = "state.MemoryTable" {
+    "total" => total,
+    "systemReserved" => system_reserved,
+    "allocatable" => allocatable,
+    "reserved" => reserved,
+    "free" => free,
+});
+
+/// Memory of a container or pod.
+#[derive(Clone, Default)]
+struct BlockRead {
+    numa_affinity: GoList<Int>,
+    memory_type: String,
+    size: u64,
+}
+
+go_struct!(BlockRead = "state.Block" {
+    "numaAffinity" => numa_affinity,
+    "type" => memory_type: "v1.ResourceName",
+    "size" => size,
+});
+
+/// The memory of a pod.
+#[derive(Default)]
+struct PodRead {
+    blocks: GoList<BlockRead>,
+}
+
+go_struct!(PodRead = "state.PodEntry" {
+    "memoryBlocks" => blocks,
+});
+
+impl From<NodeRead> for NumaNodeState {
+    fn from(read: NodeRead) -> Self {
+        let tables = |map: BTreeMap<String, Option<Box<MemoryTable>>>| {
+            map.into_iter().map(|(name, table)| (name, table.map(|table| *table))).collect()
+        };
+        Self {
+            number_of_assignments: read.assignments.0,
+            memory_map: read.memory_map.map(tables),
+            cells: numbers(read.cells),
+        }
+    }
+}
+
+impl From<BlockRead> for Block {
+    fn from(read: BlockRead) -> Self {
+        Self {
+            numa_affinity: numbers(read.numa_affinity),
+            memory_type: read.memory_type,
+            size: read.size,
+        }
+    }
+}
+
+fn numbers(list: GoList<Int>) -> Option<Vec<i64>> {
+    Some(list.into_option()?.into_iter().map(|number| number.0).collect())
+}
+
+fn blocks_of(list: Vec<BlockRead>) -> Vec<Block> {
+    list.into_iter().map(Block::from).collect()
+}
+
+impl From<Fields> for MemoryCheckpoint {
+    fn from(read: Fields) -> Self {
+        let node = |(number, node): (Int, Option<Box<NodeRead>>)| {
+            (number.0, node.map(|node| NumaNodeState::from(*node)))
+        };
+        let containers = |(pod, containers): (String, Option<BTreeMap<_, Option<_>>>)| {
+            let each = |(name, list): (String, Option<Vec<_>>)| (name, list.map(blocks_of));
+            (pod, containers.map(|containers| containers.into_iter().map(each).collect()))
+        };
+        let pods = |(pod, read): (String, PodRead)| (pod, read.blocks.into_option().map(blocks_of));
+        Self {
+            policy_name: read.policy_name,
+            machine_state: read.machine_state.map(|map| map.into_iter().map(node).collect()),
+            entries: read.entries.map(|map| map.into_iter().map(containers).collect()),
+            pod_entries: read.pod_entries.map(|map| map.into_iter().map(pods).collect()),
+            checksum: read.checksum,
+        }
+    }
+}
+
+/// Reads a file in a layout, and tells why it is not whole.
+pub(super) fn read_checkpoint(
+    bytes: &[u8],
+    layout: MemoryLayout,
+) -> (MemoryCheckpoint, Option<String>) {
+    match layout {
+        MemoryLayout::V1 => {
+            let (V1 { read }, error) = read_file(bytes);
+            (read.into(), error)
+        }
+        MemoryLayout::V2 => {
+            let (V2 { read }, error) = read_file(bytes);
+            (read.into(), error)
+        }
+    }
+}
+
+/// The file, in the order of its fields.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct File<'c> {
+    policy_name: &'c str,
+    /// Sorted as texts: "10" comes before "2".
+    machine_state: BTreeMap<String, &'c Option<NumaNodeState>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    entries: &'c BTreeMap<String, BTreeMap<String, Vec<Block>>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pod_entries: BTreeMap<&'c str, PodEntry<'c>>,
+    checksum: u32,
+}
+
+/// The memory of a pod.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PodEntry<'c> {
+    #[serde(skip_serializing_if = "<[Block]>::is_empty")]
+    memory_blocks: &'c [Block],
+}
+
+/// Writes the file: with the memory of pods in layout v2, else in v1.
+pub fn encode(state: &MemoryState) -> Encoded {
+    let entries = state.containers.iter().map(|(pod, containers)| {
+        let containers = containers.iter().map(|(name, it)| (name.clone(), Some(it.clone())));
+        (pod.clone(), Some(containers.collect()))
+    });
+    let checkpoint = MemoryCheckpoint {
+        policy_name: state.policy_name.clone(),
+        machine_state: Some(state.machine_state.clone()),
+        entries: Some(entries.collect()),
+        pod_entries: state.pods.clone(),
+        checksum: 0,
+    };
+    let layout = if state.pods.is_some() { MemoryLayout::V2 } else { MemoryLayout::V1 };
+    let checksum = checkpoint.checksum(layout, MemoryCheckpoint::TYPE_NAME);
+    let nodes = state.machine_state.iter().map(|(node, state)| (node.to_string(), state));
+    let pods = state.pods.iter().flatten().map(|(pod, blocks)| {
+        (pod.as_str(), PodEntry { memory_blocks: blocks.as_deref().unwrap_or_default() })
+    });
+    let text = to_go_json(&File {
+        policy_name: &state.policy_name,
+        machine_state: nodes.collect(),
+        entries: &state.containers,
+        pod_entries: pods.collect(),
+        checksum,
+    });
+    Encoded { text, pre_image: checkpoint.pre_image(layout), checksum }
 }
 
 #[cfg(test)]

@@ -1,15 +1,25 @@
-//! Reading the envelope and the text in it, with Go's rules and errors.
+//! `allocated_pods_state` and `actuated_pods_state`: the resources that the kubelet granted to pods, and
+//! those that are in effect; apart while a pod is resized in place.
+//!
+//! Followed is `pkg/kubelet/allocation/state` of Kubernetes 1.36; `state_files.jsonl` pins it. Kubernetes
+//! 1.32 had one file, `pod_status_manager_state`, in the same envelope.
+//!
+//! What a kubelet that starts makes of them, and what it writes, follows `restoreState` and `storeState` in
+//! `state_checkpoint.go`.
 
-use super::types::{PodAllocation, PodAllocations, ResourceClaim, Resources};
+use crate::facts::checkpoint::Encoded;
+use crate::facts::checkpoint::go_dump::{Fnv32, PreImage};
 use crate::facts::checkpoint::layout::read_file;
+use crate::k8s::go_json::to_go_json;
 use crate::k8s::go_json::{GoList, GoValue, Reader, Stop, go_struct};
 use crate::k8s::pod::{ResourceList, ResourceName};
 use crate::k8s::quantity::Quantity;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The envelope (`Checkpoint`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Envelope {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+struct Envelope {
     /// The text.
     pub data: String,
     /// Its checksum.
@@ -134,12 +144,12 @@ fn containers(read: Containers) -> BTreeMap<String, Resources> {
 }
 
 /// Reads the envelope, and tells why it is not whole.
-pub(super) fn read_envelope(bytes: &[u8]) -> (Envelope, Option<String>) {
+fn read_envelope(bytes: &[u8]) -> (Envelope, Option<String>) {
     read_file(bytes)
 }
 
 /// Reads the text of 1.33 and later.
-pub(super) fn read_data(data: &str) -> Result<PodAllocations, String> {
+fn read_data(data: &str) -> Result<PodAllocations, String> {
     let (read, error) = read_file::<Data>(data.as_bytes());
     let pods = read.entries.into_iter().flatten().map(|(uid, pod)| {
         let pod_level_resources = pod.pod.map(|resources| Resources::from(*resources));
@@ -150,12 +160,145 @@ pub(super) fn read_data(data: &str) -> Result<PodAllocations, String> {
 }
 
 /// Reads the text of 1.32.
-pub(super) fn read_data_of_1_32(data: &str) -> Result<PodAllocations, String> {
+fn read_data_of_1_32(data: &str) -> Result<PodAllocations, String> {
     let (read, error) = read_file::<DataOf132>(data.as_bytes());
     let pods = read.entries.into_iter().flatten().map(|(uid, pod)| {
         (uid, PodAllocation { container_resources: containers(pod), pod_level_resources: None })
     });
     error.map_or_else(|| Ok(pods.collect()), Err)
+}
+
+/// The resources of pods, by UID.
+pub type PodAllocations = BTreeMap<String, PodAllocation>;
+
+/// The resources of a pod (`PodResourceInfo`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct PodAllocation {
+    /// By container; init containers and sidecars are among them.
+    pub container_resources: BTreeMap<String, Resources>,
+    /// Of the pod as a whole.
+    pub pod_level_resources: Option<Resources>,
+}
+
+/// The resources of a container or pod (`ResourceRequirements`), in the order of Go's fields.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resources {
+    /// What is not to be exceeded.
+    #[serde(skip_serializing_if = "ResourceList::is_empty")]
+    pub limits: ResourceList,
+    /// What is set aside.
+    #[serde(skip_serializing_if = "ResourceList::is_empty")]
+    pub requests: ResourceList,
+    /// Claims of dynamic resource allocation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ResourceClaim>,
+}
+
+/// A claim of the pod that a container uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceClaim {
+    /// Its name in the pod.
+    pub name: String,
+    /// The one request of it that is used; empty: all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub request: String,
+}
+
+/// The text in the envelope.
+#[derive(Serialize)]
+struct Written<'p> {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    entries: &'p BTreeMap<String, PodAllocation>,
+}
+
+/// Writes a file. The kubelet writes none before it has recorded a pod.
+pub fn encode(pods: &PodAllocations) -> Encoded {
+    let data = to_go_json(&Written { entries: pods });
+    let (pre_image, checksum) = hashed(&data);
+    let text = to_go_json(&Envelope { data: data.clone(), checksum: checksum.into() });
+    Encoded { text, pre_image, checksum }
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodsLoad {
+    /// The text in the envelope; `None`: the envelope is none.
+    pub data: Option<String>,
+    /// The checksum that the file says.
+    pub checksum_in_file: u64,
+    /// The checksum of the text.
+    pub checksum_computed: u32,
+    /// What the kubelet goes on with; else it does not start.
+    pub outcome: Result<PodAllocations, PodsRefusal>,
+    /// What the text holds, whether the checksum is right or not.
+    pub shown: Result<PodAllocations, String>,
+}
+
+/// Why the kubelet does not start, in its words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PodsRefusal {
+    /// The file is no envelope.
+    #[error("{0}")]
+    Json(String),
+    /// The checksum is wrong; 0 is no exception.
+    #[error("checkpoint is corrupted")]
+    Corrupt,
+    /// The text in the envelope cannot be read.
+    #[error("failed to get pod resource information: {0}")]
+    Data(String),
+}
+
+/// Returns the text that is hashed, the data as a Go string, and its checksum.
+fn hashed(data: &str) -> (String, u32) {
+    let pre_image = format!("(string){data}");
+    let mut sum = Fnv32::default();
+    sum.push(&pre_image);
+    (pre_image, sum.sum())
+}
+
+impl PodsLoad {
+    /// Returns the text that the checksum is made of.
+    pub fn pre_image(&self) -> Option<String> {
+        self.data.as_ref().map(|data| hashed(data).0)
+    }
+
+    /// Tells whether the checksum is right.
+    pub fn is_checksum_right(&self) -> bool {
+        self.data.is_some() && self.checksum_in_file == u64::from(self.checksum_computed)
+    }
+}
+
+/// Loads `allocated_pods_state` or `actuated_pods_state` as a kubelet does that starts.
+pub fn load(bytes: &[u8]) -> PodsLoad {
+    load_with(bytes, read_data)
+}
+
+/// Loads `pod_status_manager_state` as a kubelet 1.32 does that starts.
+pub fn load_v1_32(bytes: &[u8]) -> PodsLoad {
+    load_with(bytes, read_data_of_1_32)
+}
+
+fn load_with(bytes: &[u8], read: fn(&str) -> Result<PodAllocations, String>) -> PodsLoad {
+    let (Envelope { data, checksum }, error) = read_envelope(bytes);
+    let (_, checksum_computed) = hashed(&data);
+    if let Some(error) = error {
+        return PodsLoad {
+            data: None,
+            checksum_in_file: checksum,
+            checksum_computed,
+            outcome: Err(PodsRefusal::Json(error.clone())),
+            shown: Err(error),
+        };
+    }
+    let shown = read(&data);
+    let outcome = match checksum == u64::from(checksum_computed) {
+        true => shown.clone().map_err(PodsRefusal::Data),
+        false => Err(PodsRefusal::Corrupt),
+    };
+    PodsLoad { data: Some(data), checksum_in_file: checksum, checksum_computed, outcome, shown }
 }
 
 #[cfg(test)]
