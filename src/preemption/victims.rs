@@ -117,7 +117,7 @@ pub enum Trace {
     #[default]
     Chosen,
     /// Every pod that was looked at, too: as many as rounds times pods. Where that could be more than
-    /// [`MOST_VISITS`], only who was chosen.
+    /// `MOST_VISITS`, only who was chosen.
     Visits,
 }
 
