@@ -3,11 +3,11 @@
 use crate::cgroup::comparison::{Compared, settled};
 use crate::cgroup::live_tree::gather_node;
 use crate::exit::{Code, Failure, note, warn};
+use crate::form::Form;
 use crate::node_args::NodeArgs;
 use crate::source_args::SourceArgs;
-use crate::write::{self, Output};
-use clap::ValueEnum;
 use kq::answer::finding_view;
+use kq::cgroup::live::checks::NodeChecks;
 use kq::facts::pod_selector::Selection;
 use kq::question::cgroup::checks::{node_checks, node_checks_needs};
 
@@ -34,26 +34,13 @@ use kq::question::cgroup::checks::{node_checks, node_checks_needs};
 pub struct Args {
     /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
-    output: Format,
+    output: Form,
 
     #[command(flatten)]
     sources: SourceArgs,
 
     #[command(flatten)]
     node: NodeArgs,
-}
-
-/// The forms of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One line for each check
-    Table,
-    /// With a column of advice
-    Wide,
-    /// The complete answer as JSON
-    Json,
-    /// The complete answer as YAML
-    Yaml,
 }
 
 impl Args {
@@ -67,18 +54,16 @@ impl Args {
         let mut named = self.node.files().chain(&self.sources.pods);
         let compared = settled(&self.sources, &mut named, look)?;
         let report = node_checks(&compared, self.node.node_file.as_deref());
+        let table = |it: &NodeChecks| finding_view::table(&it.items);
+        let wide = |it: &NodeChecks| finding_view::wide(&it.items);
+        self.output.write(&report, table, wide)?;
         match self.output {
-            Format::Json => write::answer(Output::Json, &report)?,
-            Format::Yaml => write::answer(Output::Yaml, &report)?,
-            Format::Wide => {
-                write::text(finding_view::wide(&report.items))?;
-                report.basis.warnings.iter().for_each(|it| warn(&it.text));
-            }
+            Form::Wide => report.basis.warnings.iter().for_each(|it| warn(&it.text)),
             // What the warnings say of missing facts stands in the checks.
-            Format::Table => {
-                write::text(finding_view::table(&report.items))?;
+            Form::Table => {
                 finding_view::advice(&report.items).iter().for_each(|advice| note("fix", advice));
             }
+            Form::Json | Form::Yaml => {}
         }
         Ok(match report.has_failed() {
             true => Code::No,

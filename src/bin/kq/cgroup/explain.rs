@@ -1,9 +1,9 @@
 //! `kq cgroup explain`
 
 use crate::exit::{Code, Failure};
-use crate::write::{self, Output};
-use clap::ValueEnum;
-use kq::cgroup::explain::explain;
+use crate::form::Form;
+use kq::cgroup::explain::{Explanation, explain};
+use kq::output::terminal::plain;
 
 /// Explain the meaning and the possible origin of a value in a cgroup file
 ///
@@ -34,18 +34,7 @@ pub struct Args {
 
     /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
-    output: Format,
-}
-
-/// The forms of an explanation: it has no names, and nothing to widen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Human-readable lines
-    Table,
-    /// The complete answer as JSON
-    Json,
-    /// The complete answer as YAML
-    Yaml,
+    output: Form,
 }
 
 impl Args {
@@ -59,11 +48,10 @@ impl Args {
                 None => failure,
             }
         })?;
-        match self.output {
-            Format::Table => write::lines(explanation.lines())?,
-            Format::Json => write::answer(Output::Json, &explanation)?,
-            Format::Yaml => write::answer(Output::Yaml, &explanation)?,
-        }
+        let lines = |it: &Explanation| -> String {
+            it.lines().into_iter().map(|line| plain(line) + "\n").collect()
+        };
+        self.output.write(&explanation, lines, lines)?;
         Ok(Code::Answered)
     }
 }
