@@ -14,13 +14,13 @@ mod exec;
 pub mod grace_period;
 mod grpc;
 pub mod http;
-mod job;
 pub mod lint;
 mod outlook;
 pub mod percentiles;
 pub mod plan;
 pub mod pod_status;
 mod port;
+mod prepare;
 pub mod report;
 mod results;
 mod retry;
@@ -54,9 +54,9 @@ pub use grpc::{
     grpc_attempt, grpc_connect_timeout, grpc_target, grpc_timeout, http2_error_name,
     request_fields,
 };
-pub use job::{Job, JobFacts, Unsendable};
 pub use outlook::{Outlook, outlook};
 pub use port::{PortError, resolve_port};
+pub use prepare::{Job, JobFacts, Unsendable};
 pub use results::{ResultsCache, Verdict};
 pub use retry::{Conclusion, MAX_ATTEMPTS, Next, Retry, unusable};
 pub use target::{Status, Target, host_of, is_loopback};

@@ -2,7 +2,7 @@
 
 use super::consequence::{Counted, consequence};
 use super::grace_period::{GracePeriods, KillReason};
-use super::job::{Job, JobFacts, Unsendable};
+use super::prepare::{Job, JobFacts, Unsendable};
 use super::report::{ProbeName, ProbeVerdict};
 use super::subject::{ContainerKind, HandlerKind, Subject};
 use super::worker::{ContainerFacts, PodFacts, ProbeTiming, State, restarts_after_kill};

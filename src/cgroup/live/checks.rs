@@ -52,7 +52,7 @@ const GIVE_PODS: &str = "give them with --pods FILE, or name an API server with 
 
 /// Everything that the checks look at.
 #[derive(Clone, Copy, Debug)]
-pub struct Examined<'a> {
+pub struct CheckInput<'a> {
     /// What was gathered.
     pub snapshot: &'a Snapshot,
     /// The node, described.
@@ -95,7 +95,7 @@ fn unknown(id: &'static str, reason: impl Into<String>, advice: impl Into<String
 }
 
 /// Makes all checks, in the order in which they are shown.
-pub fn checks(examined: Examined<'_>) -> Vec<Check> {
+pub fn checks(examined: CheckInput<'_>) -> Vec<Check> {
     vec![
         sources::kubelet(examined),
         sources::configuration(examined),
@@ -114,7 +114,7 @@ pub fn checks(examined: Examined<'_>) -> Vec<Check> {
     ]
 }
 
-impl<'a> Examined<'a> {
+impl<'a> CheckInput<'a> {
     /// Returns the cgroup tree, or why it could not be read.
     fn tree(&self) -> Result<&'a CgroupTree, String> {
         let cgroups = &self.snapshot.cgroups;

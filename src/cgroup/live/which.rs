@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum WhichSubject {
     /// The process of this id.
     Pid(i32),
     /// The cgroup at this path, below the root of the hierarchy.
@@ -67,7 +67,7 @@ pub enum WhichError {
 ///
 /// Fails when nothing, or more than one thing, is meant.
 pub fn which<'t>(
-    asked: &Asked,
+    asked: &WhichSubject,
     tree: &'t CgroupTree,
     roots: &'t [(CgroupDriver, CgroupPath)],
     workloads: &'t Workloads,
@@ -80,11 +80,11 @@ pub fn which<'t>(
     let names: Vec<&str> = roots.iter().map(|(_, root)| root.as_str()).collect();
     let below = names.join(" or ");
     match asked {
-        Asked::Pid(pid) => {
+        WhichSubject::Pid(pid) => {
             let found = cgroups.iter().find(|cgroup| cgroup.texts.pids().any(|own| own == *pid));
             found.map(owner).ok_or(WhichError::NoProcess(*pid, below))
         }
-        Asked::Path(path) => {
+        WhichSubject::Path(path) => {
             let is_within = roots.iter().any(|(_, root)| path.is_within(root));
             let found = cgroups.iter().find(|cgroup| cgroup.path == path);
             found.map(owner).ok_or_else(|| match is_within {
@@ -92,7 +92,7 @@ pub fn which<'t>(
                 false => WhichError::Outside(path.as_str().to_owned(), below),
             })
         }
-        Asked::Container(start) => of_container(start, &cgroups, below),
+        WhichSubject::Container(start) => of_container(start, &cgroups, below),
     }
 }
 

@@ -5,7 +5,7 @@ mod unhealthy;
 mod unknown_facts;
 mod view;
 
-pub use outlook::{Change, Fate, Held, Now, Outlook, Verdict, changes, foresee};
+pub use outlook::{Change, Fate, HeldDevices, Now, Outlook, Verdict, changes, foresee};
 pub use unhealthy::{UnhealthyDevice, unhealthy};
 pub use unknown_facts::UnknownFacts;
 pub use view::{table, wide};

@@ -14,7 +14,7 @@ pub struct Outlook {
     /// In a word.
     pub verdict: Verdict,
     /// What its containers have, in the order in which they get devices.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldDevices>,
 }
 
 /// What becomes of a pod.
@@ -41,7 +41,7 @@ pub enum Verdict {
 /// What a container has of a resource.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Held {
+pub struct HeldDevices {
     /// The container.
     pub container: String,
     /// What it is in its pod.
@@ -130,7 +130,7 @@ fn outlook(
             };
             let nodes: BTreeSet<i64> =
                 record.devices.keys().copied().filter(|node| *node >= 0).collect();
-            held.push(Held {
+            held.push(HeldDevices {
                 container: container.name.clone(),
                 kind,
                 resource: key.resource_name.clone(),

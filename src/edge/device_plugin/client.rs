@@ -1,6 +1,6 @@
 //! One plugin, as the kubelet's client talks to it (`client.go`, `endpoint.go`).
 
-use super::greeting::{Greeted, Greeting};
+use super::http2_preface::{Greeted, Greeting};
 use super::{MAX_PLUGIN_MESSAGE_BYTES, v1beta1};
 use crate::device::manager::{Allocated, Device, PluginOptions};
 use crate::edge::cri::connect::connect_socket;

@@ -31,7 +31,7 @@ mod client;
 #[cfg(feature = "cri")]
 mod control;
 #[cfg(feature = "cri")]
-mod greeting;
+mod http2_preface;
 #[cfg(feature = "cri")]
 mod places;
 #[cfg(feature = "cri")]

@@ -1,7 +1,7 @@
 //! The checks of a node: sources, kubelet, runtime, cgroups.
 
 use super::Compared;
-use crate::cgroup::live::checks::{Examined, NodeChecks, checks};
+use crate::cgroup::live::checks::{CheckInput, NodeChecks, checks};
 use crate::cgroup::live::difference::{Verdict, summary};
 use crate::node::{FactKey, Needs};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ pub fn node_checks(compared: &Compared, node_file: Option<&str>) -> NodeChecks {
         Err(reason) => (Err(reason), BTreeSet::new()),
     };
     let live = &compared.live;
-    let found = checks(Examined {
+    let found = checks(CheckInput {
         snapshot: &live.snapshot,
         node: &live.node,
         config: &live.config,

@@ -3,7 +3,7 @@
 //! Whatever they do, nothing is removed that is in use or pinned at that moment, each run ends in time with
 //! a report, and the exit code says how it went.
 
-use super::half_way::telling;
+use super::interactive::telling;
 use super::{Ran, Run, folder_with, kq};
 use crate::edges::cri::fake::{Answers, Server};
 use crate::edges::cri::world::{Changing, World};

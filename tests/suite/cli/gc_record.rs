@@ -1,7 +1,7 @@
 //! `kq gc record`: a file that is always whole, whatever happens, and what it makes sure.
 
 use super::gc_apply::{Node, container, five};
-use super::half_way::telling;
+use super::interactive::telling;
 use crate::edges::cri::world::{Changing, World};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! `kq gc watch`: passes, the kubelet's rules for failures, and a runtime that comes and goes.
 
 use super::gc_apply::{Node, five, image};
-use super::half_way::telling;
+use super::interactive::telling;
 use crate::edges::cri::world::{Changing, World};
 use serde_json::Value;
 use std::time::{Duration, Instant};

@@ -96,7 +96,7 @@ mod gc_watch;
 pub mod generate;
 /// A run that is met half-way.
 #[cfg(any(feature = "apiserver", feature = "cri"))]
-pub mod half_way;
+pub mod interactive;
 /// Sources that do not answer.
 mod live_faults;
 /// A node in a folder.

@@ -1,7 +1,7 @@
 //! `kq preempt apply` against an API server with pods that can be evicted.
 
 use super::cluster::{Budget, Cluster, node, pod};
-use super::half_way::asking;
+use super::interactive::asking;
 use super::made_up_node::{Kernel, Node};
 use super::{Ran, Run, kq};
 use serde_json::{Value, json};
@@ -215,7 +215,7 @@ fn nothing_is_changed_that_was_not_allowed() {
 
 #[test]
 fn a_person_is_asked() {
-    type Answer = fn(&mut super::half_way::HalfWay);
+    type Answer = fn(&mut super::interactive::HalfWay);
     let rows: [(&str, Answer, i32); 7] = [
         ("y", |it| it.answer("y"), 0),
         ("Yes", |it| it.answer("Yes"), 0),

@@ -1,7 +1,7 @@
 //! `kq preempt explain --all-nodes` through a real HTTPS server: pages, slow nodes, nodes that may not be
 //! read, a server that is busy, one that stops answering.
 
-use super::half_way::terminal;
+use super::interactive::terminal;
 use super::{Ran, folder_with, kq};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, answer, failure, json as ok};

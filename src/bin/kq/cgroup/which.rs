@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, warn};
 use crate::node_args::RootArgs;
 use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
-use kq::cgroup::live::which::{Asked, WhichError, lines, which};
+use kq::cgroup::live::which::{WhichError, WhichSubject, lines, which};
 use kq::facts::cgroup_tree::CgroupPath;
 use kq::node::{FactKey, Needs};
 
@@ -59,7 +59,7 @@ impl Args {
         let tree = live.tree()?;
         check_kubepods(tree, &live.roots)?;
         let asked = match (&self.asked.pid, &self.asked.path, &self.asked.container) {
-            (Some(pid), ..) => Asked::Pid(*pid),
+            (Some(pid), ..) => WhichSubject::Pid(*pid),
             (_, Some(path), _) => {
                 let path = tree.layout.path_below_root(path);
                 // The path of a file is that of its cgroup.
@@ -70,9 +70,13 @@ impl Args {
                             .get(&parent)
                             .is_some_and(|texts| texts.0.contains_key(cgroup.name()))
                 });
-                Asked::Path(if is_file { cgroup.parent().unwrap_or_default() } else { cgroup })
+                WhichSubject::Path(if is_file {
+                    cgroup.parent().unwrap_or_default()
+                } else {
+                    cgroup
+                })
             }
-            (.., container) => Asked::Container(container.clone().unwrap_or_default()),
+            (.., container) => WhichSubject::Container(container.clone().unwrap_or_default()),
         };
         let owner = match which(&asked, tree, &live.roots, &live.workloads) {
             Ok(owner) => owner,

@@ -1,7 +1,7 @@
 //! CPU time: limits that the kernel cannot keep, and what all pods together get beside the system.
 
 use super::{
-    Check, Examined, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
+    Check, CheckInput, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
     count, first_of,
 };
 use super::{fail, ok, unknown, warn};
@@ -17,7 +17,7 @@ use crate::output::units::percent;
 
 /// Checks that no CPU limit is below the least that the kernel keeps: 1 ms in each period, which is
 /// 10m with the period of 100 ms. Pods with less get that much.
-pub fn limits(examined: Examined<'_>) -> Check {
+pub fn limits(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "cpu-limits";
     let settings = CgroupSettings::of(examined.node);
     let Some(pods) = &examined.snapshot.pods.found else {
@@ -86,7 +86,7 @@ struct Top<'t> {
 /// It fails when one busy sibling is enough; that all of them are busy at once is rare, and only
 /// worth knowing. With pods that are not known, `Q` is at least what is known: then what would be OK, or
 /// a WARN of the second line, is UNKNOWN.
-pub fn weight(examined: Examined<'_>) -> Check {
+pub fn weight(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "cpu-weight";
     let tree = match examined.tree() {
         Ok(tree) => tree,
@@ -105,7 +105,7 @@ pub fn weight(examined: Examined<'_>) -> Check {
 }
 
 /// Decides by the table above.
-fn judge(examined: Examined<'_>, top: &Top<'_>, capacity: u64) -> Check {
+fn judge(examined: CheckInput<'_>, top: &Top<'_>, capacity: u64) -> Check {
     const NAME: &str = "cpu-weight";
     let own = top.weight;
     let all: u64 = top.siblings.iter().fold(own, |sum, (_, weight)| sum.saturating_add(*weight));
@@ -164,7 +164,7 @@ fn judge(examined: Examined<'_>, top: &Top<'_>, capacity: u64) -> Check {
 
 /// Returns what competes with all pods, or why that cannot be told and what to do.
 fn top<'t>(
-    examined: Examined<'t>,
+    examined: CheckInput<'t>,
     tree: &'t CgroupTree,
 ) -> Result<Top<'t>, (String, &'static str)> {
     let present = examined.present(tree);
@@ -208,14 +208,14 @@ fn milli_cpu(list: &ResourceList) -> Option<u64> {
 }
 
 /// Returns what is reserved for the system and for Kubernetes.
-fn reserved(examined: Examined<'_>) -> u64 {
+fn reserved(examined: CheckInput<'_>) -> u64 {
     let reservations = &examined.node.reservations;
     let lists = [&reservations.system, &reservations.kube];
     lists.into_iter().filter_map(milli_cpu).sum()
 }
 
 /// Returns what the pods request that have not ended.
-fn requested(examined: Examined<'_>) -> u64 {
+fn requested(examined: CheckInput<'_>) -> u64 {
     let options = pod_options(&CgroupSettings::of(examined.node));
     let each = examined.active_pods().map(|pod| milli_cpu(&pod_requests(pod, &options).total));
     each.flatten().fold(0, u64::saturating_add)

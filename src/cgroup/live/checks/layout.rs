@@ -1,7 +1,7 @@
 //! The kernel's cgroup interface, who creates cgroups, and what is in the tree that should not be.
 
 use super::{
-    Check, Examined, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
+    Check, CheckInput, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
     count, first_of,
 };
 use super::{fail, ok, unknown, warn};
@@ -27,7 +27,7 @@ const ASKS_RUNTIME: u32 = 31;
 /// | v1, hybrid  | 1.35 or later, nobody said           | UNKNOWN |
 /// | v1, hybrid  | of unknown version                   | UNKNOWN |
 /// | none        | any                                  | UNKNOWN |
-pub fn version(examined: Examined<'_>) -> Check {
+pub fn version(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "cgroup-version";
     const SAY: &str = "say it with --cgroup-version VERSION";
     const MOVE: &str = "move the node to cgroup v2 (systemd.unified_cgroup_hierarchy=1 on the \
@@ -95,7 +95,7 @@ type Voice = (CgroupDriver, String);
 /// counts for nothing, and a difference is a warning. Otherwise a kubelet and a runtime of different
 /// minds make the cgroups of one pod in two trees. Which one is to change: the one that the tree does
 /// not go by; without a tree the one that is not systemd, where systemd runs the machine.
-pub fn driver(examined: Examined<'_>) -> Check {
+pub fn driver(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "cgroup-driver";
     let (configured, by_hand) = configured(examined);
     let runtime = runtime(examined);
@@ -178,7 +178,7 @@ pub fn driver(examined: Examined<'_>) -> Check {
 }
 
 /// Returns what the kubelet's own configuration says, and whether a flag of kq said so.
-fn configured(examined: Examined<'_>) -> (Result<Voice, String>, bool) {
+fn configured(examined: CheckInput<'_>) -> (Result<Voice, String>, bool) {
     let fact = examined.fact("cgroupDriver");
     if let Some(Origin::Flag(flag)) = fact.map(|fact| &fact.origin) {
         return (Ok((examined.node.cgroup_driver, (*flag).to_owned())), true);
@@ -203,7 +203,7 @@ fn configured(examined: Examined<'_>) -> (Result<Voice, String>, bool) {
     (voice, false)
 }
 
-fn runtime(examined: Examined<'_>) -> Result<Voice, String> {
+fn runtime(examined: CheckInput<'_>) -> Result<Voice, String> {
     let runtime = &examined.snapshot.runtime;
     let facts = runtime.value().ok_or("the container runtime does not answer")?;
     match &facts.cgroup_driver.found {
@@ -245,7 +245,7 @@ fn set_runtime(driver: CgroupDriver) -> String {
 }
 
 /// Checks that there is one cgroup of all pods, and that it could be read.
-pub fn tree(examined: Examined<'_>) -> Check {
+pub fn tree(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "cgroup-tree";
     let tree = match examined.tree() {
         Ok(tree) => tree,
@@ -298,7 +298,7 @@ pub fn tree(examined: Examined<'_>) -> Check {
 
 /// Walks over the cgroups of pods, with their paths.
 fn pods_in<'t>(
-    examined: Examined<'t>,
+    examined: CheckInput<'t>,
     tree: &'t CgroupTree,
     root: &'t CgroupPath,
     driver: CgroupDriver,
@@ -318,7 +318,7 @@ fn pods_in<'t>(
 /// | is not                         | some      | all        | FAIL    |
 /// | is not                         | none      | all        | WARN    |
 /// | is not                         |           | some       | UNKNOWN |
-pub fn orphans(examined: Examined<'_>) -> Check {
+pub fn orphans(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "orphaned-pods";
     let tree = match examined.tree() {
         Ok(tree) => tree,

@@ -1,6 +1,6 @@
 //! The sources that everything else rests on: what was found, and from where.
 
-use super::{Check, Examined, GIVE_CONFIG, GIVE_PODS, count, first_of};
+use super::{Check, CheckInput, GIVE_CONFIG, GIVE_PODS, count, first_of};
 use super::{fail, ok, unknown, warn};
 use crate::cgroup::cpu::WeightFormula;
 use crate::cgroup::plan::{RuntimeFormula, plan};
@@ -13,7 +13,7 @@ use std::error::Error;
 const CRI_VERSION: &str = "v1";
 
 /// Checks that a kubelet runs, and which one it is.
-pub fn kubelet(examined: Examined<'_>) -> Check {
+pub fn kubelet(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "kubelet";
     let snapshot = examined.snapshot;
     let said_by = examined.said_by("kubeletVersion");
@@ -93,7 +93,7 @@ pub fn kubelet(examined: Examined<'_>) -> Check {
 }
 
 /// Checks that the kubelet's configuration is known and lets it start.
-pub fn configuration(examined: Examined<'_>) -> Check {
+pub fn configuration(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "kubelet-config";
     if !examined.knows_config() {
         return unknown(NAME, examined.snapshot.kubelet_config.reason(), GIVE_CONFIG);
@@ -120,7 +120,7 @@ pub fn configuration(examined: Examined<'_>) -> Check {
 }
 
 /// Checks that the Node object is known and says what follows from the configuration.
-pub fn node_object(examined: Examined<'_>) -> Check {
+pub fn node_object(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "node-object";
     if let Some(file) = examined.node_file {
         let name = examined.node.name.as_deref().unwrap_or("a Node without a name");
@@ -149,7 +149,7 @@ pub fn node_object(examined: Examined<'_>) -> Check {
 }
 
 /// Checks that all pods of the node are known.
-pub fn pods(examined: Examined<'_>) -> Check {
+pub fn pods(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "pods";
     let pods = &examined.snapshot.pods;
     let Some(Sourced { source, value }) = &pods.found else {
@@ -169,7 +169,7 @@ pub fn pods(examined: Examined<'_>) -> Check {
 }
 
 /// Checks that the container runtime answers, and which one it is.
-pub fn runtime(examined: Examined<'_>) -> Check {
+pub fn runtime(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "container-runtime";
     let runtime = &examined.snapshot.runtime;
     let Some(Sourced { source, value: facts }) = &runtime.found else {

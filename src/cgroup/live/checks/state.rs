@@ -1,7 +1,7 @@
 //! Swap, values that drift, and the kubelet's own files.
 
 use super::{
-    Check, Examined, GIVE_CONFIG, NO_CONFIG, NO_ROOT, OTHER_ROOT, READ_TREE, count, first_of,
+    Check, CheckInput, GIVE_CONFIG, NO_CONFIG, NO_ROOT, OTHER_ROOT, READ_TREE, count, first_of,
 };
 use super::{fail, ok, unknown, warn};
 use crate::cgroup::files::CgroupVersion;
@@ -20,7 +20,7 @@ use serde_json::Value;
 /// | some | true                       | FAIL    |
 /// | some | nobody said                | UNKNOWN |
 /// | ?    | any                        | UNKNOWN |
-pub fn swap(examined: Examined<'_>) -> Check {
+pub fn swap(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "swap";
     let node = examined.node;
     let source = examined.said_by("swapCapacity");
@@ -68,7 +68,7 @@ pub fn swap(examined: Examined<'_>) -> Check {
 }
 
 /// Checks that the kernel has what the kubelet and the runtime write.
-pub fn values(examined: Examined<'_>) -> Check {
+pub fn values(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "cgroup-values";
     let summary = match examined.compared {
         Ok(summary) => summary,
@@ -97,7 +97,7 @@ pub fn values(examined: Examined<'_>) -> Check {
 
 /// Checks that the kubelet can read what it remembers: it does not start, or forgets who has which
 /// CPUs and devices, when one of its files is cut short.
-pub fn files(examined: Examined<'_>) -> Check {
+pub fn files(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "state-files";
     let Some(state) = &examined.snapshot.state_files else {
         return unknown(NAME, "not looked for", "run kq on the node as root");
@@ -151,7 +151,7 @@ pub fn files(examined: Examined<'_>) -> Check {
     check.from(&state.folder)
 }
 
-impl Examined<'_> {
+impl CheckInput<'_> {
     /// Returns where the configuration is from; what stands in for it where it is not known.
     fn config_source_or(&self, otherwise: &str) -> String {
         if self.knows_config() { self.config_source() } else { otherwise.to_owned() }

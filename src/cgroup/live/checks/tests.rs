@@ -5,7 +5,7 @@ mod layout;
 mod sources;
 mod state;
 
-use super::{Check, Examined, NodeChecks, checks};
+use super::{Check, CheckInput, NodeChecks, checks};
 use crate::answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::facts::cgroup_layout::CgroupLayout;
@@ -262,7 +262,7 @@ impl Given {
         let all: Vec<&Pod> = pods.iter().map(|loaded| &loaded.pod).collect();
         let incomplete = incomplete(&snapshot.pods, &all, snapshot.runtime.value());
         let workloads = Workloads::of(all, snapshot.runtime.value());
-        checks(Examined {
+        checks(CheckInput {
             snapshot,
             node: &node,
             config: &config,

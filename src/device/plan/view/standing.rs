@@ -1,7 +1,9 @@
 //! What becomes of pods that are on the node already, in the rows of the table.
 
 use super::{Row, container_of, ids, name, numbers, refusal};
-use crate::device::plan::{DevicePlan, Fate, Held, NotOffered, Outlook, PlannedPod, Verdict};
+use crate::device::plan::{
+    DevicePlan, Fate, HeldDevices, NotOffered, Outlook, PlannedPod, Verdict,
+};
 use crate::device::reconstruct::some;
 use crate::output::terminal::plain;
 use std::fmt::Write as _;
@@ -10,7 +12,7 @@ use std::fmt::Write as _;
 pub(super) fn with_held(pod: &PlannedPod, restart: bool, row: &mut Row, wide: bool) {
     let Some(outlook) = &pod.outlook else { return };
     let Row { container, resource, devices, numa, reason, .. } = row;
-    let same = |held: &&Held| {
+    let same = |held: &&HeldDevices| {
         container_of(&held.container, held.kind) == *container && held.resource == *resource
     };
     let Some(held) = outlook.held.iter().find(same) else {
@@ -73,7 +75,7 @@ fn refused(pod: &PlannedPod, outlook: &Outlook) -> String {
 
 /// Returns rows for what containers have that the admission does not get to.
 pub(super) fn not_reached(pod: &PlannedPod, wide: bool) -> Vec<Row> {
-    let reached = |held: &&Held| {
+    let reached = |held: &&HeldDevices| {
         let mut steps = pod.admission.containers.iter();
         steps.any(|step| {
             step.allocation.container == held.container

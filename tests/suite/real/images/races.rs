@@ -1,7 +1,7 @@
 //! `kq gc apply` on real containerds, while images come into use: between the plan and the removal.
 
 use super::{ImageNode, UserState, on_each};
-use crate::cli::half_way::{asking, telling};
+use crate::cli::interactive::{asking, telling};
 use crate::cli::kq;
 use serde_json::Value;
 
