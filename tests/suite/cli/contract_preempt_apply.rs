@@ -1,8 +1,8 @@
 //! The shape of what `kq preempt apply` answers in JSON, written down once more from the outside, as in
 //! `contract`.
 
-#[cfg(feature = "apiserver")]
 use super::contract::Said;
+#[cfg(feature = "apiserver")]
 use super::{
     cluster::{Budget, pod},
     preempt_apply::World,
