@@ -32,7 +32,6 @@ use std::collections::BTreeMap;
 /// What is asked of the runtime: `LinuxContainerResources` of the CRI, where 0 is "not set".
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuntimeResources {
-    /// CPU shares.
     pub cpu_shares: Derived<i64>,
     /// CPU time per period in microseconds; -1 is without limit.
     pub cpu_quota_us: Derived<i64>,
@@ -79,7 +78,6 @@ pub enum ContainerKind {
 /// What one container gets.
 #[derive(Clone, Debug)]
 pub struct ContainerCgroup<'p> {
-    /// The container.
     pub container: &'p Container,
     /// How it is treated.
     pub kind: ContainerKind,

@@ -79,7 +79,6 @@ impl<Id> Node<Id> {
 pub struct Quota {
     /// CPU time per period.
     pub quota_us: i64,
-    /// The period.
     pub period_us: i64,
 }
 
@@ -116,7 +115,6 @@ pub enum Reason {
     AncestorQuota {
         /// The path of that cgroup.
         path: String,
-        /// Its quota.
         quota: Quota,
         /// How that quota was divided, when more than one competes below that cgroup.
         divided: Option<Division>,

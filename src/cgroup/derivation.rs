@@ -14,7 +14,6 @@ use std::fmt;
 /// A value and the steps that led to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived<T> {
-    /// The value.
     pub value: T,
     /// The steps, in the order of the computation.
     pub because: Vec<Step>,
@@ -48,7 +47,6 @@ pub enum Step {
         classes: Vec<QosClass>,
         /// How many there are.
         pods: usize,
-        /// The sum.
         sum: i64,
         /// What is counted: `milli-CPU` or `bytes`.
         unit: &'static str,
@@ -62,7 +60,6 @@ pub enum Step {
     },
     /// Shares to a cgroup v2 weight.
     SharesToWeight {
-        /// The shares.
         shares: u64,
         /// The formula of the writer.
         formula: WeightFormula,
@@ -78,7 +75,6 @@ pub enum Step {
     MilliCpuToQuota {
         /// The limit.
         milli_cpu: i64,
-        /// The period.
         period_us: i64,
         /// The result.
         quota_us: i64,
@@ -87,7 +83,6 @@ pub enum Step {
     SystemdQuota {
         /// What was asked for.
         asked_us: i64,
-        /// What is kept.
         kept_us: i64,
     },
     /// An amount in bytes or another whole unit.
@@ -99,7 +94,6 @@ pub enum Step {
     },
     /// Capacity without what is reserved.
     Allocatable {
-        /// The resource.
         resource: String,
         /// All there is.
         capacity: Quantity,
@@ -123,7 +117,6 @@ pub enum Step {
     },
     /// `memory.high`: throttling before the limit.
     MemoryHigh {
-        /// The request.
         request: i64,
         /// What it is measured against.
         top: i64,
@@ -166,10 +159,7 @@ pub enum Step {
         score: i64,
     },
     /// A rule without arithmetic.
-    Rule {
-        /// Which.
-        rule: Rule,
-    },
+    Rule { rule: Rule },
 }
 
 impl fmt::Display for Step {

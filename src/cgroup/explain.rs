@@ -108,9 +108,7 @@ pub enum Source {
     LimitsMilliCpu,
     /// A quota as it was asked of systemd, in microseconds per period.
     AskedQuotaUs,
-    /// A memory request, in bytes.
     RequestsMemoryBytes,
-    /// A memory limit, in bytes.
     LimitsMemoryBytes,
     /// The memory of `systemReserved` or `kubeReserved`, in bytes.
     ReservedMemoryBytes,

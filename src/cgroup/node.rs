@@ -69,7 +69,6 @@ pub struct ReservedCgroup<'a> {
     pub field: &'static str,
     /// The path in the configuration.
     pub given: &'a str,
-    /// The name.
     pub name: CgroupName,
     /// What is asked for it.
     pub config: ResourceConfig,

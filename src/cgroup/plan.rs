@@ -103,17 +103,13 @@ pub enum Owner<'p> {
     },
     /// The pods of one class.
     Qos(QosClass),
-    /// A pod.
     Pod(&'p Pod, QosClass),
-    /// A container.
     Container {
-        /// Its pod.
         pod: &'p Pod,
         /// The pod's class.
         class: QosClass,
         /// How it is treated.
         kind: ContainerKind,
-        /// Its name.
         name: &'p str,
         /// It has CPUs of its own.
         pinned: bool,
@@ -130,7 +126,6 @@ pub enum PlanError {
         field: String,
         /// Its value.
         given: String,
-        /// The driver.
         driver: CgroupDriver,
         /// The kubelet's words.
         #[source]

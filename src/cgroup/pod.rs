@@ -20,7 +20,6 @@ use crate::k8s::quantity::Quantity;
 use crate::k8s::resources::{PodTotal, ResourceOptions, Side, is_pod_level_set, pod_total};
 use std::collections::BTreeMap;
 
-/// A pod's cgroup.
 #[derive(Clone, Debug)]
 pub struct PodCgroup {
     /// The name; with `cgroupsPerQOS: false` it is the root, and nothing is created.

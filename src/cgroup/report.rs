@@ -52,11 +52,9 @@ pub struct Unit<'a> {
 pub struct Sandbox<'p> {
     /// The pod's namespace.
     pub namespace: &'p str,
-    /// The pod.
     pub pod: Cow<'p, str>,
     /// The pod's totals without overhead.
     pub resources: SandboxResources,
-    /// The overhead.
     pub overhead: SandboxResources,
 }
 
@@ -88,7 +86,6 @@ pub struct UnknownFile<'p> {
     /// Whose file it would be.
     #[serde(flatten)]
     pub place: Place<'p>,
-    /// The file.
     pub file: Cow<'static, str>,
     /// Why it is not known.
     pub reason: String,
@@ -104,9 +101,7 @@ pub struct Place<'p> {
     pub level: &'static str,
     /// The pod's namespace.
     pub namespace: Option<&'p str>,
-    /// The pod.
     pub pod: Option<Cow<'p, str>>,
-    /// The container.
     pub container: Option<&'p str>,
     /// The class, from the QoS level down.
     pub qos_class: Option<QosClass>,

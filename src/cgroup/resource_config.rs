@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 /// What is asked for one cgroup. What is `None` is not asked, which is different from 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceConfig {
-    /// CPU shares.
     pub cpu_shares: Option<Derived<u64>>,
     /// CPU time per period in microseconds; -1 is without limit.
     pub cpu_quota_us: Option<Derived<i64>>,
@@ -184,7 +183,6 @@ pub enum Property {
 pub struct WeightWriter {
     /// `kubelet` or `runtime`.
     pub writer: &'static str,
-    /// The formula.
     pub formula: WeightFormula,
     /// Nobody said that it is this formula.
     pub assumed: bool,

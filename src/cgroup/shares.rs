@@ -45,9 +45,7 @@ answer!("CpuShares", CpuShares<'_>);
 pub struct Share<'p> {
     /// The pod's namespace.
     pub namespace: Option<&'p str>,
-    /// The pod.
     pub pod: Option<Cow<'p, str>>,
-    /// The container.
     pub container: Option<&'p str>,
     /// The sibling of kubepods.
     pub sibling: Option<String>,

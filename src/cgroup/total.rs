@@ -14,7 +14,6 @@ use std::fmt;
 pub struct Total {
     /// `requests` or `limits`
     pub side: &'static str,
-    /// The resource.
     pub resource: String,
     /// What runs at the same time: regular containers, then sidecars.
     pub containers: Vec<Part>,
@@ -34,16 +33,13 @@ pub struct Total {
 /// What one container adds to a total.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Part {
-    /// The container.
     pub container: String,
-    /// Its amount.
     pub amount: Quantity,
 }
 
 /// What an init container needs while it runs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct InitPeak {
-    /// The container.
     pub container: String,
     /// Its own amount.
     pub amount: Quantity,

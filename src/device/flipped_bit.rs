@@ -21,7 +21,6 @@ pub struct FlippedBit {
     pub offset: usize,
     /// What the byte is.
     pub is: u8,
-    /// What it was.
     pub was: u8,
 }
 

@@ -25,7 +25,6 @@ pub enum Standing {
     Unknown(String),
 }
 
-/// The pods of a node.
 #[derive(Clone, Debug)]
 pub struct NodePods<'a> {
     pods: BTreeMap<&'a str, &'a Pod>,

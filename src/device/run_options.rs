@@ -49,11 +49,9 @@ pub struct Dropped {
 pub enum OptionKind {
     /// A variable.
     Env,
-    /// An annotation.
     Annotation,
     /// A device node.
     Device,
-    /// A mount.
     Mount,
     /// A CDI name.
     CdiDevice,

@@ -48,7 +48,6 @@ pub enum RecordFileError<E: std::error::Error + 'static> {
     /// There is something that kq neither reads nor replaces.
     #[error("{path} is {found}, expected a file")]
     Kind {
-        /// The path.
         path: String,
         /// What is there.
         found: &'static str,
@@ -66,7 +65,6 @@ pub enum RecordFileError<E: std::error::Error + 'static> {
     /// What is in the file are no records.
     #[error("{path} holds no records of images")]
     Content {
-        /// The path.
         path: String,
         /// What is wrong.
         source: RecordsError,
@@ -74,7 +72,6 @@ pub enum RecordFileError<E: std::error::Error + 'static> {
     /// The new records could not be read again.
     #[error("the records for {path} are not written")]
     Unreadable {
-        /// The path.
         path: String,
         /// What is wrong.
         source: RecordsError,

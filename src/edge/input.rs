@@ -40,7 +40,6 @@ pub enum InputError {
         path: String,
         /// ` of JSON` or ` of YAML`, where the limit is one of these.
         of: &'static str,
-        /// The limit.
         limit: u64,
     },
 }

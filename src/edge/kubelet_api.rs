@@ -33,7 +33,6 @@ pub enum ServerTrust {
     Socket(RunningKubelet),
 }
 
-/// A kubelet's API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubeletApi {
     /// `https://127.0.0.1:10250`

@@ -36,7 +36,6 @@ pub enum KubeletFileError {
         /// What the system said.
         error: io::Error,
     },
-    /// It is not text.
     #[error("{path}: not text in UTF-8, which a YAML or JSON file is")]
     NotText {
         /// The file.
@@ -61,13 +60,11 @@ pub enum KubeletFileError {
     /// A drop-in cannot be merged.
     #[error("{folder}")]
     Merge {
-        /// The folder.
         folder: String,
         /// What is wrong.
         #[source]
         error: MergeError,
     },
-    /// It is no Node.
     #[error("{path}: {message}")]
     NoNode {
         /// The file.

@@ -51,7 +51,6 @@ pub enum SnapshotFileError {
     Window {
         /// The file.
         path: String,
-        /// The window.
         window: u64,
     },
     /// It holds something else.

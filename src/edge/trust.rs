@@ -269,7 +269,6 @@ fn running_program(root: &Path, pid: i32) -> Result<RunningProgram, ReadError> {
 
 /// What is at a path, every folder above which is believed.
 struct Place {
-    /// The folder that it is in.
     folder: OwnedFd,
     name: OsString,
     /// It itself, without the right to read.

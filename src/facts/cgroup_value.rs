@@ -18,7 +18,6 @@ pub enum Value {
     Quota {
         /// The CPU time.
         quota_us: Option<u64>,
-        /// The period.
         period_us: u64,
     },
     /// CPUs, or memory nodes.

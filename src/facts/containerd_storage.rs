@@ -18,7 +18,6 @@ pub type Labels = BTreeMap<String, String>;
 pub struct ContainerdStorage {
     /// The names of images.
     pub names: Vec<ImageName>,
-    /// The blobs.
     pub blobs: Vec<Blob>,
     /// The snapshots of all snapshotters that something leads to.
     pub snapshots: Vec<Snapshot>,
@@ -31,11 +30,9 @@ pub struct ContainerdStorage {
 /// A name of an image. An image that the CRI lists once has several: with a tag, with a digest, its id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageName {
-    /// The name.
     pub name: String,
     /// The digest of the blob to which it leads: a manifest, or an index of them.
     pub target: String,
-    /// Its labels.
     pub labels: Labels,
 }
 
@@ -46,7 +43,6 @@ pub struct Blob {
     pub digest: String,
     /// Its size.
     pub bytes: u64,
-    /// Its labels.
     pub labels: Labels,
 }
 
@@ -62,7 +58,6 @@ pub struct Snapshot {
     /// What it takes beyond its parent, as the snapshotter counts, if it is a finished layer; `None`:
     /// somebody writes or looks into it.
     pub bytes: Option<u64>,
-    /// Its labels.
     pub labels: Labels,
 }
 

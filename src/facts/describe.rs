@@ -115,7 +115,6 @@ pub enum DescribeError {
     /// The Node object has a version that cannot be read.
     #[error("{file}: status.nodeInfo.kubeletVersion: {error}")]
     NodeVersion {
-        /// The file.
         file: String,
         /// What is wrong.
         error: crate::k8s::version::ParseVersionError,

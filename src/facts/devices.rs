@@ -48,11 +48,8 @@ pub struct CheckpointFact {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CheckpointEntry {
-    /// The pod.
     pub pod_uid: String,
-    /// The container.
     pub container_name: String,
-    /// The resource.
     pub resource_name: String,
     /// The ids per NUMA node; -1 is none.
     pub device_ids: BTreeMap<i64, Vec<String>>,

@@ -14,7 +14,6 @@ use std::fmt;
 /// An event about a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodEvent {
-    /// The pod.
     pub pod: PodReference,
     /// Another pod that has to do with it: of the scheduler's preemption, the one that it was for.
     pub related: Option<PodReference>,
@@ -35,9 +34,7 @@ pub struct PodEvent {
 /// A pod that an event names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodReference {
-    /// The namespace.
     pub namespace: String,
-    /// The name.
     pub name: String,
     /// The UID; of a static pod, that under which its kubelet runs it.
     pub uid: String,
@@ -92,7 +89,6 @@ struct Head {
     kind: String,
 }
 
-/// A list.
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
 struct List {

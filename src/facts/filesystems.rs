@@ -46,7 +46,6 @@ pub struct FolderUsage {
 pub struct HiddenFolder {
     /// The folder.
     pub path: String,
-    /// In bytes.
     pub bytes: u64,
     /// Files and folders.
     pub inodes: u64,

@@ -40,7 +40,6 @@ pub struct ImageRecords {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImageRecord {
-    /// Its id.
     pub id: String,
     /// The class of runtime for which it was pulled; empty is the default.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -90,13 +89,11 @@ pub enum RecordsError {
     Order {
         /// Which record.
         index: usize,
-        /// The field.
         field: &'static str,
         /// What it says.
         time: Timestamp,
         /// What it must not be after.
         after: Timestamp,
-        /// What that is.
         what: &'static str,
     },
     /// A row of detections that begins after its end.
@@ -112,7 +109,6 @@ pub enum RecordsError {
     Alone {
         /// Which record.
         index: usize,
-        /// The field.
         field: &'static str,
         /// What is missing.
         other: &'static str,
@@ -122,7 +118,6 @@ pub enum RecordsError {
     Twice {
         /// Which record.
         index: usize,
-        /// The id.
         id: String,
     },
 }

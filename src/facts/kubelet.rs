@@ -15,14 +15,11 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A kubelet.
 #[derive(Clone, Debug)]
 pub struct Kubelet {
-    /// Its version.
     pub version: KubeletVersion,
     /// Who says so; what nobody says is the newest that kq knows.
     pub version_origin: Origin,
-    /// Its rules.
     pub rules: KubeletRules,
     /// Its configuration as it was given.
     pub given: KubeletConfiguration,

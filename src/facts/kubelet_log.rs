@@ -16,7 +16,6 @@ pub struct KubeletLog {
     pub read: usize,
 }
 
-/// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// The time as it stands there: klog writes neither the year nor the zone.
@@ -25,7 +24,6 @@ pub struct LogLine {
     pub pod: String,
     /// Its UID; empty: the line does not say.
     pub uid: String,
-    /// What it says.
     pub says: LogEntry,
 }
 
@@ -49,20 +47,13 @@ pub enum LogEntry {
     Shutdown,
     /// It is refused, or a resize of it is: kubelets up to 1.36 do not say which.
     Denied {
-        /// The reason.
         reason: String,
-        /// The message.
         message: String,
         /// It says that the pod itself is refused.
         is_addition: bool,
     },
     /// An event was written.
-    Event {
-        /// The reason.
-        reason: String,
-        /// The message.
-        message: String,
-    },
+    Event { reason: String, message: String },
 }
 
 /// What a line is recognized by.

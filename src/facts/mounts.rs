@@ -6,7 +6,6 @@ use crate::facts::cgroup_layout::unescape;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mounts(Vec<Mount>);
 
-/// A mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mount {
     /// `MAJOR:MINOR`

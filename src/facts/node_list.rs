@@ -11,7 +11,6 @@ use std::borrow::Cow;
 /// A node of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListedNode {
-    /// Its name.
     pub name: String,
     /// It is cordoned: the scheduler gives it no more pods.
     pub unschedulable: bool,

@@ -25,9 +25,7 @@ pub struct NodeObject {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default)]
 pub struct NodeMeta {
-    /// The name.
     pub name: String,
-    /// The labels.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
@@ -50,7 +48,6 @@ impl NodeSpec {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeTaint {
-    /// The key.
     pub key: String,
     /// The value; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]

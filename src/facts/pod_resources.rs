@@ -18,29 +18,22 @@ pub struct PodResources {
     pub allocatable: Lookup<AllocatableResources>,
 }
 
-/// A pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodResourcesPod {
-    /// Its name.
     pub name: String,
-    /// Its namespace.
     pub namespace: String,
-    /// Its containers.
     pub containers: Vec<PodResourcesContainer>,
 }
 
-/// A container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodResourcesContainer {
-    /// Its name.
     pub name: String,
     /// Its devices; the kubelet gives each id and NUMA node an item of its own.
     pub devices: Vec<ContainerDevices>,
     /// Its exclusive CPUs.
     pub cpu_ids: Vec<i64>,
-    /// Its memory.
     pub memory: Vec<ContainerMemory>,
 }
 
@@ -48,9 +41,7 @@ pub struct PodResourcesContainer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerDevices {
-    /// The resource.
     pub resource_name: String,
-    /// The ids.
     pub device_ids: Vec<String>,
     /// The NUMA nodes; `None`: no topology.
     pub numa_nodes: Option<Vec<i64>>,
@@ -64,7 +55,6 @@ pub struct ContainerMemory {
     pub memory_type: String,
     /// In bytes.
     pub size: u64,
-    /// The NUMA nodes.
     pub numa_nodes: Option<Vec<i64>>,
 }
 
@@ -76,7 +66,6 @@ pub struct AllocatableResources {
     pub devices: Vec<ContainerDevices>,
     /// The CPUs that may become exclusive.
     pub cpu_ids: Vec<i64>,
-    /// The memory.
     pub memory: Vec<ContainerMemory>,
 }
 

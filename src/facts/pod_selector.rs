@@ -16,7 +16,6 @@ pub struct PodSelector {
     name: Option<String>,
 }
 
-/// What is no name of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected NAME, NAMESPACE/NAME or a UID")]
 pub struct NoPodName;

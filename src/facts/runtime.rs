@@ -106,13 +106,11 @@ pub struct Sandbox {
     pub runtime_handler: String,
 }
 
-/// A container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Container {
     /// The runtime's id of it.
     pub id: String,
-    /// The id of its sandbox.
     pub sandbox_id: String,
     /// Its name in the pod.
     pub name: String,
@@ -216,11 +214,9 @@ pub enum ContainerState {
     Unknown,
 }
 
-/// An image.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
-    /// Its id.
     pub id: String,
     /// `NAME:TAG`
     pub repo_tags: Vec<String>,
@@ -239,7 +235,6 @@ pub struct Image {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageFilesystems {
-    /// For images.
     pub image: Vec<FilesystemUsage>,
     /// For containers; containerd 1.6 names none.
     pub container: Vec<FilesystemUsage>,

@@ -111,7 +111,6 @@ pub enum PodSource {
     /// Files that were named.
     #[default]
     Files,
-    /// The API server.
     ApiServer,
     /// The kubelet's `/pods`.
     Kubelet,
@@ -197,10 +196,7 @@ pub enum SnapshotError {
     },
     /// It was written by another generation of kq.
     #[error("apiVersion {version:?}, and this kq reads {API_VERSION}")]
-    Version {
-        /// The version.
-        version: String,
-    },
+    Version { version: String },
 }
 
 impl Snapshot {

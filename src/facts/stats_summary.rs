@@ -26,16 +26,13 @@ pub struct StatsSummary {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeStats {
-    /// The node's name.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub node_name: String,
     /// The kubelet, the runtime and, as `pods`, all pods together.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub system_containers: Vec<ContainerStats>,
-    /// Memory.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryStats>,
-    /// Swap.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub swap: Option<SwapStats>,
     /// The filesystem of the kubelet's root: `nodefs`.
@@ -131,19 +128,15 @@ pub struct SwapStats {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStats {
-    /// The name.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// Memory.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryStats>,
-    /// Swap.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub swap: Option<SwapStats>,
     /// The writable layer.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub rootfs: Option<FsStats>,
-    /// The logs.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub logs: Option<FsStats>,
 }
@@ -152,10 +145,8 @@ pub struct ContainerStats {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodReference {
-    /// The name.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// The namespace.
     #[serde(deserialize_with = "null_as_default")]
     pub namespace: String,
     /// The UID, of a static pod the one that the kubelet runs it under.
@@ -167,16 +158,13 @@ pub struct PodReference {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStats {
-    /// Which pod.
     #[serde(deserialize_with = "object")]
     pub pod_ref: PodReference,
     /// Its containers, in the kubelet's order.
     #[serde(deserialize_with = "objects")]
     pub containers: Vec<ContainerStats>,
-    /// Memory.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryStats>,
-    /// Swap.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub swap: Option<SwapStats>,
     /// Its volumes.

@@ -12,13 +12,10 @@ pub struct Workloads {
     containers: BTreeMap<String, ContainerName>,
 }
 
-/// The name of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodName {
-    /// The namespace.
     pub namespace: String,
-    /// The name.
     pub name: String,
     /// Its specification is known, not only that the runtime has a sandbox of it.
     pub known: bool,
@@ -26,11 +23,9 @@ pub struct PodName {
     pub alive: bool,
 }
 
-/// The name of a container.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerName {
-    /// The UID of its pod.
     pub pod_uid: String,
     /// The name; `None`: the sandbox itself.
     pub name: Option<String>,

@@ -20,7 +20,6 @@ pub enum ParseCpuSetError {
     /// A range that ends before it starts.
     #[error("invalid range {} ({start} > {end})", quote(range))]
     Backwards {
-        /// The range.
         range: String,
         /// Its first CPU.
         start: i64,
@@ -31,10 +30,7 @@ pub enum ParseCpuSetError {
     ///
     /// The kubelet would build the set, however large; kq does not.
     #[error("range {} has more than {} CPUs", quote(range), CpuSet::MOST)]
-    TooLarge {
-        /// The range.
-        range: String,
-    },
+    TooLarge { range: String },
 }
 
 impl CpuSet {

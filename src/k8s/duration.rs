@@ -23,7 +23,6 @@ pub enum ParseDurationError {
     /// A unit that does not exist.
     #[error("time: unknown unit {} in duration {}", quote(unit), quote(text))]
     UnknownUnit {
-        /// The unit.
         unit: String,
         /// The whole text.
         text: String,
@@ -31,13 +30,9 @@ pub enum ParseDurationError {
 }
 
 impl GoDuration {
-    /// One microsecond.
     pub const MICROSECOND: Self = Self(1_000);
-    /// One millisecond.
     pub const MILLISECOND: Self = Self(1_000_000);
-    /// One second.
     pub const SECOND: Self = Self(1_000_000_000);
-    /// One minute.
     pub const MINUTE: Self = Self(60 * Self::SECOND.0);
 
     /// Returns the length in whole microseconds, rounded towards zero.

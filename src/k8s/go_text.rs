@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 pub struct NumError {
     /// The function of `strconv`.
     pub function: &'static str,
-    /// The text.
     pub text: String,
     /// What is wrong with it.
     pub problem: NumProblem,

@@ -6,7 +6,6 @@
 use crate::k8s::feature_gates::{FeatureGates, Gate};
 use crate::k8s::version::KubeletVersion;
 
-/// The rules of one kubelet.
 #[derive(Clone, Copy, Debug)]
 pub struct KubeletRules {
     /// Its feature gates, which know its version.

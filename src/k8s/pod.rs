@@ -102,7 +102,6 @@ pub struct OwnerReference {
     /// `ReplicaSet`, `DaemonSet`, `Node` of a mirror pod.
     #[serde(deserialize_with = "null_as_default")]
     pub kind: String,
-    /// Its name.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// It makes a new pod where this one goes.
@@ -162,7 +161,6 @@ pub struct PodSpec {
     pub overhead: Option<ResourceList>,
     /// The priority that admission resolved.
     pub priority: Option<i32>,
-    /// The name of the priority class.
     #[serde(deserialize_with = "null_as_default")]
     pub priority_class_name: String,
     /// The node that the pod is bound to.
@@ -301,7 +299,6 @@ pub struct PodStatus {
     /// Statuses of init containers and sidecars.
     #[serde(deserialize_with = "objects")]
     pub init_container_statuses: Vec<ContainerStatus>,
-    /// Statuses of ephemeral containers.
     #[serde(deserialize_with = "objects")]
     pub ephemeral_container_statuses: Vec<ContainerStatus>,
     /// Pod-level resources in effect.
@@ -330,15 +327,12 @@ pub struct ExtendedResourceClaimStatus {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExtendedResourceMapping {
-    /// The container.
     #[serde(deserialize_with = "null_as_default")]
     pub container_name: String,
-    /// The resource.
     #[serde(deserialize_with = "null_as_default")]
     pub resource_name: String,
 }
 
-/// A condition of a pod.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodCondition {

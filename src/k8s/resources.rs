@@ -81,7 +81,6 @@ pub struct PodTotal<'p> {
 /// What one container contributed.
 #[derive(Clone, Debug)]
 pub struct Seen<'p> {
-    /// Which container.
     pub container: &'p Container,
     /// Init containers, sidecars among them, are walked after the regular ones.
     pub init: bool,

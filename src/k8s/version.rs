@@ -34,7 +34,6 @@ pub enum VersionSupport {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a kubelet version such as 1.36 or v1.36.2")]
 pub struct ParseVersionError {
-    /// The text.
     pub text: String,
 }
 

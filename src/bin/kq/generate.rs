@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct CompletionArgs {
-    /// The shell
     #[arg(value_parser = ["bash", "zsh", "fish"])]
     shell: String,
 }

@@ -25,14 +25,10 @@ pub enum ExplainError {
     },
     /// A file that holds what the kernel measured, not what somebody wants.
     #[error("{file} reports usage: it is not written by the kubelet or a container runtime")]
-    Statistics {
-        /// The file.
-        file: String,
-    },
+    Statistics { file: String },
     /// Not a value that the kernel shows in, or takes for, that file.
     #[error("\"{value}\" is not a value of {file}: expected {expected}")]
     BadValue {
-        /// The file.
         file: String,
         /// What was given.
         value: String,

@@ -23,9 +23,7 @@ pub enum Level {
     Burstable,
     /// The parent of the BestEffort pods.
     BestEffort,
-    /// A pod.
     Pod,
-    /// A container.
     Container,
 }
 

@@ -212,12 +212,7 @@ pub enum RollbackError {
     Syntax(String),
     /// It is something else.
     #[error("{kind:?} of {version:?}, expected \"CgroupRollback\" of \"{API_VERSION}\"")]
-    Kind {
-        /// Its kind.
-        kind: String,
-        /// Its version.
-        version: String,
-    },
+    Kind { kind: String, version: String },
 }
 
 impl Rollback {
@@ -283,7 +278,6 @@ pub enum Back {
     Gone,
     /// Nothing: it was never done, or was taken back.
     Already,
-    /// This.
     Write(Step),
 }
 

@@ -31,7 +31,6 @@ answer!("CgroupApply", CgroupChange<'_>);
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepResult<'a> {
-    /// The step.
     #[serde(flatten)]
     pub step: &'a Step,
     /// `planned`, `done`, `failed` or `left`.

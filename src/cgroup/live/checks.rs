@@ -63,7 +63,6 @@ pub struct CheckInput<'a> {
     pub node_file: Option<&'a str>,
     /// Where the cgroup of all pods may be under each driver.
     pub roots: &'a [(CgroupDriver, CgroupPath)],
-    /// The pods.
     pub pods: &'a [LoadedPod],
     /// The names.
     pub workloads: &'a Workloads,

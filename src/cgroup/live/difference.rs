@@ -73,15 +73,12 @@ pub struct Difference<'a> {
     pub level: &'static str,
     /// The pod's namespace.
     pub namespace: Option<String>,
-    /// The pod.
     pub pod: Option<String>,
-    /// The container.
     pub container: Option<String>,
     /// The path below the root of the hierarchy.
     pub cgroup: String,
     /// The file; null: the cgroup as a whole.
     pub file: Option<String>,
-    /// What is planned.
     pub planned: Option<String>,
     /// What the kernel has.
     pub actual: Option<String>,
@@ -94,7 +91,6 @@ pub struct Difference<'a> {
     /// A resize of the pod is not finished, and changes this value.
     #[serde(skip)]
     pub is_resizing: bool,
-    /// The pod's UID.
     #[serde(skip)]
     pub pod_uid: Option<String>,
     /// It is added up over all pods.

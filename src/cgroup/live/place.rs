@@ -28,7 +28,6 @@ pub enum LiveOwner<'t> {
     Kubepods,
     /// The pods of a class.
     Qos(QosClass),
-    /// A pod.
     Pod(LivePod<'t>),
     /// Something in a pod: a container, its sandbox, a helper of the runtime.
     Container(LiveContainer<'t>),
@@ -52,7 +51,6 @@ pub struct LivePod<'t> {
 /// A container with a cgroup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveContainer<'t> {
-    /// Its pod.
     pub pod: LivePod<'t>,
     /// The id in the cgroup's name.
     pub id: String,
@@ -65,7 +63,6 @@ pub struct LiveContainer<'t> {
 pub enum Part<'t> {
     /// A container of this name.
     Container(&'t str, ContainerState),
-    /// The sandbox.
     Sandbox,
     /// The program with which CRI-O watches a container.
     Monitor,
@@ -227,11 +224,9 @@ pub struct LivePlace<'t> {
     pub namespace: Option<&'t str>,
     /// The pod's name; null when nobody knows it.
     pub pod: Option<&'t str>,
-    /// The pod's UID.
     pub pod_uid: Option<String>,
     /// The container's name.
     pub container: Option<&'t str>,
-    /// The container's id.
     pub container_id: Option<String>,
     /// The class, from the QoS level down.
     pub qos_class: Option<QosClass>,

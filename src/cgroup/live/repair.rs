@@ -21,7 +21,6 @@ pub struct Step {
     pub cgroup: String,
     /// Whose it is: `default/web`, `default/web web`.
     pub owner: String,
-    /// The file.
     pub file: String,
     /// What has to be there before; without the line end.
     pub from: String,
@@ -42,7 +41,6 @@ impl Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Left {
-    /// The cgroup.
     pub cgroup: String,
     /// The file; null: the cgroup as a whole.
     pub file: Option<String>,
@@ -60,9 +58,7 @@ pub enum Refusal {
     /// A limit would be below what is in use: processes would be killed, or the kernel refuses.
     #[error("{cgroup}/{file}: {to} is below what is in use now, {usage}")]
     BelowUse {
-        /// The cgroup.
         cgroup: String,
-        /// The file.
         file: String,
         /// What would be written.
         to: String,
@@ -79,12 +75,7 @@ pub enum Refusal {
     },
     /// No such file is written by a kubelet or a runtime.
     #[error("{cgroup}: {file:?} is no file that kq writes")]
-    File {
-        /// The cgroup.
-        cgroup: String,
-        /// The file.
-        file: String,
-    },
+    File { cgroup: String, file: String },
 }
 
 /// What there is to do.

@@ -27,7 +27,6 @@ pub struct CgroupUsage<'t> {
 
 answer!("CgroupUsage", CgroupUsage<'_>);
 
-/// One cgroup.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsedCgroup<'t> {
@@ -60,7 +59,6 @@ pub struct Usage {
     pub throttled_usec: Option<u64>,
     /// Memory in bytes, the page cache with it.
     pub memory_bytes: Option<u64>,
-    /// Swap in bytes.
     pub swap_bytes: Option<u64>,
     /// Processes and threads.
     pub pids: Option<u64>,

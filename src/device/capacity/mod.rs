@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapacityReport {
-    /// The resources.
     pub resources: BTreeMap<String, Offered>,
     /// What it rests on.
     #[serde(flatten)]

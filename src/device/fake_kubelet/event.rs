@@ -32,7 +32,6 @@ pub enum Event {
     },
     /// A file that no stand-in wrote is kept, because it is written anew.
     Kept {
-        /// Its name.
         name: String,
         /// The name of what is kept.
         kept: String,
@@ -76,9 +75,7 @@ pub enum Event {
     },
     /// A list came.
     Listed {
-        /// The resource.
         resource: String,
-        /// Its devices.
         devices: usize,
         /// Those of them that are healthy.
         healthy: usize,
@@ -87,18 +84,15 @@ pub enum Event {
     },
     /// A device is new.
     DeviceAdded {
-        /// The resource.
         resource: String,
         /// The device.
         id: String,
         /// Its health, as the plugin says.
         health: String,
-        /// Its NUMA nodes.
         numa_nodes: Option<Vec<i64>>,
     },
     /// A device is not listed any more.
     DeviceRemoved {
-        /// The resource.
         resource: String,
         /// The device.
         id: String,
@@ -107,20 +101,17 @@ pub enum Event {
     },
     /// A device has another health.
     DeviceHealth {
-        /// The resource.
         resource: String,
         /// The device.
         id: String,
         /// What it was.
         before: String,
-        /// What it is.
         health: String,
         /// The containers that have it: `UID/CONTAINER`.
         used_by: Vec<String>,
     },
     /// A device has other NUMA nodes.
     DeviceTopology {
-        /// The resource.
         resource: String,
         /// The device.
         id: String,
@@ -131,21 +122,14 @@ pub enum Event {
     },
     /// More changed than is shown.
     More {
-        /// The resource.
         resource: String,
         /// How many changes are not shown.
         changes: usize,
     },
     /// A plugin does what hardly anybody means.
-    Odd {
-        /// The resource.
-        resource: String,
-        /// What.
-        text: String,
-    },
+    Odd { resource: String, text: String },
     /// A plugin is gone.
     Disconnected {
-        /// The resource.
         resource: String,
         /// Its socket.
         endpoint: String,
@@ -160,7 +144,6 @@ pub enum Event {
     },
     /// A resource is forgotten: its plugin was gone for the whole grace period.
     Forgotten {
-        /// The resource.
         resource: String,
         /// How long that is.
         grace: GoDuration,
@@ -169,16 +152,12 @@ pub enum Event {
     Allocated {
         /// `NAMESPACE/NAME`
         pod: String,
-        /// Its UID.
         uid: String,
         /// Why it was refused, in the kubelet's words.
         refused: Option<String>,
     },
     /// A pod has ended; its devices are free when the next one asks.
-    PodEnded {
-        /// Its UID.
-        uid: String,
-    },
+    PodEnded { uid: String },
     /// The checkpoint could not be written; that is tried again, and no pod gets devices meanwhile.
     CheckpointFailed {
         /// Why.
@@ -200,7 +179,6 @@ pub enum Event {
 pub struct Told {
     /// When.
     pub time: Timestamp,
-    /// What.
     #[serde(flatten)]
     pub event: Event,
 }

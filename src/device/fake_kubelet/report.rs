@@ -9,17 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceAllocation {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Its UID; made up where the manifest has none.
     pub uid: String,
-    /// It is admitted.
     pub admitted: bool,
     /// Why it is not: the kubelet's reason.
     pub reason: Option<String>,
-    /// And its message.
     pub message: Option<String>,
     /// Why nothing can be said: the kubelet crashes, or it is too much.
     pub failure: Option<Unanswered>,
@@ -80,7 +76,6 @@ pub struct Affinity {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unregistered {
-    /// The resource.
     pub resource: String,
     /// One with such a name that is registered.
     pub did_you_mean: Option<String>,
@@ -90,19 +85,14 @@ pub struct Unregistered {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GivenResource {
-    /// The resource.
     pub resource: String,
-    /// The devices.
     pub devices: Vec<GivenDevice>,
 }
 
-/// A device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GivenDevice {
-    /// Its id.
     pub id: String,
-    /// Its NUMA nodes.
     pub numa_nodes: Vec<i64>,
 }
 
@@ -110,7 +100,6 @@ pub struct GivenDevice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreStart {
-    /// The resource.
     pub resource: String,
     /// Why the container does not start, in the kubelet's words; `None`: it may.
     pub error: Option<String>,
@@ -120,9 +109,7 @@ pub struct PreStart {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
-    /// The method.
     pub method: String,
-    /// The resource.
     pub resource: String,
     /// What was asked.
     pub request: String,
@@ -138,7 +125,6 @@ pub struct Call {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginState {
-    /// The resource.
     pub resource: String,
     /// The name of the plugin's socket, while it is connected.
     pub endpoint: Option<String>,
@@ -178,7 +164,6 @@ impl<'a> DeviceAllocationList<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DevicePodEnded {
-    /// Its UID.
     pub uid: String,
     /// What the answer rests on.
     #[serde(flatten)]

@@ -39,7 +39,6 @@ pub struct PodAdmission {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
-    /// What it is.
     pub kind: ContainerKind,
     /// What was decided for it.
     pub topology: Option<TopologyDecision>,

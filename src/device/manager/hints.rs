@@ -24,7 +24,6 @@ pub enum HintNodes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hint {
-    /// The nodes.
     pub numa_nodes: NumaNodes,
     /// No smaller set could do, even with all devices healthy and free.
     pub preferred: bool,
@@ -45,7 +44,6 @@ pub enum HintError {
          any more (runtime error: invalid memory address or nil pointer dereference)"
     )]
     VanishedDevice {
-        /// The resource.
         resource: String,
         /// The device.
         id: String,

@@ -12,7 +12,6 @@ pub const HEALTHY: &str = "Healthy";
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
-    /// Its id.
     pub id: String,
     /// [`HEALTHY`], or any other text.
     pub health: String,

@@ -92,9 +92,7 @@ pub struct ResourceBefore {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedPod {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Its UID; one that was made up begins with `kq-`.
     pub uid: String,
@@ -141,7 +139,6 @@ impl Failure {
     }
 }
 
-/// A pod to plan.
 #[derive(Clone, Debug)]
 pub struct PodToPlan {
     /// The pod, with the UID under which the kubelet runs it.
@@ -168,7 +165,6 @@ pub struct Question {
 pub struct Turn<'a> {
     /// The topology manager.
     pub manager: &'a TopologyManager,
-    /// The circumstances.
     pub circumstances: &'a AllocationContext,
     /// What is not sure.
     pub doubts: &'a UnknownFacts,
@@ -190,7 +186,6 @@ pub enum QuestionError {
     Ambiguous {
         /// What was said.
         text: String,
-        /// The resources.
         resources: String,
     },
 }

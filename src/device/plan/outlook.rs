@@ -42,15 +42,11 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldDevices {
-    /// The container.
     pub container: String,
     /// What it is in its pod.
     pub kind: ContainerKind,
-    /// The resource.
     pub resource: String,
-    /// The devices.
     pub devices: DeviceSet,
-    /// Their NUMA nodes.
     pub numa_nodes: Vec<i64>,
     /// The container runs.
     pub runs: bool,
@@ -170,7 +166,6 @@ fn outlook(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// The resource.
     pub resource: String,
     /// How many devices are healthy before.
     pub allocatable_before: usize,

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnhealthyDevice {
-    /// The resource.
     pub resource: String,
     /// Its id.
     pub device: String,

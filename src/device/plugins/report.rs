@@ -28,11 +28,9 @@ answer!("DevicePlugins", DevicePlugins);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginSocket {
-    /// Its name.
     pub name: String,
     /// In which folder.
     pub place: Place,
-    /// What it is.
     pub kind: SocketKind,
     /// Somebody listens; `Err`: why that is not known.
     #[serde(serialize_with = "known")]
@@ -82,7 +80,6 @@ pub enum SocketKind {
     Kubelet,
     /// The socket of a stand-in.
     StandIn,
-    /// No socket.
     NoSocket,
 }
 

@@ -5,7 +5,6 @@ use super::report::{DevicePlugins, PluginSocket, SocketKind};
 /// What keeps pods from getting devices of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What it is.
     pub text: String,
     /// It may be there: nobody can tell.
     pub is_unknown: bool,

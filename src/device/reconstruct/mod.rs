@@ -22,9 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GivenDevice {
-    /// The resource.
     pub resource: String,
-    /// The id.
     pub id: String,
     /// `Healthy` where nothing is said; any other text is not.
     #[serde(default = "healthy")]

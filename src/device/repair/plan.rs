@@ -41,15 +41,11 @@ pub enum Action {
 pub struct Item {
     /// What becomes of it.
     pub action: Action,
-    /// The pod's UID.
     pub pod_uid: String,
     /// The pod, where its name is known: `NAMESPACE/NAME`.
     pub pod: Option<String>,
-    /// The container.
     pub container: String,
-    /// The resource.
     pub resource: String,
-    /// The devices.
     pub device_ids: DeviceSet,
     /// Why.
     pub reason: String,

@@ -26,7 +26,6 @@ const LIMIT: u32 = 500;
 /// The shortest wait before asking again, whatever the server says.
 pub(super) const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
-/// An API server.
 pub struct ApiServer {
     access: Access,
     url: String,

@@ -32,16 +32,12 @@ pub enum ApiError {
     },
     /// A node cannot have that name.
     #[error("no node can be called {name:?}")]
-    NodeName {
-        /// The name.
-        name: String,
-    },
+    NodeName { name: String },
     /// A pod cannot have that name.
     #[error("no pod can be called {name:?}{}", namespace.as_ref().map(|it| format!(" in namespace {it:?}")).unwrap_or_default())]
     PodName {
         /// The namespace, where one is named.
         namespace: Option<String>,
-        /// The name.
         name: String,
     },
     /// It was not asked any more.

@@ -92,7 +92,6 @@ pub(super) struct List {
 }
 
 impl List {
-    /// The pods of a node.
     pub(super) fn pods_of_node(node: &str) -> Self {
         Self {
             kind: "PodList",

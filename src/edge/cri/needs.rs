@@ -6,7 +6,6 @@ use crate::facts::runtime::{ContainerState, RuntimeVersion};
 /// cost what they are long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeNeeds {
-    /// The cgroup driver.
     pub cgroup_driver: bool,
     /// The program that creates containers, which is run once for its version.
     pub low_level: bool,
@@ -14,7 +13,6 @@ pub struct RuntimeNeeds {
     pub sandboxes: bool,
     /// The containers, ended ones too.
     pub containers: bool,
-    /// The images.
     pub images: bool,
     /// The file systems of images and containers.
     pub image_filesystems: bool,
@@ -31,14 +29,12 @@ pub struct RuntimeNeeds {
 /// Of which containers the status is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatusNeeds {
-    /// Of none.
     #[default]
     None,
     /// For image volumes: of all, but only where the runtime may have such volumes.
     ImageVolumes,
     /// Of those that ended.
     Ended,
-    /// Of all.
     All,
 }
 

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 /// A plugin that is to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asking {
-    /// Its socket.
     pub socket: PathBuf,
     /// It is one of `plugins_registry`, and is asked who it is first.
     pub in_registry: bool,

@@ -45,7 +45,6 @@ pub enum ControlError {
     /// Nobody is there.
     #[error("nobody stands in for a kubelet in {folder}: {}", plain(error))]
     Absent {
-        /// The folder.
         folder: String,
         /// What the system said.
         error: io::Error,
@@ -53,7 +52,6 @@ pub enum ControlError {
     /// It broke off.
     #[error("the stand-in in {folder} did not answer: {reason}")]
     Broken {
-        /// The folder.
         folder: String,
         /// What happened.
         reason: String,

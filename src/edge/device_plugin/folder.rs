@@ -49,9 +49,7 @@ pub const LONGEST_FOLDER: usize = 108 - 1 - 1 - KUBELET_SOCKET.len();
 pub struct Entry {
     /// Its name, which need not be UTF-8.
     pub name: OsString,
-    /// It is a socket.
     pub is_socket: bool,
-    /// It is a folder.
     pub is_folder: bool,
     /// Its size.
     pub bytes: u64,
@@ -67,30 +65,21 @@ impl Entry {
 /// Why a stand-in may not work in a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// It is a kubelet's.
     #[error("{folder} belongs to a kubelet: {reason}")]
     Kubelet {
-        /// The folder.
         folder: String,
         /// How that is known.
         reason: String,
     },
     /// Somebody else stands in already.
     #[error("somebody listens on {socket} already")]
-    Taken {
-        /// The socket.
-        socket: String,
-    },
+    Taken { socket: String },
     /// Another stand-in works there.
     #[error("another kq devices serve works in {folder}")]
-    Locked {
-        /// The folder.
-        folder: String,
-    },
+    Locked { folder: String },
     /// What is there is somebody else's.
     #[error("{folder} is in use by something else than kq devices serve: {what}")]
     Foreign {
-        /// The folder.
         folder: String,
         /// What is there.
         what: String,
@@ -98,7 +87,6 @@ pub enum FolderError {
     /// Whether a kubelet lives there cannot be told.
     #[error("whether a kubelet lives in {folder} cannot be told: {reason}")]
     Unknown {
-        /// The folder.
         folder: String,
         /// Why.
         reason: String,
@@ -108,14 +96,10 @@ pub enum FolderError {
         "{folder} is too long for sockets: its path has {} bytes, and may have {LONGEST_FOLDER}",
         folder.len()
     )]
-    TooLong {
-        /// The folder.
-        folder: String,
-    },
+    TooLong { folder: String },
     /// The system refused.
     #[error("cannot use {folder}: {}", plain(error))]
     System {
-        /// The folder.
         folder: String,
         /// What it said.
         error: io::Error,

@@ -68,7 +68,6 @@ pub enum Incoming {
         endpoint: String,
         /// What it can do.
         options: PluginOptions,
-        /// The plugin.
         plugin: PluginClient,
         /// To be told when it is known.
         taken: oneshot::Sender<()>,

@@ -31,17 +31,13 @@ pub enum ReadError {
     /// It is something else.
     #[error("{found}, expected {expected}")]
     Kind {
-        /// What it is.
         found: &'static str,
         /// What was looked for.
         expected: &'static str,
     },
     /// It is larger than it may be.
     #[error("larger than {limit} bytes, which kq does not read")]
-    TooLarge {
-        /// The limit.
-        limit: u64,
-    },
+    TooLarge { limit: u64 },
     /// Somebody else can decide what it is or holds; see [`trust`](crate::edge::trust).
     #[error("not trusted: {0}")]
     Untrusted(String),

@@ -105,7 +105,6 @@ fn open_below(folder: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Er
     }
 }
 
-/// What is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Held {
     bytes: u64,

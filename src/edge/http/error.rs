@@ -117,7 +117,6 @@ pub enum HttpError {
     TooLarge {
         /// The server.
         address: String,
-        /// The limit.
         limit: u64,
     },
     /// The system gave nothing to wait with.

@@ -10,7 +10,6 @@ pub(crate) struct Target {
     pub(crate) is_tls: bool,
     /// A name or an address; an IPv6 address without brackets.
     pub(crate) host: String,
-    /// The port.
     pub(crate) port: u16,
     /// What the `Host` header says and what messages show: `127.0.0.1:10250`.
     pub(crate) address: String,

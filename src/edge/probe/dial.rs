@@ -52,7 +52,6 @@ pub enum DialError {
     /// The name is not known, or could not be asked for.
     #[error("dial tcp: lookup {name}: {problem}")]
     Lookup {
-        /// The name.
         name: String,
         /// What came of it.
         problem: String,

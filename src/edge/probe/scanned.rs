@@ -15,7 +15,6 @@ use tokio::net::TcpStream;
 /// What was seen of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
-    /// Its frames.
     pub(super) frames: FrameScan,
     /// How reading ended, in the words of Go.
     pub(super) end: Option<String>,

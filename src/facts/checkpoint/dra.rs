@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Envelope {
     /// The text.
     pub data: String,
-    /// Its checksum.
     pub checksum: u32,
 }
 
@@ -42,7 +41,6 @@ go_struct!(Data = "checkpoint.CheckpointData" {
     "ClaimInfoStateList" => claims: "state.ClaimInfoStateList",
 });
 
-/// A claim.
 #[derive(Default)]
 struct ClaimRead {
     claim_uid: String,
@@ -76,7 +74,6 @@ go_struct!(DriverRead = "state.DriverState" {
     "Devices" => devices,
 });
 
-/// A device.
 #[derive(Default)]
 struct DeviceRead {
     pool_name: String,
@@ -179,11 +176,8 @@ pub const API_VERSION: &str = "checkpoint.dra.kubelet.k8s.io/v1";
 /// A claim that was prepared (`ClaimInfoState`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaimInfo {
-    /// Its UID.
     pub claim_uid: String,
-    /// Its name.
     pub claim_name: String,
-    /// Its namespace.
     pub namespace: String,
     /// The pods that use it; `None` is Go's nil.
     pub pod_uids: Option<BTreeSet<String>>,
@@ -194,13 +188,10 @@ pub struct ClaimInfo {
 /// A device of a claim (`Device`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DraDevice {
-    /// The pool.
     #[serde(rename = "PoolName")]
     pub pool_name: String,
-    /// The device.
     #[serde(rename = "DeviceName")]
     pub device_name: String,
-    /// Which share of it.
     #[serde(rename = "ShareID")]
     pub share_id: Option<String>,
     /// The requests of the claim that it serves.

@@ -7,7 +7,6 @@ use std::fmt::{Debug, Display};
 
 /// The content of a file in a layout.
 pub trait Layered {
-    /// The layouts.
     type Layout: Copy + Debug + Display + Eq;
 
     /// The name that all layouts have in the text that is hashed.
@@ -41,9 +40,7 @@ pub trait Layered {
 /// What reading the file in one layout gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt<C: Layered> {
-    /// The layout.
     pub layout: C::Layout,
-    /// The content.
     pub content: C,
     /// Why the content is not whole.
     pub error: Option<String>,

@@ -28,7 +28,6 @@ pub struct Encoded {
     pub text: String,
     /// What its checksum is made of.
     pub pre_image: String,
-    /// The checksum in it.
     pub checksum: u32,
 }
 

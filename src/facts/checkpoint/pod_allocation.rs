@@ -22,7 +22,6 @@ use std::collections::BTreeMap;
 struct Envelope {
     /// The text.
     pub data: String,
-    /// Its checksum.
     pub checksum: u64,
 }
 
@@ -41,7 +40,6 @@ go_struct!(Data = "state.PodResourceCheckpointInfo" {
     "entries" => entries: "state.PodResourceInfoMap",
 });
 
-/// A pod.
 #[derive(Default)]
 struct PodRead {
     containers: Containers,
@@ -65,7 +63,6 @@ go_struct!(DataOf132 = "state.PodResourceAllocationInfo" {
     "allocationEntries" => entries: "state.PodResourceAllocation",
 });
 
-/// Resources.
 #[derive(Default)]
 struct ResourcesRead {
     limits: Amounts,
@@ -81,7 +78,6 @@ go_struct!(ResourcesRead = "v1.ResourceRequirements" {
     "claims" => claims,
 });
 
-/// A claim.
 #[derive(Default)]
 struct ClaimRead {
     name: String,

@@ -3,7 +3,6 @@
 use crate::k8s::go_text::quote;
 use std::fmt;
 
-/// The files of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StateFile {
     /// `kubelet_internal_checkpoint`: the devices of plugins.

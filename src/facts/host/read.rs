@@ -23,7 +23,6 @@ pub struct NumaNode {
     pub id: i64,
     /// Its CPUs; none for a node of memory only.
     pub cpus: CpuSet,
-    /// Its memory.
     pub memory_bytes: i64,
 }
 

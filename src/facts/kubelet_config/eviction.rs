@@ -76,7 +76,6 @@ impl ThresholdOperator {
 /// A threshold below which the kubelet evicts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvictionThreshold {
-    /// The signal.
     pub signal: Signal,
     /// How it is compared.
     pub operator: ThresholdOperator,

@@ -131,14 +131,10 @@ pub struct Reading {
 pub enum ConfigError {
     /// Not a map of fields.
     #[error("a kubelet configuration is a map of fields, not {found}")]
-    NotAnObject {
-        /// What it is.
-        found: String,
-    },
+    NotAnObject { found: String },
     /// `apiVersion` or `kind` is missing.
     #[error("{field} is missing, expected {expected}")]
     MissingType {
-        /// The field.
         field: &'static str,
         /// Its only value.
         expected: &'static str,
@@ -146,7 +142,6 @@ pub enum ConfigError {
     /// Another kind of object, or another version.
     #[error("{field} is {found:?}, expected {expected}")]
     OtherType {
-        /// The field.
         field: &'static str,
         /// What it says.
         found: String,
@@ -156,7 +151,6 @@ pub enum ConfigError {
     /// A field that does not exist.
     #[error("unknown field {path} with value {value}")]
     UnknownField {
-        /// The path.
         path: String,
         /// Its value as JSON.
         value: String,
@@ -166,7 +160,6 @@ pub enum ConfigError {
     /// A value of the wrong type.
     #[error("{path} is {value}, expected {expected}")]
     WrongType {
-        /// The path.
         path: String,
         /// The value as JSON.
         value: String,

@@ -291,7 +291,6 @@ pub enum FeatureGateProblem {
     /// The version does not know the gate.
     #[error("unrecognized feature gate: {name}")]
     Unrecognized {
-        /// The name.
         name: String,
         /// What could be meant.
         hint: Option<GateHint>,
@@ -330,7 +329,6 @@ pub enum GateHint {
     /// Other versions know it.
     #[error("{name} exists from 1.{first} to 1.{last}")]
     OtherVersions {
-        /// The name.
         name: &'static str,
         /// The first known minor version that has it.
         first: u32,

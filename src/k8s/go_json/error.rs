@@ -33,7 +33,6 @@ pub enum SyntaxProblem {
     End,
     /// A byte that cannot be there.
     Byte {
-        /// The byte.
         byte: u8,
         /// Where it stands: `after object key`.
         context: &'static str,

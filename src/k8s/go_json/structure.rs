@@ -11,7 +11,6 @@ use super::reader::{Kind, Reader};
 pub trait GoStruct: Sized + 'static {
     /// The type in Go: `checkpoint.PodDevicesEntry`.
     const TYPE: &'static str;
-    /// The fields.
     const FIELDS: &'static [Field<Self>];
 }
 

@@ -3,7 +3,6 @@
 /// Where an object has its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PodTemplatePath {
-    /// It is a pod.
     Pod,
     /// Under `spec.template`.
     SpecTemplate,
@@ -13,7 +12,6 @@ pub(super) enum PodTemplatePath {
     Template,
 }
 
-/// What a kind is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A single object of a kind that carries pods, and the one version that has it.

@@ -361,7 +361,6 @@ pub struct Note {
     pub document: usize,
     /// The place in the document's list.
     pub item: Option<usize>,
-    /// What it is.
     pub kind: NoteKind,
 }
 
@@ -384,7 +383,6 @@ pub enum NoteKind {
     },
     /// A field that its Kubernetes type does not have; it is passed over.
     UnknownField {
-        /// The object.
         object: Object,
         /// The field, such as `spec.containers[0].resource`.
         path: FieldPath,

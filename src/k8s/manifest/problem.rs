@@ -63,9 +63,7 @@ impl fmt::Display for Object {
 /// Which syntax a text was read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
-    /// JSON.
     Json,
-    /// YAML.
     Yaml,
 }
 
@@ -133,16 +131,10 @@ pub enum ProblemKind {
     Empty,
     /// The document is not an object.
     #[error("expected an object, found {found}")]
-    NotAnObject {
-        /// What it is.
-        found: &'static str,
-    },
+    NotAnObject { found: &'static str },
     /// The object lacks `kind` or `apiVersion`.
     #[error("{field} is not set")]
-    Missing {
-        /// The field.
-        field: &'static str,
-    },
+    Missing { field: &'static str },
     /// The kind is none that is known.
     #[error("unknown kind {kind:?}; accepted are {}", kinds::ACCEPTED)]
     UnknownKind {
@@ -152,7 +144,6 @@ pub enum ProblemKind {
     /// The API version does not have this kind.
     #[error("apiVersion {found:?} has no {kind}, expected {expected:?}")]
     ApiVersion {
-        /// The kind.
         kind: String,
         /// The version that was given, shortened.
         found: String,

@@ -14,7 +14,6 @@ use std::fmt;
 
 /// What the quick way reads.
 pub(super) enum Uniform {
-    /// One pod.
     Pod(Box<Pod>),
     /// The items of a list, one at least.
     Pods(Vec<Pod>),

@@ -24,7 +24,6 @@ pub struct PodOs {
 pub struct OsRefusal {
     /// The reason in the pod's status.
     pub reason: &'static str,
-    /// The message.
     pub message: &'static str,
     /// The field and its value.
     pub because: String,
@@ -91,7 +90,6 @@ pub struct NodeAffinity {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeSelector {
-    /// The terms.
     #[serde(deserialize_with = "objects")]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
@@ -141,7 +139,6 @@ pub struct Toleration {
     pub effect: String,
 }
 
-/// A taint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names are those of the API")]
 pub struct Taint<'t> {

@@ -90,7 +90,6 @@ pub struct HttpHeader {
     /// The name, as it was written.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// The value.
     #[serde(deserialize_with = "null_as_default")]
     pub value: String,
     /// The value is not kept: it may be a secret.
@@ -114,14 +113,12 @@ pub struct TcpSocketAction {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GrpcAction {
-    /// The port.
     #[serde(deserialize_with = "null_as_default")]
     pub port: i32,
     /// The name of the service to ask for.
     pub service: Option<String>,
 }
 
-/// A port of a container.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerPort {
@@ -150,7 +147,6 @@ pub struct ContainerPort {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct EnvVar {
-    /// The name.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The value; empty where it comes from elsewhere.

@@ -23,19 +23,14 @@ pub enum FieldErrorKind {
     },
     /// Its value is not allowed.
     Invalid {
-        /// The value.
         value: BadValue,
         /// What would be allowed.
         detail: String,
     },
     /// Its value must be unique and is not.
-    Duplicate {
-        /// The value.
-        value: String,
-    },
+    Duplicate { value: String },
     /// Its value is none of the known ones.
     NotSupported {
-        /// The value.
         value: String,
         /// The known ones, sorted.
         supported: &'static [&'static str],

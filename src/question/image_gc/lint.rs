@@ -33,7 +33,7 @@ pub fn gc_lint(node: &KubeletNode) -> GcLint {
         sandbox_image: sandbox_image.map(String::as_str),
     });
     lint.basis.lack_all(node.missing_config());
-    lint.basis.warn_all(node.notes.iter().chain(&problem).cloned());
+    lint.basis.warn_all(node.warnings().chain(problem));
     lint
 }
 

@@ -18,6 +18,6 @@ pub fn gc_policy(node: &KubeletNode) -> GcPolicy {
         container_flags: flags.as_ref(),
     });
     policy.basis.lack_all(node.missing_config());
-    policy.basis.warn_all(node.notes.iter().cloned());
+    policy.basis.warn_all(node.warnings());
     policy
 }

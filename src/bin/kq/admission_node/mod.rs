@@ -125,7 +125,6 @@ impl AdmissionArgs {
         &self.kubelet.sources
     }
 
-    /// Gathers the node.
     pub fn gather_node(&self) -> Result<AdmissionNode, Failure> {
         let mut basis = Basis::default();
         let node = self.node(&mut basis)?;

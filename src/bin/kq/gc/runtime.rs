@@ -16,7 +16,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// The runtime of a node.
 pub struct NodeRuntime {
     session: CriSession,
 }

@@ -36,7 +36,6 @@ pub enum Look {
     NotAsked,
     /// The runtime has none of that name in the pod.
     Gone,
-    /// It is there.
     There {
         /// What it does.
         container: Box<Container>,

@@ -24,9 +24,7 @@ pub enum Wanted<'a> {
 
 /// What was found.
 pub struct Probed {
-    /// The node.
     pub node: KubeletNode,
-    /// The pods.
     pub pods: Vec<ProbedPod>,
     /// Pods that could not be read.
     pub left_out: Vec<String>,

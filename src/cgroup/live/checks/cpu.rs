@@ -62,7 +62,6 @@ fn small_limits(pod: &Pod, period_us: i64) -> Vec<String> {
 struct Top<'t> {
     /// The cgroup of all pods.
     root: &'t CgroupPath,
-    /// Its weight.
     weight: u64,
     /// The others with their weights.
     siblings: Vec<(&'t str, u64)>,

@@ -24,7 +24,6 @@ pub struct ContainerAllocation {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceAllocation {
-    /// The resource.
     pub resource: String,
     /// How many are asked for: the limit, rounded up.
     pub requested: i64,
@@ -42,10 +41,7 @@ pub enum Outcome {
     /// A resource claim provides it.
     ResourceClaim,
     /// The devices are recorded already.
-    Recorded {
-        /// Which.
-        devices: DeviceSet,
-    },
+    Recorded { devices: DeviceSet },
     /// The container runs, and the kubelet does not know all pods yet: it is left alone.
     RunningAtStart {
         /// What is recorded.
@@ -168,11 +164,8 @@ pub enum AllocateError {
         quote(resource)
     )]
     ChangedRequest {
-        /// The pod.
         pod_uid: String,
-        /// The container.
         container: String,
-        /// The resource.
         resource: String,
         /// How many are recorded.
         recorded: usize,
@@ -196,7 +189,6 @@ pub enum AllocateError {
          Available: {available}"
     )]
     Unavailable {
-        /// The resource.
         resource: String,
         /// How many are asked for, without those that were reused.
         requested: i64,

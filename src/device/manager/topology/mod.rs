@@ -43,14 +43,10 @@ pub enum TopologyScope {
     Pod,
 }
 
-/// A topology manager.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyManager {
-    /// Its policy.
     pub policy: TopologyPolicy,
-    /// Its scope.
     pub scope: TopologyScope,
-    /// The machine.
     pub machine: Machine,
 }
 

@@ -83,9 +83,7 @@ pub enum CpuRefusal {
     Container {
         /// What the file says.
         text: String,
-        /// The container.
         container: String,
-        /// The pod.
         pod: String,
         /// Why that is none.
         error: ParseCpuSetError,

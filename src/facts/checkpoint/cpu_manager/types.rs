@@ -92,7 +92,6 @@ impl Default for CpuCheckpointV1 {
 /// The content in a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// v1
     V1(CpuCheckpointV1),
     /// v2 and v3
     Later(CpuCheckpoint),

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 pub struct ContainerAllocateResponse {
     /// Variables.
     pub envs: BTreeMap<String, String>,
-    /// Mounts.
     pub mounts: Vec<Mount>,
     /// Device nodes.
     pub devices: Vec<DeviceSpec>,
@@ -23,11 +22,9 @@ pub struct ContainerAllocateResponse {
     pub cdi_devices: Vec<String>,
 }
 
-/// A mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Mount {
-    /// The path in the container.
     pub container_path: String,
     /// The path on the node.
     pub host_path: String,
@@ -39,7 +36,6 @@ pub struct Mount {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeviceSpec {
-    /// The path in the container.
     pub container_path: String,
     /// The path on the node.
     pub host_path: String,

@@ -10,11 +10,8 @@ pub type DeviceSet = BTreeSet<String>;
 /// Whose devices they are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodDeviceKey {
-    /// The pod.
     pub pod_uid: String,
-    /// The container.
     pub container_name: String,
-    /// The resource.
     pub resource_name: String,
 }
 

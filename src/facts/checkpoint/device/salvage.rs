@@ -181,7 +181,6 @@ const REGISTERED: &[u8] = b"\"RegisteredDevices\"";
 /// What was found of a file, as texts in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pieces {
-    /// The entries.
     pub entries: Vec<Vec<u8>>,
     /// The ids of each resource.
     pub registered: Vec<(String, Vec<u8>)>,

@@ -28,13 +28,10 @@ pub struct DeviceCheckpoint {
 /// The devices of one resource in one container (`PodDevicesEntry`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodDevicesEntry {
-    /// The pod.
     pub pod_uid: String,
-    /// The container.
     pub container_name: String,
     /// The resource: `example.com/gpu`.
     pub resource_name: String,
-    /// The devices.
     pub device_ids: Option<DevicesPerNuma>,
     /// The plugin's `ContainerAllocateResponse` in protobuf.
     pub alloc_resp: Option<Vec<u8>>,

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 /// The plugins of a folder that listen.
 pub struct Offers {
-    /// The folder.
     pub folder: String,
     /// How many plugins listen.
     pub listening: usize,

@@ -25,7 +25,6 @@ pub enum Request {
     Plugins,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Answer {
@@ -33,7 +32,6 @@ pub enum Answer {
     Allocated(Vec<DeviceAllocation>),
     /// The UID of the pod that has ended.
     Ended(String),
-    /// The plugins.
     Plugins(Vec<PluginState>),
     /// It cannot: why.
     Refused(String),
