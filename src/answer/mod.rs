@@ -10,11 +10,14 @@ mod failure;
 mod finding;
 /// Findings as tables.
 pub mod finding_view;
+/// Reasons with their sentences.
+mod worded;
 
 pub use basis::{Assumption, Basis, Fact, Missing, Warning};
 pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, Severity, Subject};
+pub use worded::Worded;
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::Serialize;

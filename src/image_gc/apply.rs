@@ -250,6 +250,7 @@ mod tests {
     use crate::facts::timestamp::Timestamp;
     use crate::image_gc::knowledge::{ImageTimes, LastUse, RecordCoverage, Span};
     use crate::image_gc::plan::{Freed, Outcome, Run, Ties, Trigger};
+    use crate::image_gc::reason::ImageReason;
     use crate::k8s::duration::GoDuration;
     use proptest::prelude::*;
     use std::cell::RefCell;
@@ -360,7 +361,7 @@ mod tests {
             size_bytes: 1,
             verdict: Verdict::NotWanted,
             certainty: Certainty::Certain,
-            reason: String::new(),
+            reason: ImageReason::NotListed.into(),
             depends_on: None,
             tied_with: Ties::default(),
             tied_places: None,

@@ -8,6 +8,7 @@
 //! * [`containers`]: dead containers, sandboxes and log folders, which go before images do.
 //! * [`explain`]: the story of one image, which [`image_name`] finds; [`disk`]: that of the
 //!   disk that images are on.
+//! * [`reason`]: why, in facts and sentences; that of containers is in [`containers`].
 //! * [`record`], [`knowledge`]: what the kubelet remembers of images, as far as anybody else can know.
 //! * [`storage`]: what a removal really frees.
 
@@ -32,6 +33,7 @@ pub mod plan;
 pub mod policy;
 pub mod policy_report;
 pub mod policy_view;
+pub mod reason;
 pub mod record;
 pub mod storage;
 pub mod uses;

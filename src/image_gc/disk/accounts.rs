@@ -3,7 +3,7 @@
 use super::DiskFacts;
 use crate::facts::filesystems::FolderRole;
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::plan::ago;
+use crate::image_gc::reason::ago;
 use serde::Serialize;
 
 /// What one program says.

@@ -17,7 +17,7 @@ pub use layout::{FsPlace, Layout, SignalFilesystem};
 pub use parts::{LayerUse, Part, PartKind, Rest};
 pub use view::{describe, describe_wide};
 
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Worded, answer};
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::EffectiveConfiguration;
 use crate::facts::lookup::Lookup;
@@ -27,8 +27,8 @@ use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::Workloads;
 use crate::image_gc::cycle::{ImageFs, Usage};
 use crate::image_gc::explain::largest_available;
-use crate::image_gc::plan::usage_text;
 use crate::image_gc::policy::ImageGcPolicy;
+use crate::image_gc::reason::DiskReason;
 use crate::k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -102,8 +102,8 @@ pub struct JudgedFilesystem {
     pub missing_bytes: Option<i64>,
     /// What the kubelet wants to free now, in bytes; `None`: nothing, or not known.
     pub amount_to_free_bytes: Option<i64>,
-    /// The same in words, a sentence each.
-    pub because: Vec<String>,
+    /// The same as reasons.
+    pub because: Vec<Worded<DiskReason>>,
 }
 
 impl ImageDisk {
@@ -178,7 +178,7 @@ fn judged(facts: DiskFacts<'_>) -> JudgedFilesystem {
         available: Some(filesystem.available_bytes),
     };
     let Some(usage) = fs.usage() else {
-        judged.because.push("its capacity is 0, which the kubelet calls invalid".to_owned());
+        judged.because.push(DiskReason::NoCapacity.into());
         return judged;
     };
     judged.usage = Some(usage);
@@ -187,23 +187,19 @@ fn judged(facts: DiskFacts<'_>) -> JudgedFilesystem {
         .largest_available_bytes
         .map(|largest| usage.available_bytes.saturating_sub(largest).max(0));
     judged.amount_to_free_bytes = usage.amount_to_free(&policy).filter(|_| policy.is_collecting());
-    judged.because.push(usage_text(usage));
-    judged.because.push(match (judged.amount_to_free_bytes, judged.missing_bytes) {
-        _ if !policy.is_collecting() => {
-            "the kubelet does not run image garbage collection: imageGCHighThresholdPercent is 100 and \
-             imageMaximumGCAge is off"
-                .to_owned()
-        }
-        (Some(amount), _) => format!(
-            "imageGCHighThresholdPercent {high}% is reached: {amount} bytes are to be freed, down to \
-             imageGCLowThresholdPercent {}%",
-            policy.low_threshold_percent
-        ),
-        (None, Some(missing)) => format!(
-            "imageGCHighThresholdPercent {high}% is reached with {missing} bytes more in use"
-        ),
-        (None, None) => format!("imageGCHighThresholdPercent {high}% is not reached"),
-    });
+    let reason = match judged.amount_to_free_bytes {
+        _ if !policy.is_collecting() => DiskReason::LoopOff,
+        Some(amount_to_free_bytes) => DiskReason::HighThresholdReached {
+            high_threshold_percent: high,
+            low_threshold_percent: policy.low_threshold_percent,
+            amount_to_free_bytes,
+        },
+        None => DiskReason::HighThresholdNotReached {
+            high_threshold_percent: high,
+            missing_bytes: judged.missing_bytes,
+        },
+    };
+    judged.because = vec![DiskReason::Usage { usage }.into(), reason.into()];
     judged
 }
 

@@ -2,7 +2,8 @@
 
 use super::{Account, FsPlace, ImageDisk, LayerUse, Part, Rest, SignalFilesystem};
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::plan::{ago, short};
+use crate::image_gc::plan::short;
+use crate::image_gc::reason::ago;
 use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::units::bytes;
 use std::fmt::Write;
@@ -93,7 +94,7 @@ fn head(disk: &ImageDisk) -> Table {
         }
     }
     for because in &judged.because {
-        table.add(row(&["", because]));
+        table.add(row(&["", &because.to_string()]));
     }
     let layout = &disk.layout;
     for (label, place) in [

@@ -5,13 +5,13 @@
 //! from the kubelet's start, the minimum age from when the kubelet first found the image; both are in
 //! its memory only, so a moment lies between two others.
 
+use super::reason::WayReason;
 use super::{Asked, candidates, item};
-use crate::answer::Certainty;
+use crate::answer::{Certainty, Worded};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Usage;
 use crate::image_gc::knowledge::{ImageTimes, STARTING};
-use crate::image_gc::loops::Garbage;
-use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict, ago, usage_text};
+use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use serde::Serialize;
 use std::fmt;
 
@@ -24,15 +24,15 @@ pub struct Way {
     /// Whether it is open.
     pub state: WayState,
     /// The moment from which nothing but the trigger is missing, at the earliest; `None`: it is past, or
-    /// nobody knows.
+    /// unknown.
     pub not_before: Option<Timestamp>,
-    /// The same at the latest; `None`: nobody knows.
+    /// The same at the latest; `None`: unknown.
     pub not_after: Option<Timestamp>,
     /// How full the disk must be; only where that matters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space: Option<SpaceWay>,
-    /// Why, a sentence each.
-    pub because: Vec<String>,
+    /// Why.
+    pub because: Vec<Worded<WayReason>>,
 }
 
 /// Why an image goes.
@@ -134,23 +134,24 @@ pub(super) fn ways(asked: Asked<'_>, known: &ImageTimes) -> Option<Vec<Way>> {
     ])
 }
 
-/// Returns why an image never goes; what it is set to itself.
-fn never(asked: Asked<'_>, item: &PlannedImage) -> Option<&'static str> {
+/// Returns why an image never goes, whatever the trigger.
+fn never(asked: Asked<'_>, item: &PlannedImage) -> Option<WayReason> {
     match item.verdict {
-        Verdict::NoId => Some("it has no id, and the kubelet passes it over"),
-        _ if asked.image.pinned => Some("as long as the runtime says that it is pinned"),
+        Verdict::NoId => Some(WayReason::NoId),
+        _ if asked.image.pinned => Some(WayReason::Pinned),
         _ => None,
     }
 }
 
-fn closed(by: WayBy, because: &str) -> Way {
+/// Returns a way for one reason; it is closed until more is known.
+fn closed(by: WayBy, because: WayReason) -> Way {
     Way {
         by,
         state: WayState::Never,
         not_before: None,
         not_after: None,
         space: None,
-        because: vec![because.to_owned()],
+        because: vec![because.into()],
     }
 }
 
@@ -161,7 +162,7 @@ fn by_age(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
         return closed(WayBy::Age, because);
     }
     if max.0 == 0 {
-        return closed(WayBy::Age, "imageMaximumGCAge is off");
+        return closed(WayBy::Age, WayReason::MaximumAgeOff);
     }
     let start = sources.kubelet_start;
     let from = start.max(known.first_place().0);
@@ -171,12 +172,8 @@ fn by_age(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
         by: WayBy::Age,
         not_before: from.map(|from| from.plus(max.0)),
         not_after: Some(until.plus(max.0)),
-        ..closed(WayBy::Age, "")
+        ..closed(WayBy::Age, WayReason::MaximumAge { maximum_age: max })
     };
-    way.because = vec![format!(
-        "it must be unused for longer than imageMaximumGCAge {max}, and the kubelet be up for longer \
-         than that; never used counts as unused for ever, and imageMinimumGCAge does not matter"
-    )];
     // Longer than the age is more than the age.
     settle(&mut way, asked, item, 1);
     way
@@ -188,15 +185,11 @@ fn by_space(asked: Asked<'_>, known: &ImageTimes, now: &PlannedImage) -> Way {
         return closed(WayBy::Space, because);
     }
     if !policy.is_collecting() {
-        return closed(
-            WayBy::Space,
-            "imageGCHighThresholdPercent is 100 and imageMaximumGCAge is off: the kubelet does not \
-             run image garbage collection",
-        );
+        return closed(WayBy::Space, WayReason::LoopOff);
     }
     let mut way = young(asked, known, now, WayBy::Space);
     let space = space(asked, now);
-    way.because.extend(space_because(asked, &space));
+    way.because.extend(space_because(asked, &space).into_iter().map(Worded));
     way.space = Some(space);
     way
 }
@@ -206,11 +199,7 @@ fn by_pressure(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way
         return closed(WayBy::Pressure, because);
     }
     let mut way = young(asked, known, item, WayBy::Pressure);
-    way.because.push(
-        "an eviction signal of a file system that is freed by images sets it off at once; thresholds \
-         of image garbage collection do not matter"
-            .to_owned(),
-    );
+    way.because.push(WayReason::EvictionSignal.into());
     way
 }
 
@@ -222,9 +211,8 @@ fn young(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage, by: WayBy) -
         by,
         not_before: found.earliest.map(|earliest| earliest.plus(min.0)),
         not_after: Some(found.latest.plus(min.0)),
-        ..closed(by, "")
+        ..closed(by, WayReason::MinimumAge { minimum_age: min })
     };
-    way.because = vec![format!("it must be known to the kubelet for imageMinimumGCAge {min}")];
     settle(&mut way, asked, item, 0);
     way
 }
@@ -240,50 +228,26 @@ fn settle(way: &mut Way, asked: Asked<'_>, item: &PlannedImage, strictly: i64) {
         (_, Some(_)) if !is_past(way.not_before) => WayState::Later,
         _ => WayState::Perhaps,
     };
-    let pass = match way.by {
-        WayBy::Pressure => "when disk pressure comes".to_owned(),
-        WayBy::Space => format!(
-            "with the next pass of the loop, every {}, when space is wanted",
-            Garbage::Images.interval()
-        ),
-        WayBy::Age => {
-            format!("with the next pass of the loop, every {}", Garbage::Images.interval())
-        }
-    };
-    let at = |moment: Timestamp| format!("{moment} (in {})", ago(moment.since(now)));
-    match way.state {
+    let by = way.by;
+    let reason = match way.state {
+        WayState::Never => return,
         WayState::InUse => {
-            // While it is used the last use moves on, and nobody knows for how long.
+            // The last use moves on for as long as it is used.
             way.not_after = None;
             way.not_before = way.not_before.filter(|_| !is_past(way.not_before));
-            way.because.insert(
-                0,
-                match way.not_before {
-                    Some(moment) => format!(
-                        "not before its containers are removed, and not before {}",
-                        at(moment)
-                    ),
-                    None => "not before its containers are removed".to_owned(),
-                },
-            );
+            WayReason::InUse { not_before: way.not_before, now }
         }
         WayState::Open => {
             (way.not_before, way.not_after) = (None, None);
-            way.because.insert(0, format!("old enough: {pass}"));
+            WayReason::OldEnough { by }
         }
         WayState::Later | WayState::Perhaps => {
             way.not_before = way.not_before.filter(|_| !is_past(way.not_before));
-            let text = match (way.not_before, way.not_after) {
-                (Some(from), Some(until)) if from == until => at(from),
-                (Some(from), Some(until)) => format!("between {} and {}", at(from), at(until)),
-                (None, Some(until)) => format!("now already, or by {}", at(until)),
-                (Some(from), None) => format!("from {} on", at(from)),
-                (None, None) => "at a time that is not known".to_owned(),
-            };
-            way.because.insert(0, format!("{text}, then {pass}"));
+            let (not_before, not_after) = (way.not_before, way.not_after);
+            WayReason::OldEnoughAt { not_before, not_after, by, now }
         }
-        WayState::Never => {}
-    }
+    };
+    way.because.insert(0, reason.into());
 }
 
 /// Finds out how full the disk must be.
@@ -338,48 +302,33 @@ fn freed_before(plan: &ImageGcPlan, then: &PlannedImage) -> Option<i64> {
     sizes.reduce(i64::saturating_add)
 }
 
-fn space_because(asked: Asked<'_>, space: &SpaceWay) -> Vec<String> {
-    let high = space.high_threshold_percent;
-    let Some(usage) = space.usage else {
-        return vec!["how full the image file system is is not known: say --at-usage".to_owned()];
+fn space_because(asked: Asked<'_>, space: &SpaceWay) -> Vec<WayReason> {
+    let high_threshold_percent = space.high_threshold_percent;
+    let Some(usage) = space.usage else { return vec![WayReason::UsageUnknown] };
+    let known = space.largest_available_bytes.zip(space.missing_bytes);
+    let Some((largest_available_bytes, missing_bytes)) = known else {
+        return vec![WayReason::SumsWrap { usage }];
     };
-    let Some((largest, missing)) = space.largest_available_bytes.zip(space.missing_bytes) else {
-        return vec![format!(
-            "{}: with such a size the kubelet's sums wrap around, and nothing can be said",
-            usage_text(usage)
-        )];
-    };
-    let mut because = vec![match missing {
-        0 => format!("{} >= imageGCHighThresholdPercent {high}%", usage_text(usage)),
-        _ => format!(
-            "{}; imageGCHighThresholdPercent {high}% is reached with {missing} bytes more in use, when \
-             {largest} bytes or less are available",
-            usage_text(usage)
-        ),
+    let mut because = vec![match missing_bytes {
+        0 => WayReason::HighThresholdReached { usage, high_threshold_percent },
+        _ => WayReason::HighThresholdNotReached {
+            usage,
+            high_threshold_percent,
+            missing_bytes,
+            largest_available_bytes,
+        },
     }];
-    let (Some(place), Some(before)) = (space.place, space.freed_before_bytes) else {
-        return because;
-    };
-    let mut order = format!("it is number {place} of {} in the order", space.candidates);
-    if space.certainty.is_some_and(|certainty| certainty != Certainty::Certain) {
-        order.push_str(", as far as is known");
-    }
-    because.push(match (space.missing_until_its_turn_bytes, before) {
-        (Some(turn), 0) if turn == missing => format!("{order}, and none goes before it"),
-        (Some(0), _) => format!("{order}: those before it free {before} bytes, which is not enough"),
-        (Some(turn), _) if turn == missing => {
-            format!("{order}: those before it free {before} bytes, which is not enough then")
+    because.extend(space.place.zip(space.freed_before_bytes).map(|(place, freed_before_bytes)| {
+        WayReason::Order {
+            place,
+            candidates: space.candidates,
+            is_certain: space.certainty.is_none_or(|certainty| certainty == Certainty::Certain),
+            freed_before_bytes,
+            missing_bytes,
+            missing_until_its_turn_bytes: space.missing_until_its_turn_bytes,
+            low_threshold_percent: asked.policy.low_threshold_percent,
         }
-        (Some(turn), _) => format!(
-            "{order}: those before it free {before} bytes, and its turn comes with {turn} bytes more in \
-             use than now"
-        ),
-        (None, _) => format!(
-            "{order}: those before it free {before} bytes, which is enough even on a full disk to come \
-             down to imageGCLowThresholdPercent {}%",
-            asked.policy.low_threshold_percent
-        ),
-    });
+    }));
     because
 }
 

@@ -5,6 +5,7 @@
 //! if images were what is short.
 
 mod earliest;
+mod reason;
 mod sharing;
 mod users;
 mod view;
@@ -13,12 +14,12 @@ mod view;
 mod tests;
 
 pub use earliest::{SpaceWay, Way, WayBy, WayState, largest_available};
+pub use reason::{DeadLimit, UseFate, WayReason};
 pub use sharing::{SharedWith, Sharing};
 pub use users::ExplainedUse;
 pub use view::{describe, describe_wide};
 
-use crate::answer::Certainty;
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Certainty, Worded, answer};
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
 use crate::facts::timestamp::Timestamp;
@@ -27,6 +28,7 @@ use crate::image_gc::cycle::image_key;
 use crate::image_gc::knowledge::{DETECTION_PERIOD, ImageTimes, LastUse, Sources, Span};
 use crate::image_gc::plan::{ImageGcPlan, Places, PlannedImage, Ties, Trigger, Verdict};
 use crate::image_gc::policy::ImageGcPolicy;
+use crate::image_gc::reason::{Dependency, ImageReason, RunReason};
 use crate::image_gc::uses::{Use, Uses};
 use crate::k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
@@ -115,8 +117,8 @@ pub struct ExplainedImage {
 pub struct TriggerVerdict {
     /// What sets the collection going.
     pub trigger: Trigger,
-    /// Whether it runs, with its numbers, a sentence each.
-    pub because: Vec<String>,
+    /// Why it runs, or not.
+    pub because: Vec<Worded<RunReason>>,
     /// Its place in the order in which images go, from 1; `None`: it is no candidate.
     pub place: Option<usize>,
     /// How many candidates there are.
@@ -126,10 +128,10 @@ pub struct TriggerVerdict {
     /// How sure that is.
     pub certainty: Certainty,
     /// Why.
-    pub reason: String,
-    /// What the certainty depends on; `None`: on nothing.
+    pub reason: Worded<ImageReason>,
+    /// The facts on which the verdict depends; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub depends_on: Option<String>,
+    pub depends_on: Option<Worded<Dependency>>,
     /// The ids of those that go in any order with it, as far as is known.
     #[serde(skip_serializing_if = "Ties::is_empty")]
     pub tied_with: Ties,
@@ -195,7 +197,7 @@ fn verdict(plan: &ImageGcPlan, image: &Image) -> Option<TriggerVerdict> {
         verdict: item.verdict,
         certainty: item.certainty,
         reason: item.reason.clone(),
-        depends_on: item.depends_on.clone(),
+        depends_on: item.depends_on,
         tied_with: item.tied_with.clone(),
         tied_places: item.tied_places,
     })

@@ -265,7 +265,7 @@ fn containers_let_go_in_their_time() {
     let first = |id: &str| {
         let told = node.explain(id);
         let user = told.used_by.first().expect("a user").clone();
-        (user.in_loop, user.under_pressure)
+        (user.in_loop.to_string(), user.under_pressure.to_string())
     };
     let (in_loop, under_pressure) = first("a");
     assert!(in_loop.starts_with("goes with the next collection of containers, every 1m0s: "));

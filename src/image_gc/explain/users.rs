@@ -5,10 +5,13 @@
 //! `pkg/kubelet/kuberuntime/kuberuntime_gc.go`).
 
 use super::Asked;
+use super::reason::{DeadLimit, UseFate};
+use crate::answer::Worded;
 use crate::facts::runtime::ContainerState;
-use crate::image_gc::containers::{ContainerGcPlan, ContainerGcPolicy, Step};
+use crate::image_gc::containers::{ContainerGcPlan, Step};
 use crate::image_gc::loops::Garbage;
 use crate::image_gc::uses::Use;
+use crate::k8s::duration::GoDuration;
 use serde::Serialize;
 
 /// A container that uses an image, and when it lets go of it.
@@ -19,65 +22,40 @@ pub struct ExplainedUse {
     #[serde(flatten)]
     pub used: Use,
     /// What the loop of containers does with it.
-    pub in_loop: String,
+    pub in_loop: Worded<UseFate>,
     /// What becomes of it under disk pressure.
-    pub under_pressure: String,
+    pub under_pressure: Worded<UseFate>,
 }
 
 impl ExplainedUse {
     pub(super) fn of(used: &Use, asked: Asked<'_>) -> Self {
-        let limit = kept(&asked.container_policy);
-        let every = Garbage::Containers.interval();
-        if used.state == ContainerState::Running {
-            let while_it_runs = "keeps the image while it runs";
-            return Self {
-                used: used.clone(),
-                in_loop: format!("{while_it_runs}; then {limit}"),
-                under_pressure: while_it_runs.to_owned(),
-            };
-        }
-        let in_loop = match fate(asked.containers, &used.container_id) {
-            Fate::Goes(reason) => {
-                format!("goes with the next collection of containers, every {every}: {reason}")
-            }
-            Fate::Stays(reason) => format!("stays: {reason}; {limit}"),
-            Fate::Unknown => "whether it goes is not known".to_owned(),
+        let max_per_pod_container = asked.container_policy.max_per_pod_container;
+        let limit = Some(DeadLimit { max_per_pod_container });
+        let (in_loop, under_pressure) = if used.state == ContainerState::Running {
+            (UseFate::Runs { limit }, UseFate::Runs { limit: None })
+        } else {
+            let interval = Some(Garbage::Containers.interval());
+            let pressed = asked.eviction.containers.as_ref();
+            (
+                fate(asked.containers, &used.container_id, limit, interval),
+                pressed.map_or(UseFate::Unknown, |it| fate(it, &used.container_id, None, None)),
+            )
         };
-        let under_pressure = match asked.eviction.containers.as_ref() {
-            None => "whether it goes is not known".to_owned(),
-            Some(plan) => match fate(plan, &used.container_id) {
-                Fate::Goes(reason) => format!("goes before images are looked at: {reason}"),
-                Fate::Stays(reason) => format!("stays: {reason}"),
-                Fate::Unknown => "whether it goes is not known".to_owned(),
-            },
-        };
-        Self { used: used.clone(), in_loop, under_pressure }
+        Self { used: used.clone(), in_loop: in_loop.into(), under_pressure: under_pressure.into() }
     }
 }
 
-/// What becomes of a dead container.
-enum Fate {
-    Goes(String),
-    Stays(String),
-    Unknown,
-}
-
-fn fate(plan: &ContainerGcPlan, id: &str) -> Fate {
+/// Returns the fate of a dead container.
+fn fate(
+    plan: &ContainerGcPlan,
+    id: &str,
+    limit: Option<DeadLimit>,
+    interval: Option<GoDuration>,
+) -> UseFate {
     let step = plan.steps.iter().find(|step| matches!(step, Step::Container(_)) && step.id() == id);
     if let Some(step) = step {
-        return Fate::Goes(step.reason().to_string());
+        return UseFate::Goes { reason: step.reason().clone(), interval };
     }
     let left = plan.containers.iter().find(|left| left.id == id);
-    left.map_or(Fate::Unknown, |left| Fate::Stays(left.reason.to_string()))
-}
-
-/// Says how long dead containers stay.
-fn kept(policy: &ContainerGcPolicy) -> String {
-    let until = "until its pod is deleted or evicted";
-    match policy.max_per_pod_container {
-        None => format!("dead ones of a container stay {until}"),
-        Some(0) => "no dead one of a container stays".to_owned(),
-        Some(1) => format!("the newest dead one of a container stays {until}"),
-        Some(limit) => format!("the {limit} newest dead ones of a container stay {until}"),
-    }
+    left.map_or(UseFate::Unknown, |left| UseFate::Stays { reason: left.reason.clone(), limit })
 }

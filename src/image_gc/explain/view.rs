@@ -3,7 +3,8 @@
 use super::{ExplainedUse, ImageExplanation, Sharing, TriggerVerdict, Way, WayBy};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::knowledge::{ImageTimes, RecordCoverage, Span};
-use crate::image_gc::plan::{ago, names, short, size, tied};
+use crate::image_gc::plan::{names, short, size, tied};
+use crate::image_gc::reason::ago;
 use crate::image_gc::uses::state_text;
 use crate::output::table::Table;
 use crate::output::units::bytes;
@@ -182,7 +183,7 @@ fn triggered(verdict: &TriggerVerdict, is_wide: bool) -> Vec<String> {
 
 fn earliest(way: &Way, is_wide: bool) -> Vec<String> {
     let mut because = way.because.iter();
-    let first = because.next().map(String::as_str).unwrap_or_default();
+    let first = because.next().map(ToString::to_string).unwrap_or_default();
     let mut lines = vec![format!("{}: {}; {first}", way.by, way.state)];
     // How full the disk must be belongs to the answer; the rules do not.
     let rest = because.skip(usize::from(!is_wide));

@@ -1,17 +1,14 @@
 //! From what is known of a node to a plan.
 
+use super::because::{candidate_reason, decision, depends_on, follows, used_reason};
+use super::inputs::Inputs;
 use super::item::{PlannedImage, Verdict};
-use super::reasons::{candidate_reason, decision, depends_on, follows, used_reason};
 use super::report::{Freed, ImageGcPlan, Outcome, Run, Trigger};
 use super::ties::Ties;
-use crate::answer::{Basis, Certainty, Missing};
-use crate::facts::image_records::ImageRecords;
-use crate::facts::kubelet::KubeletStart;
-use crate::facts::lookup::Lookup;
-use crate::facts::runtime::{Image, ImageStorage};
+use crate::answer::{Basis, Certainty, Missing, Worded};
+use crate::facts::runtime::Image;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::certainty::{Outlook, Passes, RemovalForecast, Space, age_pass_runs, foresee};
-use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{
     AgeVerdict, Candidate, Collection, Considered, Cycle, ImageFs, Record, Records, SpaceVerdict,
     World, delete_unused_images, garbage_collect, image_key, look_at_images,
@@ -19,63 +16,13 @@ use crate::image_gc::cycle::{
 use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, ImageTimes, RecordCoverage, Sources};
 use crate::image_gc::lint::images::looks_like_pause;
 use crate::image_gc::policy::ImageGcPolicy;
+use crate::image_gc::reason::ImageReason;
 use crate::image_gc::storage::freed as really_freed;
-use crate::image_gc::uses::{Uses, listed, recorded_handler};
-use crate::k8s::kubelet_rules::KubeletRules;
+use crate::image_gc::uses::{listed, recorded_handler};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Everything that a plan is made from.
-#[derive(Clone, Debug)]
-pub struct Inputs<'a> {
-    /// What sets the collection going.
-    pub trigger: Trigger,
-    /// The moment that it is computed for.
-    pub now: Timestamp,
-    /// The thresholds and ages.
-    pub policy: ImageGcPolicy,
-    /// The kubelet's version and gates.
-    pub rules: KubeletRules,
-    /// When the kubelet started; `None`: nobody knows.
-    pub kubelet_start: Option<KubeletStart>,
-    /// kq's own records.
-    pub records: Option<&'a ImageRecords>,
-    /// The images of the runtime.
-    pub images: &'a [Image],
-    /// The containers that use them when the images are looked at.
-    pub uses: &'a Uses,
-    /// The containers that used them before dead ones were removed; the same where none are.
-    pub uses_before: &'a Uses,
-    /// The image file system and where its numbers are from, or why they could not be had.
-    pub image_fs: Result<(ImageFs, String), String>,
-    /// What images share.
-    pub storage: &'a Lookup<ImageStorage>,
-    /// The dead containers that go first.
-    pub containers: Option<ContainerGcPlan>,
-    /// What disk pressure wants; `None`: every image that is not in use.
-    pub reclaim: Option<Reclaim>,
-    /// The ids of images that somebody wants kept, whatever the kubelet would do.
-    pub kept: &'a BTreeSet<String>,
-}
 
 /// A file system from which nobody wants anything.
 const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
-
-/// What disk pressure wants of the images.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reclaim {
-    /// That those not in use go.
-    pub images: bool,
-    /// Why, a sentence each.
-    pub because: Vec<String>,
-}
-
-impl Inputs<'_> {
-    /// Tells whether disk pressure leaves the images alone.
-    pub(super) fn spares_images(&self) -> bool {
-        let reclaim = self.reclaim.as_ref().filter(|_| self.trigger == Trigger::Eviction);
-        reclaim.is_some_and(|reclaim| !reclaim.images)
-    }
-}
 
 /// Plans a collection.
 pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
@@ -266,7 +213,7 @@ fn items(
             size_bytes: image.size as i64,
             verdict: Verdict::NotWanted,
             certainty: Certainty::Certain,
-            reason: String::new(),
+            reason: Worded(ImageReason::NotListed),
             depends_on: None,
             tied_with: Ties::default(),
             tied_places: None,
@@ -279,26 +226,28 @@ fn items(
             item.place = Some(index + 1);
             item.known = known.copied();
             item.verdict = verdict(considered);
-            item.reason = candidate_reason(inputs, policy, considered, freed_before[index], space);
+            let reason = candidate_reason(inputs, policy, considered, freed_before[index], space);
+            item.reason = reason.into();
             let outlook = outlooks.get(&key);
             item.certainty = certainty(item.verdict, outlook, known, space);
             if item.certainty != Certainty::Certain {
-                item.depends_on = Some(depends_on(inputs, known, space));
+                item.depends_on = Some(depends_on(inputs, known, space).into());
             }
             item.tied_with = ties.get(&index).cloned().unwrap_or_default();
             item.tied_places = item.tied_with.places();
         } else {
-            (item.verdict, item.reason) = if in_use.contains(key.as_str()) {
+            let (verdict, reason) = if in_use.contains(key.as_str()) {
                 (Verdict::InUse, used_reason(&item.used_by))
             } else if invalid.contains(key.as_str()) {
-                (Verdict::NoId, "it has no id, and the kubelet passes it over".to_owned())
+                (Verdict::NoId, ImageReason::NoId)
             } else if inputs.kept.contains(&image.id) {
-                (Verdict::Kept, "it is to be kept; the kubelet does not know that".to_owned())
+                (Verdict::Kept, ImageReason::Kept)
             } else if pinned.contains(key.as_str()) {
-                (Verdict::Pinned, "the runtime says that it is pinned".to_owned())
+                (Verdict::Pinned, ImageReason::Pinned)
             } else {
-                (Verdict::NotWanted, "the kubelet could not look at the images".to_owned())
+                (Verdict::NotWanted, ImageReason::NotListed)
             };
+            (item.verdict, item.reason) = (verdict, reason.into());
         }
         items.push(item);
     }

@@ -1,8 +1,9 @@
 //! One image in a plan.
 
 use super::ties::{Places, Ties};
-use crate::answer::Certainty;
+use crate::answer::{Certainty, Worded};
 use crate::image_gc::knowledge::ImageTimes;
+use crate::image_gc::reason::{Dependency, ImageReason};
 use crate::image_gc::uses::Use;
 use serde::Serialize;
 use std::fmt;
@@ -29,10 +30,10 @@ pub struct PlannedImage {
     /// How sure that is.
     pub certainty: Certainty,
     /// Why.
-    pub reason: String,
-    /// What the certainty depends on; `None`: on nothing.
+    pub reason: Worded<ImageReason>,
+    /// The facts on which the verdict depends; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub depends_on: Option<String>,
+    pub depends_on: Option<Worded<Dependency>>,
     /// The ids of those that go in any order with it, as far as is known.
     #[serde(skip_serializing_if = "Ties::is_empty")]
     pub tied_with: Ties,

@@ -1,11 +1,12 @@
 //! A plan as a whole.
 
 use super::item::PlannedImage;
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Worded, answer};
 use crate::facts::kubelet::KubeletStart;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::ContainerGcPlan;
 use crate::image_gc::cycle::{Event, Usage};
+use crate::image_gc::reason::{Consequence, RunReason};
 use crate::k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;
@@ -85,8 +86,8 @@ pub struct Run {
     /// How much, in bytes; zero or less still takes one image. `None`: nothing is wanted, or everything
     /// that is unused goes.
     pub amount_to_free_bytes: Option<i64>,
-    /// The decision with its numbers, a sentence each.
-    pub because: Vec<String>,
+    /// Why.
+    pub because: Vec<Worded<RunReason>>,
 }
 
 /// What comes free.
@@ -121,6 +122,6 @@ pub struct Outcome {
     pub error: Option<String>,
     /// The kubelet's events.
     pub events: Vec<Event>,
-    /// In words.
-    pub follows: Vec<String>,
+    /// The consequences.
+    pub follows: Vec<Worded<Consequence>>,
 }

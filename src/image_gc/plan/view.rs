@@ -1,11 +1,11 @@
 //! A plan for people.
 
 use super::item::PlannedImage;
-use super::reasons::ago;
 use super::report::{ImageGcPlan, Trigger};
 use super::ties::Ties;
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::containers::Step;
+use crate::image_gc::reason::ago;
 use crate::output::table::{Column, Rows, Table, or_dash};
 use crate::output::terminal::plain;
 use crate::output::units::bytes;
@@ -39,7 +39,7 @@ fn images(plan: &ImageGcPlan, is_wide: bool) -> Table {
         Column::wide("TIED-WITH", |(_, it)| {
             or_dash(Some(tied(&it.tied_with, ",")).filter(|ids| !ids.is_empty()))
         }),
-        Column::new("REASON", |(_, it)| it.reason.clone()),
+        Column::new("REASON", |(_, it)| it.reason.to_string()),
         Column::wide("DEPENDS-ON", |(_, it)| or_dash(it.depends_on.as_ref())),
     ])
 }

@@ -25,6 +25,7 @@ use crate::image_gc::containers::{
 use crate::image_gc::cycle::ImageFs;
 use crate::image_gc::plan::{ImageGcPlan, Inputs, Reclaim, plan};
 use crate::image_gc::policy::ImageGcPolicy;
+use crate::image_gc::reason::Consequence;
 use crate::image_gc::uses::Uses;
 use crate::k8s::pod::Pod;
 use crate::node::{KubeletNode, Needs};
@@ -182,7 +183,9 @@ fn plan_under(
     }
     let pressure = facts.map(|facts| facts.pressure(Some(facts.reclaimed(&planned))));
     if let Some(pressure) = &pressure {
-        planned.outcome.follows.extend(follows(pressure));
+        let sentences = follows(pressure).into_iter();
+        let manager = sentences.map(|sentence| Consequence::EvictionManager { sentence }.into());
+        planned.outcome.follows.extend(manager);
         planned.basis.lack_all(pressure.missing.iter().cloned());
         if planned.containers.is_some() {
             planned.basis.lack(LOGS.to_owned());

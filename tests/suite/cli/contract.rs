@@ -68,6 +68,15 @@ pub struct Said {
     pub text: String,
 }
 
+/// A reason: its code, its facts, and its text.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Reason {
+    pub code: String,
+    pub text: String,
+    #[serde(flatten)]
+    pub facts: BTreeMap<String, Value>,
+}
+
 /// Returns the texts of notes, one a line.
 pub fn said(notes: &[Said]) -> String {
     let texts: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();

@@ -1,7 +1,7 @@
 //! `kq gc dry-run`: its flags, its exit codes, what it says when something is missing or makes no sense,
 //! and the shape of its answer. What it answers about a recorded node is in `images`.
 
-use super::contract::Said;
+use super::contract::{Reason, Said};
 use super::{Ran, folder_with, kq};
 use crate::images::stored::{PASSES, records, snapshot};
 use serde::Deserialize;
@@ -48,7 +48,7 @@ fn flags_and_exit_codes() {
         ("--at-usage 60% --image-fs-capacity 0", 2, "above 0"),
         ("--image-fs-capacity 1G", 2, "--at-usage"),
         ("--set imageGCHighThresholdPercent=90", 0, "so no space is wanted"),
-        ("--set imageGCHighThresholdPercent=100", 0, "does not collect images"),
+        ("--set imageGCHighThresholdPercent=100", 0, "collects images only under disk pressure"),
         (
             "--set imageGCHighThresholdPercent=40",
             2,
@@ -110,7 +110,7 @@ fn what_is_missing_is_named() {
             changed(|node| node["folders"]["images"]["filesystem"] = failed()),
             "",
             3,
-            "say --at-usage",
+            "unknown (/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs: s: it is out): give it with --at-usage",
         ),
         (
             "no file system, and its size is not told",
@@ -351,7 +351,7 @@ struct Run {
     removes_old: Option<bool>,
     wants_space: Option<bool>,
     amount_to_free_bytes: Option<i64>,
-    because: Vec<String>,
+    because: Vec<Reason>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -374,8 +374,8 @@ struct Item {
     size_bytes: i64,
     verdict: String,
     certainty: String,
-    reason: String,
-    depends_on: Option<String>,
+    reason: Reason,
+    depends_on: Option<Reason>,
     #[serde(default)]
     tied_with: Vec<String>,
     #[serde(default)]
@@ -437,7 +437,7 @@ struct Freed {
 struct Outcome {
     error: Option<String>,
     events: Vec<Event>,
-    follows: Vec<String>,
+    follows: Vec<Reason>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -459,7 +459,7 @@ fn the_answer_has_its_shape() {
             assert_eq!(kind, ("kq/v2", "ImageGcPlan"));
             assert_eq!(plan.containers.is_some(), plan.trigger == "eviction");
             assert_eq!(plan.pressure.is_some(), plan.trigger == "eviction");
-            assert!(plan.items.iter().all(|item| !item.reason.is_empty()), "{plan:#?}");
+            assert!(plan.items.iter().all(|item| !item.reason.text.is_empty()), "{plan:#?}");
         }
     }
     let plan: ImageGcPlan =
@@ -479,7 +479,14 @@ fn the_answer_has_its_shape() {
     assert_eq!(words.map(String::as_str), ["removedForSpace", "possible", ""]);
     assert_eq!((first.place, first.size_bytes, first.tied_with.len()), (Some(1), 34_665_258, 5));
     assert!(first.id.starts_with("sha256:") && first.digests.is_empty() && first.tags.len() == 1);
-    assert!(first.depends_on.is_some());
+    let depends_on = first.depends_on.as_ref().expect("it is not certain");
+    assert_eq!(
+        (first.reason.code.as_str(), depends_on.code.as_str()),
+        ("spaceWanted", "kubeletMemory")
+    );
+    assert_eq!(first.reason.facts["freedBeforeBytes"], 0);
+    assert_eq!(first.reason.facts["wantedBytes"], 140_033_638);
+    assert!(first.reason.text.starts_with("its turn comes with 0 of 140033638 bytes freed; "));
     let known = first.known.as_ref().expect("it is a candidate");
     let Known { first_detected, last_used, likely_first_detected, likely_last_used, basis } = known;
     assert_eq!(first_detected.earliest.as_deref(), Some("2026-11-20T12:04:25Z"));

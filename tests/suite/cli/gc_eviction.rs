@@ -184,10 +184,10 @@ TRIGGER      eviction at 2026-11-20T12:00:00Z
 FILE SYSTEM  /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs (ext4 on /)
 DECISION     nothing would be reclaimed now: imagefs.available 50Gi, threshold 15% of 100Gi = 15Gi, 35Gi to go
 DECISION     what follows is what would go if imagefs.available were below its threshold
-DECISION     under disk pressure every image that is not in use goes, but for those younger than imageMinimumGCAge 2m0s; thresholds do not matter
+DECISION     under disk pressure, all unused images older than imageMinimumGCAge 2m0s are removed; thresholds do not matter
 CONTAINERS   1 dead containers and 0 sandboxes go first
 FREED        1 of 2 images, 2Gi as the kubelet counts (between 0 and 2Gi); really free: 3Gi
-OUTCOME      what really comes free, 3221225472 bytes, brings the usage from 50% to 47%
+OUTCOME      the bytes really freed, 3221225472, bring the usage from 50% to 47%
 DISKS        one for everything: images and the kubelet's root folder are on device 8:1; the runtime names one folder for images and writable layers
 
 SIGNAL                   KIND   THRESHOLD               AVAILABLE   MARGIN   CROSSED   WOULD-RECLAIM
@@ -324,7 +324,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "removedForSpace",
             false,
             0,
-            "what really comes free",
+            "the bytes really freed",
         ),
         (
             "three disks without the gate",
@@ -356,7 +356,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "removedForSpace",
             true,
             0,
-            "what really comes free",
+            "the bytes really freed",
         ),
         (
             "what is freed is not known",

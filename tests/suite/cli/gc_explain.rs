@@ -216,7 +216,7 @@ PERIODIC          NOT-WANTED (certain, number 2 of 2): not in use, and nothing i
 AGE               NOT-WANTED (certain, number 2 of 2): not in use, and nothing is wanted; last used 22h0m0s ago, first found 24h30m0s ago
                     the kubelet has been up for 24h30m0s, not longer than imageMaximumGCAge 30h0m0s: no image goes for its age yet
 EVICTION          REMOVE-SPACE (certain, number 2 of 2): not in use; last used 22h0m0s ago, first found 24h30m0s ago
-                    under disk pressure every image that is not in use goes, but for those younger than imageMinimumGCAge 2m0s; thresholds do not matter
+                    under disk pressure, all unused images older than imageMinimumGCAge 2m0s are removed; thresholds do not matter
 AT THE EARLIEST   for its age: later; between 2026-11-20T19:54:45Z (in 7h54m45s) and 2026-11-20T20:05:00Z (in 8h5m0s), then with the next pass of the loop, every 5m0s
                     it must be unused for longer than imageMaximumGCAge 30h0m0s, and the kubelet be up for longer than that; never used counts as unused for ever, and imageMinimumGCAge does not matter
                   for space: any time; old enough: with the next pass of the loop, every 5m0s, when space is wanted
