@@ -10,7 +10,9 @@
 //!   the latter, which CRI-O is measured with, measures containers apart from images;
 //! * `UsingLegacyCadvisorStats` in `pkg/kubelet/cadvisor/util.go`: which of the two it is.
 
+use super::disk_reason::LayoutReason;
 use super::layout::Layout;
+use crate::answer::Worded;
 use crate::facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use crate::facts::kubelet_config::SignalFs;
 use crate::facts::runtime::ImageFilesystems;
@@ -81,8 +83,8 @@ pub struct DiskLayout {
     pub dedicated_image_fs: Option<bool>,
     /// The runtime names other folders for writable layers than for images.
     pub split_container_image_fs: bool,
-    /// Why, a sentence each.
-    pub because: Vec<String>,
+    /// Why.
+    pub because: Vec<Worded<LayoutReason>>,
     /// Why the kubelet cannot do anything with this, in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<&'static str>,
@@ -121,31 +123,19 @@ pub fn node_disks(facts: DiskFacts<'_>) -> NodeDisks {
     let mut because = Vec::new();
     let dedicated = facts.dedicated(apart, &mut because);
     because.push(match (split, facts.runtime) {
-        (true, _) => {
-            "the runtime names another folder for writable layers than for images".to_owned()
-        }
-        (false, Some(told)) if told.container.is_empty() => {
-            "the runtime names no folder of its own for writable layers".to_owned()
-        }
-        (false, Some(_)) => {
-            "the runtime names one folder for images and writable layers".to_owned()
-        }
-        (false, None) => {
-            "where the runtime keeps writable layers is not known: taken to be with the images"
-                .to_owned()
-        }
+        (true, _) => LayoutReason::LayersInOtherFolder,
+        (false, Some(told)) if told.container.is_empty() => LayoutReason::NoFolderOfLayers,
+        (false, Some(_)) => LayoutReason::OneFolder,
+        (false, None) => LayoutReason::FolderOfLayersUnknown,
     });
     if split && !apart {
-        because.push(
-            "the kubelet measures images and writable layers as one file system, that of the images"
-                .to_owned(),
-        );
+        because.push(LayoutReason::MeasuredAsOne);
     }
     let mut disks = NodeDisks {
         layout: DiskLayout {
             dedicated_image_fs: dedicated,
             split_container_image_fs: split,
-            because,
+            because: because.into_iter().map(Worded).collect(),
             refused: (split && !gate).then_some(SPLIT_WITHOUT_GATE),
             sources: BTreeMap::new(),
         },
@@ -207,19 +197,20 @@ impl DiskFacts<'_> {
         !asks_runtime && self.endpoint.ends_with(CRIO_SOCKET)
     }
 
-    fn dedicated(&self, apart: bool, because: &mut Vec<String>) -> Option<bool> {
+    fn dedicated(&self, apart: bool, because: &mut Vec<LayoutReason>) -> Option<bool> {
         let [node, images, containers] = self.devices();
         if let (Some(node), Some(images)) = (node, images) {
+            let device = || node.to_owned();
             because.push(match (node == images, apart) {
-                (true, false) => format!("images and the kubelet's root folder are on device {node}"),
-                (true, true) => format!(
-                    "images and the kubelet's root folder are on device {node}, and writable layers \
-                     on {}",
-                    containers.unwrap_or_default()
-                ),
-                (false, _) => format!(
-                    "images are on device {images}, and the kubelet's root folder is on {node}"
-                ),
+                (true, false) => LayoutReason::OneDevice { device: device() },
+                (true, true) => LayoutReason::LayersOnOtherDevice {
+                    device: device(),
+                    layers: containers.unwrap_or_default().to_owned(),
+                },
+                (false, _) => LayoutReason::ImagesOnOtherDevice {
+                    images: images.to_owned(),
+                    kubelet: device(),
+                },
             });
             return Some(node != images || apart);
         }
@@ -230,8 +221,8 @@ impl DiskFacts<'_> {
         let images = summary.node.runtime.as_ref()?.image_fs.as_ref().and_then(size);
         let (node, images) = (node?, images?);
         because.push(match node == images {
-            true => "the kubelet measures imagefs and nodefs as equally large".to_owned(),
-            false => "the kubelet measures imagefs and nodefs as not equally large".to_owned(),
+            true => LayoutReason::SameSize,
+            false => LayoutReason::OtherSize,
         });
         Some(node != images)
     }

@@ -14,6 +14,7 @@
 //! * `cycle`, `decision`: one turn of the manager, from thresholds to an eviction.
 //! * `disks`, `pressure`, `reclaim_outcome`: what all of this comes to on one node at this moment;
 //!   [`pressure_view`] shows it.
+//! * `reason`, `disk_reason`: why, in facts and sentences.
 //! * `node_identity`: which of the pods that were given are the node's own.
 //! * `rank_report`: the order for one signal with what decided it; [`rank_view`] shows it.
 
@@ -21,6 +22,7 @@ mod admission;
 mod container_fs;
 mod cycle;
 mod decision;
+mod disk_reason;
 mod disks;
 mod layout;
 mod local_storage;
@@ -31,8 +33,10 @@ pub mod pressure_view;
 mod rank;
 mod rank_report;
 pub mod rank_view;
+mod reason;
 mod reclaim;
 mod reclaim_outcome;
+mod threshold_row;
 mod usage;
 mod victim;
 
@@ -42,6 +46,7 @@ pub use cycle::{
     ActiveThreshold, Cycle, CycleInput, EvictionSetup, ManagerState, StatsAfterReclaim, synchronize,
 };
 pub use decision::{AfterReclaim, Alternative, Outcome, PodEviction};
+pub use disk_reason::{FreedPart, LayoutReason, SettlementReason};
 pub use disks::{AssumedSpace, DiskFacts, DiskLayout, NodeDisks, node_disks};
 pub use layout::{Disks, Layout};
 pub use local_storage::{ExceededLimit, LocalStorageCheck, local_storage_checks};
@@ -50,16 +55,18 @@ pub use observation::{
     Comparison, Crossing, Observation, Observations, compare, node_conditions, observe,
 };
 pub use pressure::{
-    Act, ExceedingPod, GraceCase, PodName, Pressure, PressureInput, Reclaims, ThresholdRow, Victim,
-    is_active, pressure,
+    Act, ExceedingPod, GraceCase, PodName, Pressure, PressureInput, Reclaims, Victim, is_active,
+    pressure,
 };
 pub use rank::{Figures, RankStep, RankedPod, Ranking, decided_by, rank_pods};
 pub use rank_report::{
     EvictionRank, FirstEvicted, RankInput, RankItem, UsageFrom, UsageSource, UsedParts,
     eviction_rank,
 };
+pub use reason::{BeforeReason, DistanceReason, PressureReason, RankReason};
 pub use reclaim::{ReclaimFunction, reclaim_functions};
 pub use reclaim_outcome::{FreedBytes, Reclaimed, Settlement};
+pub use threshold_row::ThresholdRow;
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{
     DisruptionTarget, Eviction, EvictionMessage, IMMEDIATE_GRACE_SECONDS, Offender, REASON_EVICTED,

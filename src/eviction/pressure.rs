@@ -14,13 +14,16 @@ use super::decision::{Alternative, Outcome};
 use super::disks::{DiskLayout, NodeDisks};
 use super::layout::Layout;
 use super::local_storage::local_storage_checks;
-use super::observation::{Crossing, compare, observe};
+use super::observation::{compare, observe};
+use super::reason::PressureReason;
 use super::reclaim::{ReclaimFunction, reclaim_functions};
 use super::reclaim_outcome::{Reclaimed, Settlement, settle};
+use super::threshold_row::{ThresholdRow, row};
 use super::victim::Verdict;
+use crate::answer::Worded;
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
-    ThresholdOperator, ThresholdValue,
+    ThresholdOperator,
 };
 use crate::k8s::duration::GoDuration;
 use crate::k8s::kubelet_rules::KubeletRules;
@@ -63,36 +66,10 @@ pub struct Pressure {
     pub acts: Vec<Act>,
     /// What is cleared away.
     pub reclaims: Reclaims,
-    /// The decision with its numbers, a sentence each.
-    pub decision: Vec<String>,
+    /// The decision.
+    pub decision: Vec<Worded<PressureReason>>,
     /// What could not be had.
     pub missing: Vec<String>,
-}
-
-/// A threshold, held against what was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThresholdRow {
-    /// The signal.
-    pub signal: Signal,
-    /// How long it may be crossed; zero: it is hard.
-    pub grace_period: GoDuration,
-    /// As it is configured: an amount or a percentage.
-    pub configured: String,
-    /// As an amount, in bytes or inodes.
-    pub threshold: Option<i64>,
-    /// What has to be left beyond it once it was crossed.
-    pub min_reclaim: Option<i64>,
-    /// What is left.
-    pub available: Option<i64>,
-    /// What there is.
-    pub capacity: Option<i64>,
-    /// What is left without the threshold; below zero: it is crossed.
-    pub margin: Option<i64>,
-    /// Whether it is crossed; `None`: it was not measured.
-    pub met: Option<bool>,
-    /// What would be cleared away for it, in order.
-    pub reclaim: &'static [ReclaimFunction],
 }
 
 /// A pod, by name.
@@ -133,11 +110,11 @@ pub struct Act {
     pub event: String,
     /// What is cleared away, in order.
     pub reclaim: &'static [ReclaimFunction],
-    /// Whether that will do; `None`: nobody asked.
+    /// Whether that will do; `None`: not asked for.
     pub settlement: Option<Settlement>,
     /// Who goes if it does not.
     pub victim: Option<Victim>,
-    /// Why nobody knows who; `None`: it is known, also that nobody goes.
+    /// Why the victim is unknown; `None`: it is known, or no pod goes.
     pub victim_unknown: Option<String>,
 }
 
@@ -205,12 +182,63 @@ pub fn pressure(input: &PressureInput<'_>) -> Pressure {
         decision: Vec::new(),
         missing: missing(input),
     };
-    pressure.decision = super::pressure_view::decision(&pressure);
+    pressure.decision = decision(&pressure).into_iter().map(Worded).collect();
     pressure
 }
 
+/// Returns the decision; the first actions come first.
+fn decision(pressure: &Pressure) -> Vec<PressureReason> {
+    let mut reasons = Vec::new();
+    let evicted = pressure.local_storage.iter().filter(|pod| pod.evicted).count();
+    if evicted > 0 {
+        reasons.push(PressureReason::LocalStorageLimits { pods: evicted });
+    }
+    if let Some(error) = pressure.layout.refused {
+        reasons.push(PressureReason::Refused { error });
+        return reasons;
+    }
+    if pressure.reclaims.is_assumed {
+        reasons.push(nothing_crossed(&pressure.thresholds));
+        reasons.push(PressureReason::Assumed { signal: Signal::ImageFsAvailable });
+        return reasons;
+    }
+    reasons.extend(pressure.acts.iter().map(|act| {
+        let is_its =
+            |row: &&ThresholdRow| row.signal == act.signal && row.grace_period == act.grace_period;
+        PressureReason::Crossed {
+            signal: act.signal,
+            grace_period: act.grace_period,
+            threshold: pressure.thresholds.iter().find(is_its).cloned(),
+            reclaim: act.reclaim,
+            only_if: act.only_if,
+        }
+    }));
+    let thresholds = pressure.acts.iter().filter(|act| act.only_if.is_none()).count();
+    if thresholds > 1 {
+        reasons.push(PressureReason::AnyOrder { thresholds });
+    }
+    reasons
+}
+
+fn nothing_crossed(thresholds: &[ThresholdRow]) -> PressureReason {
+    let disks = || thresholds.iter().filter(|row| is_of_disk(row.signal));
+    // The nearest to its threshold, in shares of what there is; exact, without division.
+    let nearest = disks().filter(|row| row.met.is_some()).min_by(|left, right| {
+        let share = |row: &ThresholdRow, other: &ThresholdRow| {
+            i128::from(row.margin.unwrap_or(i64::MAX)) * i128::from(other.capacity.unwrap_or(1))
+        };
+        share(left, right).cmp(&share(right, left))
+    });
+    let unmeasured = disks().filter(|row| row.met.is_none()).count();
+    match (nearest, unmeasured) {
+        (Some(row), _) => PressureReason::NotCrossed { nearest: row.clone(), unmeasured },
+        (None, 0) => PressureReason::NoThreshold,
+        (None, _) => PressureReason::NotMeasured,
+    }
+}
+
 impl Pressure {
-    /// Tells whether a pod has to go in any case, because what is reclaimed is not enough.
+    /// Returns true if a pod has to go in any case, because what is reclaimed is not enough.
     pub fn is_short(&self) -> bool {
         let is_crossed = self.thresholds.iter().any(|row| row.met == Some(true));
         if self.layout.refused.is_some() && is_crossed {
@@ -357,42 +385,11 @@ impl<'a> Manager<'a> {
     }
 }
 
-/// Tells whether the kubelet takes a pod for one that may be evicted (`filterOutInactivePods` in
+/// Returns true if the kubelet takes a pod for one that may be evicted (`filterOutInactivePods` in
 /// `pkg/kubelet/kubelet_pods.go`): not one that ended, unless it is being deleted.
 pub fn is_active(pod: &Pod) -> bool {
     let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
     !has_ended || pod.metadata.deletion_timestamp.is_some()
-}
-
-pub(super) fn row(crossing: &Crossing, layout: Layout) -> ThresholdRow {
-    let Crossing { threshold, comparison } = crossing;
-    let numbers = comparison.as_ref();
-    let amount = numbers.map(|numbers| numbers.threshold_quantity.value());
-    let available = numbers.map(|numbers| numbers.observation.available.value());
-    ThresholdRow {
-        signal: threshold.signal,
-        grace_period: threshold.grace_period,
-        configured: configured(&threshold.value),
-        threshold: amount,
-        min_reclaim: numbers.and_then(|numbers| Some(numbers.min_reclaim.as_ref()?.value())),
-        available,
-        capacity: numbers.map(|numbers| numbers.observation.capacity.value()),
-        margin: available.zip(amount).and_then(|(available, amount)| available.checked_sub(amount)),
-        met: numbers.map(|numbers| numbers.met),
-        reclaim: reclaim_functions(threshold.signal, layout),
-    }
-}
-
-/// Returns a threshold as people write it: percentages are kept in 32 bits, so the last digits of them
-/// are not those that were configured.
-fn configured(value: &ThresholdValue) -> String {
-    match value {
-        ThresholdValue::Quantity(amount) => amount.to_string(),
-        ThresholdValue::Share(share) => {
-            let text = format!("{:.4}", f64::from(*share) * 100.0);
-            format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
-        }
-    }
 }
 
 fn reclaims(acts: &[Act], layout: Layout, is_refused: bool) -> Reclaims {

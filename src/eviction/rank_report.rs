@@ -5,13 +5,14 @@ use super::decision::soft_grace_seconds;
 use super::disks::DiskLayout;
 use super::local_storage::local_storage_checks;
 use super::observation::{compare, observe};
-use super::pressure::{PodName, ThresholdRow, row};
+use super::pressure::PodName;
 use super::rank::{Figures, RankStep, RankedPod, decided_by, rank_pods};
-use super::rank_view::{because, before, now};
+use super::reason::{BeforeReason, DistanceReason, RankReason};
 use super::reclaim::{ReclaimFunction, reclaim_functions};
+use super::threshold_row::{ThresholdRow, row};
 use super::usage::{FsParts, measured_parts};
 use super::victim::Verdict;
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Worded, answer};
 use crate::facts::kubelet_config::{
     EffectiveConfiguration, EvictionThreshold, PressureCondition, Signal, StarvedResource,
     ThresholdOperator,
@@ -86,12 +87,12 @@ pub struct EvictionRank {
     pub counted: Option<FsParts>,
     /// The thresholds of the signal.
     pub thresholds: Vec<ThresholdRow>,
-    /// How near it is, a sentence each.
-    pub now: Vec<String>,
+    /// How near it is.
+    pub now: Vec<Worded<DistanceReason>>,
     /// What is cleared away before any pod goes, in order.
     pub reclaim: &'static [ReclaimFunction],
-    /// What comes before the first pod in this order, a sentence each.
-    pub before: Vec<String>,
+    /// What comes before the first pod in this order.
+    pub before: Vec<Worded<BeforeReason>>,
     /// Who goes first.
     pub first: FirstEvicted,
     /// The pods; the first is evicted first.
@@ -148,8 +149,8 @@ pub struct RankItem {
     pub parts: Option<UsedParts>,
     /// What puts it before those behind it; `None`: there are none.
     pub decided_by: Option<RankStep>,
-    /// The same in words.
-    pub because: String,
+    /// Why it ranks before them.
+    pub because: Vec<Worded<RankReason>>,
 }
 
 /// The parts of what a pod uses of a disk, whether they count or not.
@@ -181,7 +182,6 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         _ => row.signal == signal,
     };
     let (own, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_asked(&row));
-    let reclaim = reclaim_functions(signal, layout);
     let items = items(input);
     let mut rank = EvictionRank {
         at,
@@ -192,7 +192,7 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         layout: filesystem.map(|_| input.layout.clone()),
         counted: filesystem.map(|filesystem| measured_parts(filesystem, layout)),
         now: Vec::new(),
-        reclaim,
+        reclaim: reclaim_functions(signal, layout),
         before: Vec::new(),
         first: first(&items),
         basis: Basis::default(),
@@ -203,8 +203,8 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
     rank.basis.warn_all(strangers(input));
     rank.basis.lack_all(unseen(input, &rank.thresholds));
     rank.basis.warn_all(beyond(signal, &rank.items));
-    rank.now = now(&rank);
-    rank.before = before(&rank, &others, &over_own_limits(input));
+    rank.now = now(&rank).into_iter().map(Worded).collect();
+    rank.before = before(input, &others).into_iter().map(Worded).collect();
     rank
 }
 
@@ -232,10 +232,95 @@ fn items(input: &RankInput<'_>) -> Vec<RankItem> {
         item.unmeasured =
             stats.of(pod).map(|stats| unmeasured(pod, stats, signal, counted)).unwrap_or_default();
         item.decided_by = step;
-        item.because = because(signal, ranked, next, step, group.len());
+        item.because = because(signal, (ranked, next), step, group.len());
         items.push(item);
     }
     items
+}
+
+/// Returns how near the node is to an eviction.
+fn now(rank: &EvictionRank) -> Vec<DistanceReason> {
+    let signal = rank.signal;
+    if let Some(error) = rank.layout.as_ref().and_then(|layout| layout.refused) {
+        return vec![DistanceReason::Refused { error }];
+    }
+    if rank.thresholds.is_empty() {
+        return vec![DistanceReason::NoThreshold { signal }];
+    }
+    let of_threshold = |row: &ThresholdRow| {
+        let threshold = row.clone();
+        match row.met {
+            None if rank.usage.from == UsageFrom::StatsSummary => {
+                DistanceReason::NotMeasured { threshold }
+            }
+            None => DistanceReason::Unknown { threshold },
+            Some(false) => DistanceReason::NotCrossed { threshold },
+            Some(true) => DistanceReason::Crossed { threshold },
+        }
+    };
+    rank.thresholds.iter().map(of_threshold).collect()
+}
+
+/// Returns what comes before the first pod in the order.
+fn before(input: &RankInput<'_>, others: &[ThresholdRow]) -> Vec<BeforeReason> {
+    let signal = input.signal;
+    let mut before = Vec::new();
+    let pods = over_own_limits(input);
+    if !pods.is_empty() {
+        before.push(BeforeReason::LocalStorageLimits { pods });
+    }
+    let is_memory = |row: &&ThresholdRow| {
+        row.met == Some(true) && row.signal.resource() == StarvedResource::Memory
+    };
+    let memory = others.iter().find(is_memory).cloned();
+    before.extend(memory.map(|threshold| BeforeReason::MemoryFirst { signal, threshold }));
+    let reclaim = reclaim_functions(signal, input.layout.layout());
+    before.push(BeforeReason::Reclaim { signal, reclaim });
+    before
+}
+
+/// Returns why a pod ranks before the next one; it is one of so many that are equal.
+fn because(
+    signal: Signal,
+    (pod, next): (&RankedPod, Option<&RankedPod>),
+    step: Option<RankStep>,
+    equals: usize,
+) -> Vec<Worded<RankReason>> {
+    let others = equals.saturating_sub(1);
+    let tie = (others > 0).then_some(RankReason::Equal { others });
+    let reason = match (next, step) {
+        (Some(next), Some(step)) => Some(of_step(signal, pod, next, step)),
+        (Some(_), None) => None,
+        (None, _) => Some(RankReason::Last),
+    };
+    tie.into_iter().chain(reason).map(Worded).collect()
+}
+
+fn of_step(signal: Signal, pod: &RankedPod, next: &RankedPod, step: RankStep) -> RankReason {
+    let over = |pod: &RankedPod| match &pod.figures {
+        Some(Figures::Memory { excess, .. } | Figures::Disk { excess, .. }) => Some(excess.value()),
+        Some(Figures::Processes { .. }) | None => None,
+    };
+    let processes = |pod: &RankedPod| match &pod.figures {
+        Some(Figures::Processes { count }) => Some(*count),
+        _ => None,
+    };
+    match step {
+        RankStep::NotMeasured => RankReason::NotMeasured,
+        RankStep::ExceedsRequest if signal.resource() == StarvedResource::Inodes => {
+            RankReason::UsesInodes
+        }
+        RankStep::ExceedsRequest => RankReason::ExceedsRequest,
+        RankStep::LowerPriority => {
+            RankReason::LowerPriority { priority: pod.priority, next_priority: next.priority }
+        }
+        RankStep::MoreOver => {
+            RankReason::MoreOver { over: over(pod), next_over: over(next), signal: Some(signal) }
+        }
+        RankStep::MoreProcesses => {
+            RankReason::MoreProcesses { processes: processes(pod), next_processes: processes(next) }
+        }
+    }
 }
 
 fn item(pod: &Pod, ranked: &RankedPod, most_grace: i64) -> RankItem {
@@ -258,7 +343,7 @@ fn item(pod: &Pod, ranked: &RankedPod, most_grace: i64) -> RankItem {
         soft_grace_seconds: soft_grace_seconds(pod, most_grace),
         parts: None,
         decided_by: None,
-        because: String::new(),
+        because: Vec::new(),
     };
     // The kubelet takes what was measured for a signed number; here it is what was measured again.
     let amount = |quantity: &Quantity| quantity.value() as u64;

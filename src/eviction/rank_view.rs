@@ -1,144 +1,15 @@
 //! The order of eviction for people.
 
-use super::pressure::{PodName, ThresholdRow};
-use super::pressure_view::{amount, cleared, disks, name, numbers, thresholds};
-use super::rank::{Figures, RankStep, RankedPod};
+use super::pressure::PodName;
+use super::pressure_view::{disks, thresholds};
 use super::rank_report::{EvictionRank, RankItem, UsageFrom, UsedParts};
+use super::reason::{amount, listed};
 use super::usage::FsParts;
-use crate::facts::kubelet_config::{Signal, StarvedResource};
+use crate::facts::kubelet_config::StarvedResource;
 use crate::output::table::{Column, Rows, Table};
 use crate::output::terminal::plain;
 use crate::output::units::bytes;
 use std::fmt::Write;
-
-/// How many names are listed before the others are counted.
-const NAMED: usize = 5;
-
-/// Returns how near the node is to it, a sentence each.
-pub(super) fn now(rank: &EvictionRank) -> Vec<String> {
-    let signal = rank.signal;
-    if let Some(refused) = rank.layout.as_ref().and_then(|layout| layout.refused) {
-        return vec![format!(
-            "the kubelet neither reclaims nor evicts for any threshold: {refused}"
-        )];
-    }
-    if rank.thresholds.is_empty() {
-        return vec![format!(
-            "no threshold of {signal} is configured, so the kubelet evicts nobody for it: this is the \
-             order if it did"
-        )];
-    }
-    rank.thresholds.iter().map(|row| of_threshold(rank.usage.from, row)).collect()
-}
-
-fn of_threshold(from: UsageFrom, row: &ThresholdRow) -> String {
-    let numbers = numbers(row);
-    let soft = row.grace_period;
-    let mut text = match row.met {
-        None if from == UsageFrom::StatsSummary => {
-            format!("not measured, and so not crossed for the kubelet: {numbers}")
-        }
-        None => format!("not known whether it is crossed: {numbers}"),
-        Some(false) => {
-            format!("not crossed: {numbers}, {} to go", amount(row.signal, row.margin))
-        }
-        Some(true) if soft.0 == 0 => format!("crossed: {numbers}"),
-        Some(true) => format!(
-            "crossed: {numbers}; soft: a pod goes once that was so for {soft}, which one look cannot tell"
-        ),
-    };
-    if let Some(reclaim) = row.min_reclaim.filter(|reclaim| *reclaim > 0) {
-        let _ = write!(
-            text,
-            "; once crossed, it counts as crossed until {} more than the threshold are left",
-            amount(row.signal, Some(reclaim))
-        );
-    }
-    text
-}
-
-/// Returns what comes before the first pod in the order, a sentence each.
-pub(super) fn before(
-    rank: &EvictionRank,
-    others: &[ThresholdRow],
-    over_own_limits: &[String],
-) -> Vec<String> {
-    let mut lines = Vec::new();
-    if !over_own_limits.is_empty() {
-        lines.push(format!(
-            "pods that exceed limits of local storage of their own are evicted before any threshold is \
-             looked at: {}",
-            listed(over_own_limits)
-        ));
-    }
-    let memory = others
-        .iter()
-        .find(|row| row.met == Some(true) && row.signal.resource() == StarvedResource::Memory);
-    if let Some(row) = memory {
-        let soft = match row.grace_period.0 {
-            0 => String::new(),
-            _ => format!(" (soft, grace period {})", row.grace_period),
-        };
-        let numbers = numbers(row);
-        lines.push(format!("memory comes before {}, and is crossed{soft}: {numbers}", rank.signal));
-    }
-    lines.push(match rank.reclaim {
-        [] => format!("nothing is reclaimed for {}: a pod is evicted", rank.signal),
-        some => format!(
-            "{}; no pod goes if that is enough (kq gc dry-run --trigger eviction)",
-            cleared(some)
-        ),
-    });
-    lines
-}
-
-/// Returns what puts a pod before those behind it; it is one of so many that are equal.
-pub(super) fn because(
-    signal: Signal,
-    pod: &RankedPod,
-    next: Option<&RankedPod>,
-    step: Option<RankStep>,
-    equals: usize,
-) -> String {
-    let tie = match equals {
-        0 | 1 => None,
-        2 => Some("equal to one other: any order".to_owned()),
-        many => Some(format!("equal to {} others: any order", many - 1)),
-    };
-    let step = match (next, step) {
-        (Some(next), Some(step)) => Some(of_step(signal, pod, next, step)),
-        (Some(_), None) => None,
-        (None, _) => Some("nobody comes after".to_owned()),
-    };
-    [tie, step].into_iter().flatten().collect::<Vec<_>>().join("; ")
-}
-
-fn of_step(signal: Signal, pod: &RankedPod, next: &RankedPod, step: RankStep) -> String {
-    let of_inodes = signal.resource() == StarvedResource::Inodes;
-    let over = |pod: &RankedPod| match &pod.figures {
-        Some(Figures::Memory { excess, .. } | Figures::Disk { excess, .. }) => {
-            amount(signal, Some(excess.value()))
-        }
-        Some(Figures::Processes { count }) => count.to_string(),
-        None => "unknown".to_owned(),
-    };
-    match step {
-        RankStep::NotMeasured => "no stats: goes before what was measured".to_owned(),
-        RankStep::ExceedsRequest if of_inodes => "uses inodes, the next none".to_owned(),
-        RankStep::ExceedsRequest => "exceeds its request, the next does not".to_owned(),
-        RankStep::LowerPriority => {
-            format!("lower priority: {}, then {}", pod.priority, next.priority)
-        }
-        RankStep::MoreOver => {
-            let (own, its) = (over(pod), over(next));
-            match own.starts_with('-') {
-                true => format!("less below its request: {own}, then {its}"),
-                false => format!("more over its request: {own}, then {its}"),
-            }
-        }
-        RankStep::MoreProcesses => format!("more processes: {}, then {}", over(pod), over(next)),
-    }
-}
 
 /// Shows the order, and how near the node is to it.
 pub fn table(rank: &EvictionRank) -> String {
@@ -187,10 +58,10 @@ fn summary(rank: &EvictionRank) -> String {
         );
     }
     for sentence in &rank.now {
-        line("NOW", sentence.clone());
+        line("NOW", sentence.to_string());
     }
     for sentence in &rank.before {
-        line("BEFORE", sentence.clone());
+        line("BEFORE", sentence.to_string());
     }
     let spared = match rank.first.spared.as_slice() {
         [] => String::new(),
@@ -208,7 +79,7 @@ fn summary(rank: &EvictionRank) -> String {
                 "not known: all pods that are known are critical, and not all are known".to_owned()
             }
             [] => "no pod can be evicted: all are critical".to_owned(),
-            [one] => format!("{}{among}{spared}", name(one)),
+            [one] => format!("{one}{among}{spared}"),
             some => format!("one of {}: they are equal{among}{spared}", named(some)),
         },
     );
@@ -227,16 +98,7 @@ fn parts(counted: FsParts) -> String {
 }
 
 fn named(pods: &[PodName]) -> String {
-    listed(&pods.iter().map(name).collect::<Vec<_>>())
-}
-
-fn listed(names: &[String]) -> String {
-    match names.get(NAMED..) {
-        Some(others) if !others.is_empty() => {
-            format!("{} and {} others", names[..NAMED].join(", "), others.len())
-        }
-        _ => names.join(", "),
-    }
+    listed(&pods.iter().map(PodName::to_string).collect::<Vec<_>>())
 }
 
 fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
@@ -247,7 +109,7 @@ fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
             last if last == it.rank => it.rank.to_string(),
             last => format!("{}-{last}", it.rank),
         }),
-        Column::new("POD", |(_, it)| name(&it.pod)),
+        Column::new("POD", |(_, it)| it.pod.to_string()),
         Column::new("PRIORITY", |(_, it)| it.priority.to_string()),
         // Inodes are not requested either: what counts in their place are bytes.
         Column::new("REQUEST", |(rank, it)| {
@@ -281,7 +143,10 @@ fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
             some => some.join(", "),
         }),
         Column::wide("UID", |(_, it)| it.pod.uid.clone()),
-        Column::new("WHY THERE", |(_, it)| it.because.clone()),
+        Column::new("WHY THERE", |(_, it)| {
+            let because: Vec<String> = it.because.iter().map(ToString::to_string).collect();
+            because.join("; ")
+        }),
     ])
 }
 

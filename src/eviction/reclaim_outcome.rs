@@ -5,9 +5,11 @@
 //! `pkg/kubelet/eviction/eviction_manager.go`, read in 1.36.2). What comes free is often known between
 //! bounds only, so the thresholds are held against both: an answer is one if it is the same at both ends.
 
+use super::disk_reason::{FreedPart, SettlementReason};
 use super::disks::{NodeDisks, stats_of};
 use super::observation::{compare, observe};
 use super::reclaim::ReclaimFunction;
+use crate::answer::Worded;
 use crate::facts::kubelet_config::{EvictionThreshold, Signal, SignalFs, StarvedResource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FreedBytes {
-    /// So many in any case.
+    /// Lower bound.
     pub at_least: u64,
-    /// No more than these; `None`: nobody knows.
+    /// Upper bound; `None`: unknown.
     pub at_most: Option<u64>,
 }
 
@@ -44,7 +46,7 @@ pub struct Reclaimed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settlement {
-    /// No pod has to go; `None`: nobody knows.
+    /// No pod has to go; `None`: unknown.
     pub enough: Option<bool>,
     /// What comes free.
     pub freed_bytes: FreedBytes,
@@ -53,7 +55,7 @@ pub struct Settlement {
     /// What may be so.
     pub may_be_crossed: Vec<Signal>,
     /// Why.
-    pub because: String,
+    pub because: Worded<SettlementReason>,
 }
 
 /// Holds thresholds against what will be left once something was cleared away.
@@ -81,15 +83,15 @@ pub(super) fn settle(
         threshold.signal.filesystem().is_some() && !observed.contains_key(&threshold.signal)
     };
     let (enough, because) = if functions.is_empty() {
-        (Some(false), "nothing is reclaimed for it".to_owned())
+        (Some(false), SettlementReason::NothingReclaimed)
     } else if !still.is_empty() {
-        (Some(false), format!("too little is left with the minimum reclaim: {}", names(&still)))
+        (Some(false), SettlementReason::TooLittle { signals: still.iter().copied().collect() })
     } else if !may_be.is_empty() {
-        (None, format!("{}; it matters for {}", open(&parts, &may_be, reclaimed), names(&may_be)))
+        (None, open(&parts, &may_be, reclaimed))
     } else if thresholds.iter().any(is_unseen) {
-        (None, "not every disk was measured".to_owned())
+        (None, SettlementReason::NotMeasured)
     } else {
-        (Some(true), "every threshold is kept then, with its minimum reclaim".to_owned())
+        (Some(true), SettlementReason::Kept)
     };
     let freed_bytes = FreedBytes {
         at_least: parts.iter().fold(0, |sum, part| sum.saturating_add(part.freed.at_least)),
@@ -102,13 +104,13 @@ pub(super) fn settle(
         freed_bytes,
         still_crossed: still.into_iter().collect(),
         may_be_crossed: may_be.into_iter().collect(),
-        because,
+        because: because.into(),
     }
 }
 
 /// What one function frees, and where.
 struct Part<'a> {
-    what: &'static str,
+    function: ReclaimFunction,
     freed: FreedBytes,
     filesystems: &'a BTreeSet<SignalFs>,
 }
@@ -116,13 +118,11 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     fn of(function: ReclaimFunction, disks: &'a NodeDisks, reclaimed: Reclaimed) -> Self {
         match function {
-            ReclaimFunction::DeleteAllUnusedContainers => Part {
-                what: "dead containers",
-                freed: reclaimed.containers,
-                filesystems: &disks.with_layers,
-            },
+            ReclaimFunction::DeleteAllUnusedContainers => {
+                Part { function, freed: reclaimed.containers, filesystems: &disks.with_layers }
+            }
             ReclaimFunction::DeleteUnusedImages => {
-                Part { what: "images", freed: reclaimed.images, filesystems: &disks.with_images }
+                Part { function, freed: reclaimed.images, filesystems: &disks.with_images }
             }
         }
     }
@@ -154,36 +154,23 @@ fn crossed(
     met.map(|crossing| crossing.threshold.signal).collect()
 }
 
-fn names(signals: &BTreeSet<Signal>) -> String {
-    signals.iter().map(|signal| signal.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-/// Returns what is not known of what comes free.
-fn open(parts: &[Part<'_>], signals: &BTreeSet<Signal>, reclaimed: Reclaimed) -> String {
-    let mut open = Vec::new();
-    let of_bytes = signals.iter().any(|signal| signal.resource() != StarvedResource::Inodes);
-    for part in parts.iter().filter(|_| of_bytes) {
-        let FreedBytes { at_least, at_most } = part.freed;
-        let counted = match part.what {
-            "images" => format!(", counted as {}", reclaimed.images_counted_bytes),
-            _ => String::new(),
-        };
-        match at_most {
-            Some(at_most) if at_most == at_least => {}
-            Some(at_most) => open.push(format!(
-                "{} free between {at_least} and {at_most} bytes{counted}",
-                part.what
-            )),
-            None => open.push(format!(
-                "{} free at least {at_least} bytes, and how many more is not known{counted}",
-                part.what
-            )),
-        }
+/// Returns the unknown amounts that matter.
+fn open(parts: &[Part<'_>], signals: &BTreeSet<Signal>, reclaimed: Reclaimed) -> SettlementReason {
+    let is_of_inodes = |signal: &&Signal| signal.resource() == StarvedResource::Inodes;
+    let inodes = signals.iter().filter(is_of_inodes).count();
+    let of_bytes = parts.iter().filter(|_| signals.len() > inodes);
+    let is_open = |part: &&Part<'_>| part.freed.at_most != Some(part.freed.at_least);
+    let part = |part: &Part<'_>| FreedPart {
+        function: part.function,
+        freed: part.freed,
+        counted_bytes: (part.function == ReclaimFunction::DeleteUnusedImages)
+            .then_some(reclaimed.images_counted_bytes),
+    };
+    SettlementReason::FreedUnknown {
+        parts: of_bytes.filter(is_open).map(part).collect(),
+        inodes: inodes > 0,
+        signals: signals.iter().copied().collect(),
     }
-    if signals.iter().any(|signal| signal.resource() == StarvedResource::Inodes) {
-        open.push("how many inodes come free is not known".to_owned());
-    }
-    open.join("; ")
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! The order in which the kubelet of a node would evict pods.
 
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
-use crate::answer::Basis;
-use crate::answer::Failure;
+use crate::answer::{Basis, Failure, Worded};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::cgroup::live::pod_stats::pod_stats;
 use crate::device::pods::{NodePods, Standing};
 use crate::edge::input::shown;
 use crate::eviction::{
-    self, DiskFacts, EvictionRank, NodeIdentity, RankInput, UsageFrom, UsageSource, is_active,
-    node_disks,
+    self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, RankInput, UsageFrom, UsageSource,
+    is_active, node_disks,
 };
 use crate::facts::kubelet_config::{PressureCondition, Signal};
 use crate::facts::live::incomplete;
@@ -246,16 +245,12 @@ fn basis_of(node: &KubeletNode) -> Basis {
     basis
 }
 
-/// Says that the node reports the pressure, which outlasts the crossing.
-fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<String> {
+/// Returns the pressure that the node reports, which outlasts the crossing.
+fn reported(node: &KubeletNode, condition: PressureCondition) -> Option<Worded<DistanceReason>> {
     let (short, _) = node.snapshot.node.value()?.status.pressure();
-    let period = node.kubelet.config.eviction_pressure_transition_period;
-    short.contains(&condition).then(|| {
-        format!(
-            "the node reports {condition}: a threshold was crossed within {period} \
-             (evictionPressureTransitionPeriod) of what it reported"
-        )
-    })
+    let transition_period = node.kubelet.config.eviction_pressure_transition_period;
+    let is_reported = short.contains(&condition);
+    is_reported.then(|| DistanceReason::Reported { condition, transition_period }.into())
 }
 
 /// Tells whether there are pods that are not known, which may come before all that are.

@@ -150,8 +150,10 @@ fn plan_under(
         Trigger::Eviction if !spares_containers => Some(dead_containers(node)?),
         _ => None,
     };
-    let reclaim = pressure
-        .map(|pressure| Reclaim { images: pressure.reclaims.images, because: pressure.decision });
+    let reclaim = pressure.map(|pressure| Reclaim {
+        images: pressure.reclaims.images,
+        because: pressure.decision.iter().map(ToString::to_string).collect(),
+    });
     let gone: BTreeSet<&str> = containers.iter().flat_map(removed).collect();
     let left = (!gone.is_empty()).then(|| Uses::of(runtime, &node.workloads, rules, &gone));
     let mut planned = plan(Inputs {

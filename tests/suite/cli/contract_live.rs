@@ -1,7 +1,7 @@
 //! The shape of JSON answers about a live node, written down once more from the outside, as in
 //! `contract`.
 
-use super::contract::Said;
+use super::contract::{Reason, Said};
 use super::fake_node::FakeNode;
 use super::kq;
 use serde::Deserialize;
@@ -232,9 +232,9 @@ struct EvictionRank {
     layout: Option<DiskLayout>,
     counted: Option<BTreeMap<String, bool>>,
     thresholds: Vec<Threshold>,
-    now: Vec<String>,
+    now: Vec<Reason>,
     reclaim: Vec<String>,
-    before: Vec<String>,
+    before: Vec<Reason>,
     first: FirstEvicted,
     items: Vec<RankItem>,
     assumptions: Vec<Said>,
@@ -247,7 +247,7 @@ struct EvictionRank {
 struct DiskLayout {
     dedicated_image_fs: Option<bool>,
     split_container_image_fs: bool,
-    because: Vec<String>,
+    because: Vec<Reason>,
     sources: BTreeMap<String, String>,
 }
 
@@ -291,7 +291,7 @@ struct RankItem {
     soft_grace_seconds: i64,
     parts: Option<BTreeMap<String, u64>>,
     decided_by: Option<String>,
-    because: String,
+    because: Vec<Reason>,
 }
 
 const APP: &str = "/kubepods/burstable/podaaaa-1/app1";
@@ -415,7 +415,8 @@ fn orders_of_eviction_have_their_shape() {
     assert_eq!((cache.exceeds, cache.critical, cache.priority), (Some(true), false, 0));
     assert_eq!((cache.soft_grace_seconds, cache.unmeasured.len()), (0, 0));
     assert_eq!((one.rank, one.last_rank, other.rank, other.last_rank), (6, 7, 6, 7));
-    assert_eq!((other.decided_by.as_deref(), other.because.is_empty()), (None, false));
+    let codes: Vec<&str> = other.because.iter().map(|reason| &*reason.code).collect();
+    assert_eq!((other.decided_by.as_deref(), codes), (None, vec!["equal", "last"]));
     let memory = rank("memory");
     assert!(memory.layout.is_none() && memory.counted.is_none() && memory.reclaim.is_empty());
 }

@@ -71,8 +71,8 @@ RANK   POD               PRIORITY     REQUEST   USAGE     OVER      EXCEEDS   CR
 3      shop/batch        0            64Mi      90Mi      26Mi      yes       no         lower priority: 0, then 1000
 4      shop/web          1000         256Mi     300Mi     44Mi      yes       no         lower priority: 1000, then 2000001000
 5      kube-system/dns   2000001000   10Mi      50Mi      40Mi      yes       spared     exceeds its request, the next does not
-6-7    shop/worker-1     100          1Gi       700Mi     -324Mi    no        no         equal to one other: any order; nobody comes after
-6-7    shop/worker-2     100          1Gi       700Mi     -324Mi    no        no         equal to one other: any order; nobody comes after
+6-7    shop/worker-1     100          1Gi       700Mi     -324Mi    no        no         equal to one other: any order; the last
+6-7    shop/worker-2     100          1Gi       700Mi     -324Mi    no        no         equal to one other: any order; the last
 --- stderr
 assumed: the kubelet's configuration is the default one, apart from --set: none was given (--kubelet-config FILE)
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
@@ -110,8 +110,8 @@ RANK   POD               PRIORITY     REQUEST   USAGE     OVER      EXCEEDS   CR
 3      shop/batch        0            0         21Mi      21Mi      yes       no         20Mi      1Mi       0         10s          -              u-batch      lower priority: 0, then 1000
 4      shop/web          1000         0         160Mi     160Mi     yes       no         40Mi      120Mi     0         5s           -              u-web        lower priority: 1000, then 2000001000
 5      kube-system/dns   2000001000   0         2Mi       2Mi       yes       spared     1Mi       1Mi       0         10s          -              u-dns        exceeds its request, the next does not
-6-7    shop/worker-1     100          1Gi       31Mi      -993Mi    no        no         30Mi      1Mi       0         10s          -              u-worker-1   equal to one other: any order; nobody comes after
-6-7    shop/worker-2     100          1Gi       31Mi      -993Mi    no        no         30Mi      1Mi       0         10s          -              u-worker-2   equal to one other: any order; nobody comes after
+6-7    shop/worker-1     100          1Gi       31Mi      -993Mi    no        no         30Mi      1Mi       0         10s          -              u-worker-1   equal to one other: any order; the last
+6-7    shop/worker-2     100          1Gi       31Mi      -993Mi    no        no         30Mi      1Mi       0         10s          -              u-worker-2   equal to one other: any order; the last
 --- exit 0
 
 "#]]);
@@ -136,7 +136,7 @@ RANK   POD               PRIORITY     REQUEST   USAGE     OVER   EXCEEDS   CRITI
 3-4    shop/worker-2     100          -         40        -      -         no         equal to one other: any order; lower priority: 100, then 1000
 5      shop/new          1000         -         unknown   -      -         no         no stats: goes before what was measured
 6      shop/web          1000         -         25        -      -         no         lower priority: 1000, then 2000001000
-7      kube-system/dns   2000001000   -         3         -      -         spared     nobody comes after
+7      kube-system/dns   2000001000   -         3         -      -         spared     the last
 --- stderr
 assumed: the kubelet's configuration is the default one, apart from --set: none was given (--kubelet-config FILE)
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
@@ -164,8 +164,10 @@ layout:
   dedicatedImageFs: false
   splitContainerImageFs: false
   because:
-  - the kubelet measures imagefs and nodefs as equally large
-  - "where the runtime keeps writable layers is not known: taken to be with the images"
+  - code: sameSize
+    text: the kubelet measures imagefs and nodefs as equally large
+  - code: folderOfLayersUnknown
+    text: "where the runtime keeps writable layers is not known: taken to be with the images"
   sources:
     containerfs: the kubelet's stats summary
     imagefs: the kubelet's stats summary
@@ -188,15 +190,47 @@ thresholds:
   - deleteAllUnusedContainers
   - deleteUnusedImages
 now:
-- "not crossed: nodefs.inodesFree 900000, threshold 5% of 1000000 = 50000, 850000 to go"
+- code: notCrossed
+  threshold:
+    signal: nodefs.inodesFree
+    gracePeriod: 0s
+    configured: 5%
+    threshold: 50000
+    minReclaim: null
+    available: 900000
+    capacity: 1000000
+    margin: 850000
+    met: false
+    reclaim:
+    - deleteAllUnusedContainers
+    - deleteUnusedImages
+  text: "not crossed: nodefs.inodesFree 900000, threshold 5% of 1000000 = 50000, 850000 to go"
 reclaim:
 - deleteAllUnusedContainers
 - deleteUnusedImages
 before:
-- "memory comes before nodefs.inodesFree, and is crossed: memory.available 80Mi, threshold 100Mi"
-- >-
-  dead containers are removed, then unused images; no pod goes if that is enough
-  (kq gc dry-run --trigger eviction)
+- code: memoryFirst
+  signal: nodefs.inodesFree
+  threshold:
+    signal: memory.available
+    gracePeriod: 0s
+    configured: 100Mi
+    threshold: 104857600
+    minReclaim: null
+    available: 83886080
+    capacity: 4294967296
+    margin: -20971520
+    met: true
+    reclaim: []
+  text: "memory comes before nodefs.inodesFree, and is crossed: memory.available 80Mi, threshold 100Mi"
+- code: reclaim
+  signal: nodefs.inodesFree
+  reclaim:
+  - deleteAllUnusedContainers
+  - deleteUnusedImages
+  text: >-
+    dead containers are removed, then unused images; no pod goes if that is enough
+    (kq gc dry-run --trigger eviction)
 first:
   oneOf:
   - namespace: shop
@@ -222,7 +256,11 @@ items:
     logs: 2
     localVolumes: 900
   decidedBy: moreOver
-  because: "more over its request: 952, then 202"
+  because:
+  - code: moreOver
+    over: 952
+    nextOver: 202
+    text: "more over its request: 952, then 202"
 - rank: 2
   lastRank: 2
   namespace: shop
@@ -241,7 +279,9 @@ items:
     logs: 2
     localVolumes: 0
   decidedBy: null
-  because: nobody comes after
+  because:
+  - code: last
+    text: the last
 facts: {}
 assumptions: []
 missing: []
@@ -389,7 +429,7 @@ allocatableMemory.available   hard   100Mi       ?           ?        unknown   
 
 RANK   POD          PRIORITY   REQUEST   USAGE   OVER   EXCEEDS   CRITICAL   WHY THERE
 1      shop/web     0          64Mi      90Mi    26Mi   yes       no         more over its request: 26Mi, then 10Mi
-2      shop/batch   0          0         10Mi    10Mi   yes       no         nobody comes after
+2      shop/batch   0          0         10Mi    10Mi   yes       no         the last
 --- stderr
 assumed: the kubelet is of version 1.36, the newest that kq knows (--kubelet-version)
 warning: the container runtime could not be asked; name it with --runtime-endpoint (unix:///run/containerd/containerd.sock (containerd's usual socket): no such file or directory; unix:///run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///var/run/crio/crio.sock (CRI-O's usual socket): no such file or directory; unix:///run/cri-dockerd.sock (cri-dockerd's usual socket): no such file or directory; unix:///run/k3s/containerd/containerd.sock (the usual socket of k3s and rke2): no such file or directory; unix:///var/snap/microk8s/common/run/containerd.sock (the usual socket of microk8s): no such file or directory; unix:///run/k0s/containerd.sock (the usual socket of k0s): no such file or directory)

@@ -1,5 +1,6 @@
 //! `kq gc dry-run --trigger eviction`, asked about made-up snapshots: one device, two, three.
 
+use super::contract::Reason;
 use super::{folder_with, kq};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -183,7 +184,7 @@ fn without_pressure_it_says_so_first_and_then_what_would_go() {
 TRIGGER      eviction at 2026-11-20T12:00:00Z
 FILE SYSTEM  /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs (ext4 on /)
 DECISION     nothing would be reclaimed now: imagefs.available 50Gi, threshold 15% of 100Gi = 15Gi, 35Gi to go
-DECISION     what follows is what would go if imagefs.available were below its threshold
+DECISION     the plan assumes that imagefs.available is below its threshold
 DECISION     under disk pressure, all unused images older than imageMinimumGCAge 2m0s are removed; thresholds do not matter
 CONTAINERS   1 dead containers and 0 sandboxes go first
 FREED        1 of 2 images, 2Gi as the kubelet counts (between 0 and 2Gi); really free: 3Gi
@@ -272,7 +273,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "removedForSpace",
             true,
             1,
-            "who would be evicted is not known: what the pods use is not known: https://127.0.0.1:10250",
+            "the pod that would be evicted is unknown: what the pods use is not known: https://127.0.0.1:10250",
         ),
         (
             "only the kubelet's disk, images apart",
@@ -462,7 +463,15 @@ fn the_shape_is_what_was_promised() {
     assert_eq!(settlement.still_crossed.len(), 3);
     assert_eq!(settlement.may_be_crossed.len(), 3);
     assert!(settlement.freed_bytes.at_least >= GIB && settlement.freed_bytes.at_most.is_some());
-    assert!(settlement.because.starts_with("too little is left"));
+    assert!(settlement.because.text.starts_with("too little is left"));
+    assert_eq!(settlement.because.code, "tooLittle");
+    assert_eq!(settlement.because.facts["signals"], json!(settlement.still_crossed));
+    assert_eq!(pressure.layout.because[0].code, "oneDevice");
+    assert_eq!(pressure.layout.because[0].facts["device"], "8:1");
+    let [first, act_reason, ..] = &pressure.decision[..] else { panic!("{pressure:#?}") };
+    assert_eq!((first.code.as_str(), &first.facts["pods"]), ("localStorageLimits", &json!(2)));
+    assert_eq!(act_reason.code, "crossed");
+    assert_eq!(act_reason.facts["threshold"]["margin"], json!(row.margin));
     let victim = act.victim.as_ref().expect("it is known");
     let pod = &victim.pod;
     assert_eq!((&*pod.namespace, &*pod.name, &*pod.uid), ("shop", "batch", "u2"));
@@ -488,7 +497,7 @@ struct Pressure {
     local_storage: Vec<Exceeding>,
     acts: Vec<Act>,
     reclaims: Reclaims,
-    decision: Vec<String>,
+    decision: Vec<Reason>,
     missing: Vec<String>,
 }
 
@@ -497,7 +506,7 @@ struct Pressure {
 struct Layout {
     dedicated_image_fs: Option<bool>,
     split_container_image_fs: bool,
-    because: Vec<String>,
+    because: Vec<Reason>,
     refused: Option<String>,
     sources: BTreeMap<String, String>,
 }
@@ -554,7 +563,7 @@ struct Settlement {
     freed_bytes: FreedBytes,
     still_crossed: Vec<String>,
     may_be_crossed: Vec<String>,
-    because: String,
+    because: Reason,
 }
 
 #[derive(Debug, Deserialize)]

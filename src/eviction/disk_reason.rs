@@ -1,0 +1,166 @@
+//! Why the kubelet sees disks as it does, and why a reclaim is enough or not: facts, and the sentences made of them.
+
+use super::reclaim::ReclaimFunction;
+use super::reclaim_outcome::FreedBytes;
+use crate::facts::kubelet_config::Signal;
+use serde::Serialize;
+use std::fmt;
+
+/// Why the kubelet sees file systems as one, or as several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum LayoutReason {
+    /// Images and the kubelet's root folder are on one device.
+    OneDevice {
+        /// The device.
+        device: String,
+    },
+    /// So they are, and writable layers are on another.
+    LayersOnOtherDevice {
+        /// The device of the images and of the kubelet's root folder.
+        device: String,
+        /// The device of the writable layers.
+        layers: String,
+    },
+    /// Images are on another device than the kubelet's root folder.
+    ImagesOnOtherDevice {
+        /// The device of the images.
+        images: String,
+        /// The device of the kubelet's root folder.
+        kubelet: String,
+    },
+    /// The kubelet measures imagefs and nodefs as equally large.
+    SameSize,
+    /// The kubelet measures imagefs and nodefs as not equally large.
+    OtherSize,
+    /// The runtime names another folder for writable layers than for images.
+    LayersInOtherFolder,
+    /// The runtime names no folder of its own for writable layers.
+    NoFolderOfLayers,
+    /// The runtime names one folder for both.
+    OneFolder,
+    /// The folder of the writable layers is unknown.
+    FolderOfLayersUnknown,
+    /// The kubelet measures images and writable layers as one file system.
+    MeasuredAsOne,
+}
+
+/// Why a reclaim is enough, or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum SettlementReason {
+    /// Nothing is reclaimed.
+    NothingReclaimed,
+    /// Thresholds stay crossed with their minimum reclaim.
+    TooLittle {
+        /// Their signals.
+        signals: Vec<Signal>,
+    },
+    /// It depends on how much is freed.
+    FreedUnknown {
+        /// The bytes that are not known exactly.
+        parts: Vec<FreedPart>,
+        /// The number of inodes is unknown.
+        inodes: bool,
+        /// The signals that depend on it.
+        signals: Vec<Signal>,
+    },
+    /// A disk has no measurement.
+    NotMeasured,
+    /// All thresholds are kept with their minimum reclaim.
+    Kept,
+}
+
+/// What one step of a reclaim frees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FreedPart {
+    /// The step.
+    pub function: ReclaimFunction,
+    /// In bytes.
+    pub freed: FreedBytes,
+    /// The sizes of the images as the runtime counts them; null: it is not about images.
+    pub counted_bytes: Option<u64>,
+}
+
+impl fmt::Display for LayoutReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OneDevice { device } => {
+                write!(f, "images and the kubelet's root folder are on device {device}")
+            }
+            Self::LayersOnOtherDevice { device, layers } => write!(
+                f,
+                "images and the kubelet's root folder are on device {device}, and writable layers on \
+                 {layers}"
+            ),
+            Self::ImagesOnOtherDevice { images, kubelet } => write!(
+                f,
+                "images are on device {images}, and the kubelet's root folder is on {kubelet}"
+            ),
+            Self::SameSize => {
+                f.write_str("the kubelet measures imagefs and nodefs as equally large")
+            }
+            Self::OtherSize => {
+                f.write_str("the kubelet measures imagefs and nodefs as not equally large")
+            }
+            Self::LayersInOtherFolder => {
+                f.write_str("the runtime names another folder for writable layers than for images")
+            }
+            Self::NoFolderOfLayers => {
+                f.write_str("the runtime names no folder of its own for writable layers")
+            }
+            Self::OneFolder => {
+                f.write_str("the runtime names one folder for images and writable layers")
+            }
+            Self::FolderOfLayersUnknown => f.write_str(
+                "where the runtime keeps writable layers is not known: taken to be with the images",
+            ),
+            Self::MeasuredAsOne => f.write_str(
+                "the kubelet measures images and writable layers as one file system, that of the images",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for SettlementReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |signals: &[Signal]| {
+            signals.iter().map(|signal| signal.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Self::NothingReclaimed => f.write_str("nothing is reclaimed for it"),
+            Self::TooLittle { signals } => {
+                write!(f, "too little is left with the minimum reclaim: {}", names(signals))
+            }
+            Self::FreedUnknown { parts, inodes, signals } => {
+                for part in parts {
+                    write!(f, "{part}; ")?;
+                }
+                if *inodes {
+                    f.write_str("how many inodes come free is not known; ")?;
+                }
+                write!(f, "it matters for {}", names(signals))
+            }
+            Self::NotMeasured => f.write_str("not every disk was measured"),
+            Self::Kept => f.write_str("every threshold is kept then, with its minimum reclaim"),
+        }
+    }
+}
+
+impl fmt::Display for FreedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.function {
+            ReclaimFunction::DeleteAllUnusedContainers => "dead containers",
+            ReclaimFunction::DeleteUnusedImages => "images",
+        };
+        let FreedBytes { at_least, at_most } = self.freed;
+        match at_most {
+            Some(at_most) => write!(f, "{what} free between {at_least} and {at_most} bytes")?,
+            None => {
+                write!(f, "{what} free at least {at_least} bytes, and how many more is not known")?;
+            }
+        }
+        self.counted_bytes.map_or(Ok(()), |counted| write!(f, ", counted as {counted}"))
+    }
+}
