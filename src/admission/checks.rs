@@ -1,16 +1,17 @@
-//! The checks of a pod one by one, each with its reason in words.
+//! The checks of a pod one by one, each with its reason.
 
-use super::derivation::shown;
 use super::examine::{Examined, Facts, refused_after_all, with_os_label};
 use super::explain::{ResourceLedger, qualified, refused_before};
 use super::filter::{Failure, Ledger};
 use super::placement::{first_conflict, first_unmet, host_ports, untolerated_taint};
+use super::reason::{CheckReason, ShortReason};
 use super::report::{Check, CheckResult};
 use crate::facts::node_object::NodeObject;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
-use crate::k8s::pod::{OS_LABEL, Pod, ResourceName};
+use crate::k8s::pod::{Pod, ResourceName};
 use crate::k8s::priority::is_static_pod;
+use std::collections::BTreeMap;
 
 /// The checks before amounts are compared, in their order; a refusal names the first that fails.
 const EARLY: [(&str, &str); 5] = [
@@ -38,13 +39,13 @@ pub(super) fn checks(
     let refused_by = refused_by.map(|refusal| refusal.reason.as_str());
     let mut over = false;
     let mut checks = Vec::new();
-    let mut add = |check, fails: bool, because: String| {
+    let mut add = |check, fails: bool, because: CheckReason| {
         let result = match (over, fails) {
             (true, _) => CheckResult::Skipped,
             (false, true) => CheckResult::Fail,
             (false, false) => CheckResult::Pass,
         };
-        let because = if over { "refused before".to_owned() } else { because };
+        let because = if over { CheckReason::RefusedBefore } else { because }.into();
         checks.push(Check { check, result, because });
         over |= fails && refused_by.is_some();
     };
@@ -79,44 +80,41 @@ pub(super) fn checks(
     if !rules.gates.enabled(Gate::PodLevelResources) {
         let fails = refused_after_all(pod, rules).is_some();
         let because = match fails {
-            true => "the pod as a whole has resources, and PodLevelResources is off",
-            false => "the pod as a whole has no resources of its own",
+            true => CheckReason::PodLevelResourcesOff,
+            false => CheckReason::NoPodLevelResources,
         };
-        add("podLevelResources", fails, because.to_owned());
+        add("podLevelResources", fails, because);
     }
     checks
 }
 
-fn early(check: &str, pod: &Pod, facts: &Facts<'_>) -> String {
+fn early(check: &str, pod: &Pod, facts: &Facts<'_>) -> CheckReason {
     match (check, facts.cached) {
-        ("node", Ok(node)) => format!("the kubelet knows node {}", node.metadata.name),
-        ("node", Err(error)) => error.to_owned(),
+        ("node", Ok(node)) => CheckReason::Node { node: node.metadata.name.clone() },
+        ("node", Err(error)) => CheckReason::NodeUnknown { error: error.to_owned() },
         ("osLabel", _) => match &pod.metadata.labels.os {
-            None => format!("the pod has no label {OS_LABEL}"),
-            Some(os) => format!("the pod's label {OS_LABEL} is {os:?}, the kubelet runs on linux"),
+            None => CheckReason::NoOsLabel,
+            Some(os) => CheckReason::OsLabel { os: os.clone() },
         },
         ("os", _) => match &pod.spec.os {
-            None => "spec.os is not set".to_owned(),
-            Some(os) => format!("spec.os.name is {:?}, the kubelet runs on linux", os.name),
+            None => CheckReason::NoOs,
+            Some(os) => CheckReason::Os { os: os.name.clone() },
         },
         ("supplementalGroups", node) => {
             let context = pod.spec.security_context.as_ref();
             let policy = context.and_then(|it| it.supplemental_groups_policy.as_deref());
-            let has = node.ok().and_then(|it| it.status.features);
-            let has = has.and_then(|it| it.supplemental_groups_policy) == Some(true);
-            let has = if has { "has" } else { "does not have" };
+            let features = node.ok().and_then(|it| it.status.features);
+            let has = features.and_then(|it| it.supplemental_groups_policy);
             match policy {
-                Some("Strict") => format!("Strict is wanted; the runtime {has} it"),
-                _ => "Strict is not wanted".to_owned(),
+                Some("Strict") => CheckReason::StrictGroups { is_supported: has == Some(true) },
+                _ => CheckReason::NoStrictGroups,
             }
         }
         _ => {
             let mut init = pod.spec.init_containers.iter();
             match init.find(|container| container.restarts_always()) {
-                Some(sidecar) => {
-                    format!("{} restarts always, and SidecarContainers is off", sidecar.name)
-                }
-                None => "no init container restarts always".to_owned(),
+                Some(sidecar) => CheckReason::SidecarsOff { container: sidecar.name.clone() },
+                None => CheckReason::NoSidecars,
             }
         }
     }
@@ -128,110 +126,92 @@ fn late(
     examined: &Examined,
     facts: &Facts<'_>,
     rules: &KubeletRules,
-) -> String {
+) -> CheckReason {
     let (Ok(cached), Some(ledger)) = (facts.cached, &examined.ledger) else {
-        return facts.given_devices.err().unwrap_or_default().to_owned();
+        let error = facts.given_devices.err().unwrap_or_default().to_owned();
+        return CheckReason::DevicesUnknown { error };
     };
+    let read_again = examined.looked_again;
     let node = match facts.fresh {
-        Ok(fresh) if examined.looked_again => fresh,
+        Ok(fresh) if read_again => fresh,
         _ => cached,
     };
     match check {
         "devicePlugins" => match facts.given_devices {
-            Err(error) => error.to_owned(),
-            Ok(given) => raised(given, cached),
+            Err(error) => CheckReason::DevicesUnknown { error: error.to_owned() },
+            Ok(given) => more_allocated(given, cached),
         },
         "resources" => shortages(examined, ledger),
         "NodeAffinity" => {
             let labels = with_os_label(&node.metadata.labels);
-            let labels =
-                if examined.looked_again { &node.metadata.labels } else { labels.as_ref() };
-            let again = match examined.looked_again {
-                true => "; asked for the node once more, as only its labels were wrong",
-                false => "",
-            };
-            let unmet = first_unmet(pod, &node.metadata.name, labels);
-            unmet.unwrap_or_else(|| wanted(pod)) + again
+            let labels = if read_again { &node.metadata.labels } else { labels.as_ref() };
+            match first_unmet(pod, &node.metadata.name, labels) {
+                Some(unmet) => CheckReason::LabelsMissing { unmet, read_again },
+                None if requires_labels(pod) => CheckReason::Labels { read_again },
+                None => CheckReason::NoLabels { read_again },
+            }
         }
         "NodeName" => match pod.spec.node_name.as_str() {
-            "" => "spec.nodeName is not set".to_owned(),
-            name => format!("spec.nodeName is {name}, the node is {}", node.metadata.name),
+            "" => CheckReason::NoNodeName,
+            name => CheckReason::NodeName {
+                node_name: name.to_owned(),
+                node: node.metadata.name.clone(),
+            },
         },
         "NodePorts" => match first_conflict(pod, facts.others) {
-            Some((port, other)) => format!(
-                "{}/{} on {} is taken by {}",
-                port.port,
-                port.protocol,
-                port.address,
-                qualified(other)
-            ),
-            None => match host_ports(pod).count() {
-                0 => "no port of the node is wanted".to_owned(),
-                1 => "the port of the node is free".to_owned(),
-                count => format!("{count} ports of the node are free"),
+            Some((port, other)) => CheckReason::HostPortTaken {
+                port: port.port.into(),
+                protocol: port.protocol.to_owned(),
+                address: port.address.to_owned(),
+                pod: qualified(other),
             },
+            None => CheckReason::HostPortsFree { ports: host_ports(pod).count() },
         },
-        _ if is_static_pod(pod) => "a static pod bears every taint".to_owned(),
+        _ if is_static_pod(pod) => CheckReason::StaticPod,
         _ => match untolerated_taint(pod, node, rules) {
-            Some(taint) => {
-                let value = match taint.value.as_str() {
-                    "" => String::new(),
-                    value => format!("={value}"),
-                };
-                format!("{}{value}:{} is not tolerated", taint.key, taint.effect)
-            }
-            None => match node.spec.taints.iter().filter(|it| it.effect == "NoExecute").count() {
-                0 => "the node has no taint NoExecute".to_owned(),
-                count => format!("the {count} taints NoExecute of the node are tolerated"),
+            Some(taint) => CheckReason::Taint {
+                key: taint.key.clone(),
+                value: taint.value.clone(),
+                effect: taint.effect.clone(),
+            },
+            None => CheckReason::TaintsTolerated {
+                taints: node.spec.taints.iter().filter(|it| it.effect == "NoExecute").count(),
             },
         },
     }
 }
 
-fn wanted(pod: &Pod) -> String {
+fn requires_labels(pod: &Pod) -> bool {
     let affinity = pod.spec.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
-    match (pod.spec.node_selector.len(), affinity.and_then(|it| it.required.as_ref())) {
-        (0, None) => "it asks for no labels of the node".to_owned(),
-        _ => "the node has the labels that are required".to_owned(),
-    }
+    !pod.spec.node_selector.is_empty() || affinity.is_some_and(|it| it.required.is_some())
 }
 
-fn raised(given: &std::collections::BTreeMap<ResourceName, i64>, node: &NodeObject) -> String {
+fn more_allocated(given: &BTreeMap<ResourceName, i64>, node: &NodeObject) -> CheckReason {
     let has = |name: &ResourceName| node.status.allocatable.get(name).map_or(0, |it| it.value());
-    let raised: Vec<String> = given
-        .iter()
-        .filter(|(name, given)| **given > has(name))
-        .map(|(name, given)| format!("{name} counts as {given}, so many are given away already"))
-        .collect();
-    match raised.is_empty() {
-        true if given.is_empty() => "nothing is known of devices that are given away".to_owned(),
-        true => "no more devices are given away than the node has".to_owned(),
-        false => raised.join("; "),
+    let more = given.iter().filter(|(name, given)| **given > has(name));
+    let allocated: BTreeMap<String, i64> =
+        more.map(|(name, given)| (name.to_string(), *given)).collect();
+    match allocated.is_empty() {
+        true if given.is_empty() => CheckReason::AllocatedUnknown,
+        true => CheckReason::AllocatedWithinNode,
+        false => CheckReason::MoreAllocated { allocated },
     }
 }
 
-fn shortages(examined: &Examined, ledger: &Ledger) -> String {
-    let short: Vec<String> = examined
-        .filtered
-        .failures
-        .iter()
-        .filter_map(|failure| match failure {
-            Failure::Resource { resource, requested, used, capacity } => {
-                let show = |amount| shown(resource, amount);
-                Some(format!(
-                    "{resource}: {} > {} = {} - {}",
-                    show(*requested),
-                    show(capacity.wrapping_sub(*used)),
-                    show(*capacity),
-                    show(*used)
-                ))
-            }
-            Failure::Predicate(_) => None,
-        })
-        .collect();
-    match short.is_empty() {
-        true if ledger.requested.is_nothing() => "nothing is requested but a place".to_owned(),
-        true => "enough of all that is requested".to_owned(),
-        false => short.join("; "),
+fn shortages(examined: &Examined, ledger: &Ledger) -> CheckReason {
+    let short = |failure: &Failure| match failure {
+        Failure::Resource { resource, requested, used, capacity } => Some(ShortReason {
+            resource: resource.to_string(),
+            requested: *requested,
+            used: *used,
+            allocatable: *capacity,
+        }),
+        Failure::Predicate(_) => None,
+    };
+    let shortages: Vec<_> = examined.filtered.failures.iter().filter_map(short).collect();
+    match shortages.is_empty() {
+        true if ledger.requested.is_nothing() => CheckReason::NothingRequested,
+        true => CheckReason::Enough,
+        false => CheckReason::Short { shortages },
     }
 }

@@ -1,5 +1,6 @@
-//! How a pod's amount of a resource comes about, in words with the numbers.
+//! How a pod's amount of a resource adds up.
 
+use super::reason::AmountReason;
 use crate::k8s::pod::{Pod, ResourceList, ResourceName};
 use crate::k8s::quantity::{Format, Quantity};
 use crate::k8s::resources::{PodTotal, ResourceOptions, add, max, pod_requests};
@@ -48,7 +49,7 @@ impl<'p> Derivation<'p> {
             let spec_alone = ResourceOptions { use_status_resources: false, ..bare };
             pod_requests(pod, &spec_alone).total
         });
-        // Mostly nobody asks for claims, and a sum costs more than a copy.
+        // Most pods have no claims, and a sum costs more than a copy.
         let claimed = match claimed.use_dra_node_allocatable_resource_claim_status {
             true => pod_requests(pod, &claimed).total,
             false => total.clone(),
@@ -57,46 +58,29 @@ impl<'p> Derivation<'p> {
         Self { pod, regular, sidecars, at_start, containers: total, asked, claimed, whole }
     }
 
-    /// Says how an amount comes about: `2 containers 250m + sidecars 50m; an init container needs 400m
-    /// before them; overhead 10m`. One part of it is left out where it makes no difference.
-    pub(super) fn because(&self, resource: &ResourceName) -> String {
-        let shows = |list: &ResourceList| match list.get(resource) {
-            Some(amount) => shown(resource, rounded(resource, amount)),
-            None => "0".to_owned(),
-        };
-        let mut parts = Vec::new();
-        let count = self.pod.spec.containers.len();
-        let of = if count == 1 { "container".to_owned() } else { format!("{count} containers") };
+    /// Returns how an amount adds up. A part is left out where it makes no difference.
+    pub(super) fn because(&self, resource: &ResourceName) -> AmountReason {
+        let of = |list: &ResourceList| list.get(resource).map_or(0, |it| rounded(resource, it));
         let mut beside = self.regular.get(resource).cloned().unwrap_or_default();
-        match self.sidecars.get(resource).filter(|amount| !amount.is_zero()) {
-            Some(sidecars) => {
-                beside += sidecars;
-                let (regular, sidecars) = (shows(&self.regular), shows(&self.sidecars));
-                parts.push(format!("{of} {regular} + sidecars {sidecars}"));
-            }
-            None => parts.push(format!("{of} {}", shows(&self.regular))),
+        let sidecars = self.sidecars.get(resource).filter(|amount| !amount.is_zero());
+        if let Some(sidecars) = sidecars {
+            beside += sidecars;
         }
-        if self.at_start.get(resource).is_some_and(|needed| needed.compare(&beside).is_gt()) {
-            parts.push(format!("an init container needs {} before them", shows(&self.at_start)));
+        let is_more = |needed: &&Quantity| needed.compare(&beside).is_gt();
+        let init = self.at_start.get(resource).filter(is_more);
+        let (containers, claimed, pod) = (of(&self.containers), of(&self.claimed), of(&self.whole));
+        let overhead = self.pod.spec.overhead.as_ref().and_then(|it| it.get(resource));
+        AmountReason::Containers {
+            containers: self.pod.spec.containers.len(),
+            amount: of(&self.regular),
+            sidecars: sidecars.map(|amount| rounded(resource, amount)),
+            init: init.map(|amount| rounded(resource, amount)),
+            spec: self.asked.as_ref().map(of).filter(|spec| *spec != containers),
+            claimed: Some(claimed).filter(|claimed| *claimed != containers),
+            pod: Some(pod).filter(|pod| *pod != claimed),
+            overhead: overhead.map(|amount| rounded(resource, amount)),
+            resource: resource.to_string(),
         }
-        let containers = shows(&self.containers);
-        if let Some(asked) = self.asked.as_ref().map(shows).filter(|asked| *asked != containers) {
-            parts.push(format!("resized: its spec says {asked}"));
-        }
-        let claimed = shows(&self.claimed);
-        if claimed != containers {
-            parts.push(format!("with what claims account to it {claimed}"));
-        }
-        let whole = shows(&self.whole);
-        if whole != claimed {
-            parts.push(format!("the pod as a whole {whole}"));
-        }
-        if let Some(overhead) = &self.pod.spec.overhead
-            && overhead.contains(resource)
-        {
-            parts.push(format!("overhead {}", shows(overhead)));
-        }
-        parts.join("; ")
     }
 }
 
@@ -126,7 +110,7 @@ mod tests {
     /// Says how CPU comes about in a pod of this spec.
     fn because(spec: &str) -> String {
         let pod: Pod = serde_json::from_str(&format!(r#"{{"spec":{spec}}}"#)).expect("a pod");
-        Derivation::of(&pod, &ResourceOptions::default()).because(&ResourceName::Cpu)
+        Derivation::of(&pod, &ResourceOptions::default()).because(&ResourceName::Cpu).to_string()
     }
 
     #[test]

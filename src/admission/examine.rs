@@ -12,6 +12,7 @@ use super::amounts::{Amounts, RemovedRequest, remove_missing_extended_resources}
 use super::explain::ResourceLedger;
 use super::filter::{Failure, Filtered, Ledger, Predicate, filter};
 use super::occupancy::Occupancy;
+use super::reason::CheckReason;
 use crate::facts::node_object::NodeObject;
 use crate::k8s::feature_gates::Gate;
 use crate::k8s::kubelet_rules::KubeletRules;
@@ -227,7 +228,7 @@ pub struct DeviceDecision {
     /// What is said of a pod that it refuses.
     pub refusal: Option<Refusal>,
     /// Why, or why not.
-    pub because: String,
+    pub because: CheckReason,
     /// How many devices of each resource are allocated, where the pod has some; else nothing.
     pub allocated: BTreeMap<ResourceName, i64>,
 }

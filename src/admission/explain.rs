@@ -5,7 +5,10 @@ use super::checks::checks;
 use super::derivation::{Derivation, rounded};
 use super::examine::{Examined, Facts, Refusal, examine, refused_after_all};
 use super::filter::{Failure, Ledger, options_of_taken, options_of_wanted, taken};
+use super::reason::{AmountReason, CheckReason, RemovedReason};
 use super::report::{Compared, Explanation, LedgerAmount, LedgerLine, Removed};
+use crate::answer::Worded;
+use crate::facts::node_pods::StandingReason;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Pod, ResourceName};
 use std::collections::BTreeMap;
@@ -18,7 +21,7 @@ pub struct NodePod<'p> {
     /// It is active, so that what it requests counts.
     pub counts: bool,
     /// Why, or why not.
-    pub why: String,
+    pub why: StandingReason,
 }
 
 /// A check that the kubelet makes before the predicates.
@@ -29,7 +32,7 @@ pub struct ResourceLedger {
     /// What it says of a pod that it refuses; of several one, which is left to a hash map.
     pub refusals: Vec<Refusal>,
     /// Why, or why not.
-    pub because: String,
+    pub because: CheckReason,
 }
 
 /// Examines a pod, and says why. The ledger tells of `pods`; where it is not shown there need be none.
@@ -63,8 +66,8 @@ pub fn explain(
                 container: it.container.clone(),
                 resource: it.resource.to_string(),
                 because: match it.claimed {
-                    true => "a claim provides it",
-                    false => "the node does not have it at all, so the kubelet passes it over",
+                    true => RemovedReason::ResourceClaim.into(),
+                    false => RemovedReason::NotOnNode.into(),
                 },
             })
             .collect(),
@@ -119,7 +122,7 @@ fn compared(
             missing: shortages.get(&resource).copied().unwrap_or(0),
             resource: resource.to_string(),
             requested,
-            because,
+            because: Worded(because),
             used,
             capacity,
             reserved: capacity.map(|capacity| capacity.wrapping_sub(allocatable)),
@@ -129,8 +132,8 @@ fn compared(
     };
     let counted = without_requests(pod, &examined.removed);
     let derivation = Derivation::of(&counted, &options_of_wanted(rules));
-    let pods = "a pod counts as one".to_owned();
-    let mut lines = vec![line(ResourceName::from("pods"), 1, used.pods, allocatable.pods, pods)];
+    let pods = ResourceName::from("pods");
+    let mut lines = vec![line(pods, 1, used.pods, allocatable.pods, AmountReason::Pod)];
     let named = ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from);
     for resource in named.into_iter().chain(requested.scalars.keys().cloned()) {
         let amounts = [requested, used, allocatable].map(|amounts| amounts.get(&resource));
@@ -151,8 +154,8 @@ fn ledger(pods: &[NodePod<'_>], compared: &[Compared], rules: &KubeletRules) -> 
             LedgerAmount {
                 amount: if is_pods { 1 } else { amounts.get(&resource) },
                 because: match is_pods {
-                    true => "a pod counts as one".to_owned(),
-                    false => derivation.because(&resource),
+                    true => AmountReason::Pod.into(),
+                    false => derivation.because(&resource).into(),
                 },
                 resource: line.resource.clone(),
             }
@@ -161,7 +164,7 @@ fn ledger(pods: &[NodePod<'_>], compared: &[Compared], rules: &KubeletRules) -> 
             pod: qualified(it.pod),
             phase: it.pod.status.phase.clone(),
             counts: it.counts,
-            why: it.why.clone(),
+            why: Worded(it.why.clone()),
             amounts: compared.iter().map(amount).collect(),
         }
     };

@@ -8,6 +8,7 @@
 //! * `occupancy`: the pods that are there, added up.
 //! * `amounts`: what a pod takes and a node has; which resources count.
 //! * `placement`: labels, names, taints; ports of the node.
+//! * `reason`: why, in facts and sentences.
 //! * `explain`, `checks`, `derivation`, `report`: the answer with its reasons.
 
 mod amounts;
@@ -18,6 +19,7 @@ mod explain;
 mod filter;
 mod occupancy;
 mod placement;
+mod reason;
 mod report;
 pub mod view;
 
@@ -32,6 +34,10 @@ pub use filter::{Failure, Filtered, Ledger, Predicate, filter};
 pub use occupancy::Occupancy;
 pub(crate) use occupancy::drop_places;
 pub use placement::{HostPort, first_conflict, first_unmet, host_ports, untolerated_taint};
+pub use reason::{
+    AmountReason, CheckReason, DeviceOutcome, DeviceReason, PressureException, RemovedReason,
+    ShortReason,
+};
 pub use report::{
     Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, PodAdmission, Removed,
 };

@@ -1,7 +1,9 @@
 //! The answer about a pod, in the fields of its JSON.
 
 use super::examine::Refusal;
-use crate::answer::{Basis, answer};
+use super::reason::{AmountReason, CheckReason, RemovedReason};
+use crate::answer::{Basis, Worded, answer};
+use crate::facts::node_pods::StandingReason;
 use serde::Serialize;
 
 /// `kq admit explain`
@@ -67,7 +69,7 @@ pub struct Check {
     /// What it says.
     pub result: CheckResult,
     /// Why.
-    pub because: String,
+    pub because: Worded<CheckReason>,
 }
 
 /// What a check says.
@@ -90,8 +92,8 @@ pub struct Compared {
     pub resource: String,
     /// What the pod requests.
     pub requested: i64,
-    /// How that comes about.
-    pub because: String,
+    /// How it adds up.
+    pub because: Worded<AmountReason>,
     /// What the other pods request.
     pub used: i64,
     /// What the node has; `None` where the Node object does not name it.
@@ -117,7 +119,7 @@ pub struct LedgerLine {
     /// It counts.
     pub counts: bool,
     /// Why, or why not.
-    pub why: String,
+    pub why: Worded<StandingReason>,
     /// Its amounts of the resources that are compared.
     pub amounts: Vec<LedgerAmount>,
 }
@@ -130,8 +132,8 @@ pub struct LedgerAmount {
     pub resource: String,
     /// How much.
     pub amount: i64,
-    /// How that comes about.
-    pub because: String,
+    /// How it adds up.
+    pub because: Worded<AmountReason>,
 }
 
 /// A request that does not count.
@@ -143,5 +145,5 @@ pub struct Removed {
     /// The resource.
     pub resource: String,
     /// Why.
-    pub because: &'static str,
+    pub because: Worded<RemovedReason>,
 }

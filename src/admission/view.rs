@@ -17,7 +17,7 @@ const CHECKS: &[Column<Check>] = &[
         }
         .to_owned()
     }),
-    Column::new("BECAUSE", |it| it.because.clone()),
+    Column::new("BECAUSE", |it| it.because.to_string()),
 ];
 
 const COMPARED: &[Column<Compared>] = &[
@@ -34,13 +34,13 @@ const COMPARED: &[Column<Compared>] = &[
 const REQUESTED: &[Column<Compared>] = &[
     Column::new("RESOURCE", |it| it.resource.clone()),
     Column::new("REQUESTED", |it| of(&it.resource, it.requested)),
-    Column::new("HOW", |it| it.because.clone()),
+    Column::new("HOW", |it| it.because.to_string()),
 ];
 
 const REMOVED: &[Column<Removed>] = &[
     Column::new("CONTAINER", |it| it.container.clone()),
     Column::new("DOES NOT COUNT", |it| it.resource.clone()),
-    Column::new("BECAUSE", |it| it.because.to_owned()),
+    Column::new("BECAUSE", |it| it.because.to_string()),
 ];
 
 fn of(resource: &str, amount: i64) -> String {
@@ -127,9 +127,9 @@ fn ledger(lines: &[LedgerLine]) -> Table {
         Column::new("RESOURCE", |(_, it)| or_dash(it.map(|it| &it.resource))),
         Column::new("AMOUNT", |(_, it)| or_dash(it.map(|it| of(&it.resource, it.amount)))),
         Column::new("HOW", |(line, it)| match it {
-            Some(it) => it.because.clone(),
+            Some(it) => it.because.to_string(),
             None if line.counts => "nothing that is compared but its place".to_owned(),
-            None => line.why.clone(),
+            None => line.why.to_string(),
         }),
     ])
 }

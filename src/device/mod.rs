@@ -7,7 +7,6 @@
 //! * [`manager`]: the kubelet's device manager: what it holds, allocates, offers.
 //! * [`plugins`]: the sockets of plugins, looked at from outside.
 //! * [`plan`](mod@plan): what would happen to the devices of pods.
-//! * [`pods`]: which pods are active, so that they keep their devices.
 //! * [`repair`]: a checkpoint without what is stale or damaged in it.
 //! * [`run_options`]: what a container gets from the answers of its plugins.
 //! * [`fake_kubelet`]: the manager with plugins that come and go, for those who write one.
@@ -20,7 +19,6 @@ pub mod list;
 pub mod manager;
 pub mod plan;
 pub mod plugins;
-pub mod pods;
 pub mod reconstruct;
 pub mod repair;
 pub mod run_options;

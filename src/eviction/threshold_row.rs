@@ -1,7 +1,7 @@
 //! A threshold beside its measurement.
 
-use super::observation::Crossing;
 use super::layout::Layout;
+use super::observation::Crossing;
 use super::reclaim::{ReclaimFunction, reclaim_functions};
 use crate::facts::kubelet_config::{Signal, ThresholdValue};
 use crate::k8s::duration::GoDuration;

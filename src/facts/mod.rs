@@ -30,6 +30,7 @@ pub mod mounts;
 pub mod node;
 pub mod node_list;
 pub mod node_object;
+pub mod node_pods;
 pub mod origin;
 pub mod pod_resources;
 pub mod pod_selector;

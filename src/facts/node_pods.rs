@@ -1,4 +1,4 @@
-//! Which pods of the node are active, so that the device manager keeps their devices.
+//! Which pods of the node are active, so that the device manager keeps their devices, and why.
 //!
 //! The kubelet asks `GetActivePods` (`filterOutInactivePods` in `pkg/kubelet/kubelet_pods.go`): the pods
 //! that it knows, without those whose containers have all been stopped for good, and without those in a
@@ -10,19 +10,109 @@ use crate::facts::runtime::{ContainerState, RuntimeFacts};
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Whether a pod is active, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It keeps its devices.
-    Active(String),
+    Active(StandingReason),
     /// It is still known, and does not count any more.
-    Ended(String),
+    Ended(StandingReason),
     /// It is not on the node.
-    Gone(String),
-    /// Nobody could tell.
-    Unknown(String),
+    Gone(StandingReason),
+    /// Unknown.
+    Unknown(StandingReason),
+}
+
+/// Why a pod is active or not, and why its requests count or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum StandingReason {
+    /// It has no phase yet.
+    OnNode,
+    /// By its phase.
+    Phase {
+        /// The phase.
+        phase: String,
+    },
+    /// The phase is final, and a container still runs.
+    Stopping {
+        /// The phase.
+        phase: String,
+    },
+    /// It was deleted, and no container runs.
+    Deleted,
+    /// The kubelet lists it.
+    Listed,
+    /// The kubelet lists a pod with the same devices.
+    SameDevicesListed,
+    /// Only the kubelet's list has it, and the list has no UIDs.
+    UidUnknown,
+    /// Some pods of the source could not be read.
+    Unreadable {
+        /// How many.
+        pods: usize,
+        /// The source.
+        source: String,
+    },
+    /// The source does not list it.
+    NotListed {
+        /// The source.
+        source: String,
+        /// The runtime still runs it.
+        runs: bool,
+    },
+    /// The runtime was not reached.
+    RuntimeUnknown {
+        /// Why the lists of pods do not tell.
+        pods: PodsUnknown,
+    },
+    /// The runtime has no sandbox of it.
+    NoSandbox {
+        /// Why the lists of pods do not tell.
+        pods: PodsUnknown,
+    },
+    /// Its sandbox runs.
+    SandboxRuns {
+        /// Why the lists of pods do not tell.
+        pods: PodsUnknown,
+    },
+    /// Its sandbox does not run.
+    SandboxStopped {
+        /// Why the lists of pods do not tell.
+        pods: PodsUnknown,
+    },
+    /// It is the pod in question.
+    InQuestion,
+    /// `--without` takes it away.
+    Without,
+    /// It is bound to another node.
+    OtherNode {
+        /// Which.
+        node: String,
+    },
+    /// It is bound to no node.
+    NotBound,
+    /// It has no status.
+    NoStatus,
+}
+
+/// Why the lists of pods do not tell whether a pod is active.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PodsUnknown {
+    /// No source was queried.
+    NotQueried,
+    /// No source answered.
+    Unavailable,
+    /// The source may lack pods.
+    MayLack {
+        /// The source.
+        source: String,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -127,72 +217,113 @@ impl<'a> NodePods<'a> {
         let running = self.running.as_ref().map(|all| all.get(uid).unwrap_or(&none));
         let runs = running.map(Running::runs);
         let phase = pod.status.phase.as_str();
+        let reason = || StandingReason::Phase { phase: phase.to_owned() };
         match (phase, runs) {
             ("Succeeded" | "Failed", Some(true)) => {
-                Standing::Active(format!("its phase is {phase}, and the runtime still stops it"))
+                Standing::Active(StandingReason::Stopping { phase: phase.to_owned() })
             }
-            ("Succeeded" | "Failed", _) => Standing::Ended(format!("its phase is {phase}")),
+            ("Succeeded" | "Failed", _) => Standing::Ended(reason()),
             (_, Some(false))
                 if pod.metadata.deletion_timestamp.is_some()
                     && running.is_some_and(|running| !running.ready) =>
             {
-                Standing::Ended("it was deleted, and none of its containers runs".to_owned())
+                Standing::Ended(StandingReason::Deleted)
             }
-            ("", _) => Standing::Active("it is on the node".to_owned()),
-            (phase, _) => Standing::Active(format!("its phase is {phase}")),
+            ("", _) => Standing::Active(StandingReason::OnNode),
+            _ => Standing::Active(reason()),
         }
     }
 
     fn standing_of_unknown(&self, uid: &str) -> Standing {
         let running = self.running.as_ref().map(|all| all.get(uid));
         let Some(found) = &self.recorded.found else {
-            return of_runtime(running, &self.why_unknown());
+            return of_runtime(running, self.why_unknown());
         };
         let list = &found.value;
         if !list.left_out.is_empty() {
-            let (count, source) = (list.left_out.len(), &found.source);
-            return Standing::Unknown(format!("{count} pods of {source} could not be read"));
+            let (pods, source) = (list.left_out.len(), found.source.clone());
+            return Standing::Unknown(StandingReason::Unreadable { pods, source });
         }
         let is_alive = running.flatten().is_some_and(|running| running.ready || running.runs());
+        let not_listed = |runs| StandingReason::NotListed { source: found.source.clone(), runs };
         match list.source {
-            PodSource::Kubelet => Standing::Gone(not_listed(&found.source)),
-            PodSource::ApiServer | PodSource::Files if is_alive => Standing::Unknown(format!(
-                "{}, and the runtime still runs it",
-                not_listed(&found.source)
-            )),
-            PodSource::ApiServer | PodSource::Files => Standing::Gone(not_listed(&found.source)),
+            PodSource::Kubelet => Standing::Gone(not_listed(false)),
+            PodSource::ApiServer | PodSource::Files if is_alive => {
+                Standing::Unknown(not_listed(true))
+            }
+            PodSource::ApiServer | PodSource::Files => Standing::Gone(not_listed(false)),
             PodSource::StaticManifests | PodSource::Runtime => {
-                of_runtime(running, &format!("{} need not have all pods", list.source))
+                of_runtime(running, PodsUnknown::MayLack { source: list.source.to_string() })
             }
         }
     }
 
-    /// Says why the pods are not known.
-    fn why_unknown(&self) -> String {
+    fn why_unknown(&self) -> PodsUnknown {
         match self.recorded.was_not_queried() {
-            true => "the pods of the node were not looked for".to_owned(),
-            false => "the pods of the node could not be had".to_owned(),
+            true => PodsUnknown::NotQueried,
+            false => PodsUnknown::Unavailable,
         }
-    }
-}
-
-/// Says that a pod is not in the list, which may be several files.
-fn not_listed(source: &str) -> String {
-    match source.contains(", ") {
-        true => format!("none of {source} lists it"),
-        false => format!("{source} does not list it"),
     }
 }
 
 /// Returns what the runtime alone can tell.
-fn of_runtime(running: Option<Option<&Running<'_>>>, why: &str) -> Standing {
+fn of_runtime(running: Option<Option<&Running<'_>>>, pods: PodsUnknown) -> Standing {
     match running {
-        None => Standing::Unknown(format!("{why}, nor could the runtime be asked")),
-        Some(None) => Standing::Gone(format!("the runtime has nothing of it ({why})")),
+        None => Standing::Unknown(StandingReason::RuntimeUnknown { pods }),
+        Some(None) => Standing::Gone(StandingReason::NoSandbox { pods }),
         Some(Some(running)) if running.ready || running.runs() => {
-            Standing::Active(format!("its sandbox runs ({why})"))
+            Standing::Active(StandingReason::SandboxRuns { pods })
         }
-        Some(Some(_)) => Standing::Unknown(format!("its sandbox does not run, and {why}")),
+        Some(Some(_)) => Standing::Unknown(StandingReason::SandboxStopped { pods }),
+    }
+}
+
+impl fmt::Display for StandingReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnNode => f.write_str("it is on the node"),
+            Self::Phase { phase } => write!(f, "its phase is {phase}"),
+            Self::Stopping { phase } => {
+                write!(f, "its phase is {phase}, and the runtime still stops it")
+            }
+            Self::Deleted => f.write_str("it was deleted, and none of its containers runs"),
+            Self::Listed => f.write_str("the kubelet lists it"),
+            Self::SameDevicesListed => {
+                f.write_str("the kubelet lists a pod with just these devices")
+            }
+            Self::UidUnknown => {
+                f.write_str("the pod is known only from the kubelet's list, which has no UIDs")
+            }
+            Self::Unreadable { pods, source } => {
+                write!(f, "{pods} pods of {source} could not be read")
+            }
+            Self::NotListed { source, runs } => {
+                match source.contains(", ") {
+                    true => write!(f, "none of {source} lists it")?,
+                    false => write!(f, "{source} does not list it")?,
+                }
+                if *runs { f.write_str(", and the runtime still runs it") } else { Ok(()) }
+            }
+            Self::RuntimeUnknown { pods } => write!(f, "{pods}, nor could the runtime be asked"),
+            Self::NoSandbox { pods } => write!(f, "the runtime has nothing of it ({pods})"),
+            Self::SandboxRuns { pods } => write!(f, "its sandbox runs ({pods})"),
+            Self::SandboxStopped { pods } => write!(f, "its sandbox does not run, and {pods}"),
+            Self::InQuestion => f.write_str("it is the pod in question"),
+            Self::Without => f.write_str("taken away (--without)"),
+            Self::OtherNode { node } => write!(f, "it is on node {node}"),
+            Self::NotBound => f.write_str("it is on no node yet"),
+            Self::NoStatus => f.write_str("it has no status"),
+        }
+    }
+}
+
+impl fmt::Display for PodsUnknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotQueried => f.write_str("the pods of the node were not looked for"),
+            Self::Unavailable => f.write_str("the pods of the node could not be had"),
+            Self::MayLack { source } => write!(f, "{source} need not have all pods"),
+        }
     }
 }
 
@@ -303,7 +434,7 @@ mod tests {
                 Standing::Unknown(why) => ("unknown", why),
             };
             assert_eq!(found, expected, "{name}: {why}");
-            assert!(!why.is_empty(), "{name}");
+            assert!(!why.to_string().is_empty(), "{name}");
         }
     }
 
@@ -316,7 +447,8 @@ mod tests {
             let list = RecordedPods { source: PodSource::Files, ..RecordedPods::default() };
             let snapshot = Snapshot { pods: Lookup::found(source, list), ..Snapshot::default() };
             let pods = NodePods::of(&snapshot);
-            assert_eq!(pods.standing("u"), Standing::Gone(expected.to_owned()));
+            let Standing::Gone(reason) = pods.standing("u") else { panic!("{source}") };
+            assert_eq!(reason.to_string(), expected);
         }
     }
 

@@ -5,9 +5,10 @@
 //! the disruption budgets, which the kubelet does not know. The victims are the kubelet's, not the
 //! scheduler's.
 
+use super::reason::PreemptionReason;
 use super::report::{Missing, PreemptionExplanation, PreemptionResult, Reasoned, Victim};
 use crate::admission::{Refusal, qualified};
-use crate::answer::{Assumption, Basis, answer};
+use crate::answer::{Assumption, Basis, Worded, answer};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::Pod;
 use serde::Serialize;
@@ -87,8 +88,8 @@ pub struct NodeAnswer {
     pub node: String,
     /// What becomes of the pod.
     pub result: NodeResult,
-    /// Why, in words; where a fact is missing, which.
-    pub because: String,
+    /// Why; where a fact is missing, which.
+    pub because: Worded<PreemptionReason>,
     /// What the kubelet says of a pod that it does not take; of several, one, which is left to chance.
     pub refusals: Vec<Refusal>,
     /// What is missing.
@@ -221,12 +222,12 @@ impl NodeAnswer {
     }
 
     /// Says that a fact is missing without which there is no answer.
-    pub fn missing(node: &NodeStanding, because: String, basis: Basis) -> Self {
+    pub fn missing(node: &NodeStanding, error: String, basis: Basis) -> Self {
         let NodeStanding { name, unschedulable, ready, kubelet_version } = node.clone();
         Self {
             node: name,
             result: NodeResult::Missing,
-            because,
+            because: PreemptionReason::Missing { error }.into(),
             refusals: Vec::new(),
             requirements: Vec::new(),
             not_enough: Vec::new(),

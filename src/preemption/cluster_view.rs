@@ -101,7 +101,7 @@ fn reason(node: &NodeAnswer) -> String {
             vec![format!("still missing without all of them: {}", amounts(&node.not_enough))]
         }
         NodeResult::Refused => vec![refusals()],
-        NodeResult::Missing => vec![node.because.clone()],
+        NodeResult::Missing => vec![node.because.to_string()],
     };
     reasons.extend(node.unschedulable.then(|| "cordoned: the scheduler passes it over".to_owned()));
     reasons.extend(match node.ready {

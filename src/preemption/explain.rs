@@ -1,6 +1,7 @@
 //! Whom the kubelet kills to take in a pod, with every round and its reasons.
 
 use super::handle::{Handled, MESSAGE, Outcome, REASON_PREEMPTING, written_status};
+use super::reason::{CriticalReason, PreemptionReason, SparedReason};
 use super::report::{
     CandidateExplained, ConditionExplained, Missing, PreemptionExplanation, PreemptionResult,
     Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,
@@ -18,23 +19,23 @@ use crate::k8s::qos::recorded_qos_class;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Says whether a pod is critical, and why.
+/// Returns whether a pod is critical, and why.
 pub fn why_critical(pod: &Pod) -> Reasoned {
-    let priority = pod.spec.priority;
-    let because = match priority {
+    Reasoned { value: is_critical_pod(pod), because: critical_reason(pod).into() }
+}
+
+fn critical_reason(pod: &Pod) -> CriticalReason {
+    match pod.spec.priority {
         _ if is_static_pod(pod) => {
-            format!("a static pod, from source {:?}", pod_source(pod).unwrap_or_default())
+            CriticalReason::StaticPod { source: pod_source(pod).unwrap_or_default().to_owned() }
         }
-        _ if is_mirror_pod(pod) => "the mirror of a static pod".to_owned(),
+        _ if is_mirror_pod(pod) => CriticalReason::MirrorPod,
         Some(priority) if priority >= SYSTEM_CRITICAL_PRIORITY => {
-            format!("priority {priority} >= {SYSTEM_CRITICAL_PRIORITY}")
+            CriticalReason::SystemCriticalPriority { priority }
         }
-        Some(priority) => {
-            format!("priority {priority} < {SYSTEM_CRITICAL_PRIORITY}, neither static nor a mirror")
-        }
-        None => "no priority, neither static nor a mirror".to_owned(),
-    };
-    Reasoned { value: is_critical_pod(pod), because }
+        Some(priority) => CriticalReason::LowerPriority { priority },
+        None => CriticalReason::NoPriority,
+    }
 }
 
 /// Explains what becomes of a pod: `refusals` is what is said of it if it is not taken, `handled` what was
@@ -49,35 +50,23 @@ pub fn explain_preemption(
     let critical = why_critical(pod);
     let preemption = handled.and_then(|handled| handled.preemption.as_ref());
     let (result, because) = match handled.map(|handled| &handled.outcome) {
-        None if !refusals.is_empty() => (
-            PreemptionResult::Refused,
-            "refused for what more room does not help: nobody is killed for that".to_owned(),
-        ),
-        None => (PreemptionResult::Fits, "it fits: nobody is killed".to_owned()),
-        Some(Outcome::NotCritical) => {
-            (PreemptionResult::Refused, "it is not critical: nobody is killed for it".to_owned())
+        None if !refusals.is_empty() => {
+            (PreemptionResult::Refused, PreemptionReason::RefusedBefore)
         }
-        Some(Outcome::OtherFailures(_)) => (
-            PreemptionResult::Refused,
-            "not all that it lacks is a resource: killing would not help, so nobody is killed"
-                .to_owned(),
-        ),
-        Some(Outcome::NotEnough(_)) => (
-            PreemptionResult::NotEnough,
-            "killing everybody whom it may take the place of is not enough, so nobody is killed"
-                .to_owned(),
-        ),
+        None => (PreemptionResult::Fits, PreemptionReason::Fits),
+        Some(Outcome::NotCritical) => (PreemptionResult::Refused, PreemptionReason::NotCritical),
+        Some(Outcome::OtherFailures(_)) => {
+            (PreemptionResult::Refused, PreemptionReason::OtherFailures)
+        }
+        Some(Outcome::NotEnough(_)) => (PreemptionResult::NotEnough, PreemptionReason::NotEnough),
         Some(Outcome::Kills(victims)) => {
-            let killed = match victims.len() {
-                1 => "one pod is killed".to_owned(),
-                count => format!("{count} pods are killed"),
+            let admitted = refusals.is_empty();
+            let reason = PreemptionReason::Kills { pods: victims.len(), admitted };
+            let result = match admitted {
+                true => PreemptionResult::Preempts,
+                false => PreemptionResult::Refused,
             };
-            match refusals.is_empty() {
-                true => (PreemptionResult::Preempts, format!("{killed}, and it is taken")),
-                false => {
-                    (PreemptionResult::Refused, format!("{killed}, and it is refused all the same"))
-                }
-            }
+            (result, reason)
         }
     };
     let explained = |requirements: &[Requirement]| missing(requirements);
@@ -87,7 +76,7 @@ pub fn explain_preemption(
     PreemptionExplanation {
         critical,
         result,
-        because,
+        because: because.into(),
         refusals,
         requirements: preemption.map(|found| explained(&found.requirements)).unwrap_or_default(),
         not_enough: match preemption.map(|found| &found.victims) {
@@ -253,16 +242,18 @@ fn spared(found: &Preemption, preemptor: &Pod, pods: &[&Pod]) -> Vec<Spared> {
     let out_of_reach: BTreeSet<usize> = found.spared.iter().copied().collect();
     let because = |at: usize, pod: &Pod| match (preemptor.spec.priority, pod.spec.priority) {
         _ if !out_of_reach.contains(&at) => match found.victims.is_ok() {
-            true => "not needed".to_owned(),
-            false => "could be killed, but all together are not enough".to_owned(),
+            true => SparedReason::NotNeeded,
+            false => SparedReason::NotEnough,
         },
-        _ if is_critical_pod(pod) => format!("critical: {}", why_critical(pod).because),
-        (Some(own), Some(its)) if own <= its => format!("its priority {its} >= {own}"),
-        _ if is_critical_pod(preemptor) => {
-            format!("its QoS class {:?} does not exist", pod.status.qos_class)
+        _ if is_critical_pod(pod) => SparedReason::Critical { critical: critical_reason(pod) },
+        (Some(own), Some(its)) if own <= its => {
+            SparedReason::Priority { priority: its, preemptor_priority: own }
         }
-        _ => "one of the two has no priority".to_owned(),
+        _ if is_critical_pod(preemptor) => {
+            SparedReason::UnknownQosClass { qos_class: pod.status.qos_class.clone() }
+        }
+        _ => SparedReason::NoPriority,
     };
     let left = pods.iter().enumerate().filter(|(at, _)| !chosen.contains(at));
-    left.map(|(at, pod)| Spared { pod: qualified(pod), because: because(at, pod) }).collect()
+    left.map(|(at, pod)| Spared { pod: qualified(pod), because: because(at, pod).into() }).collect()
 }

@@ -19,6 +19,7 @@ mod cluster_tests;
 pub mod cluster_view;
 mod explain;
 mod handle;
+mod reason;
 mod report;
 mod requirement;
 mod restart;
@@ -40,6 +41,7 @@ pub use handle::{
     CONDITION_MESSAGE, Handled, MESSAGE, Outcome, REASON_PREEMPTING, WrittenStatus,
     admit_with_preemption, handle_failures, make_room, written_status,
 };
+pub use reason::{CriticalReason, PreemptionReason, SparedReason};
 pub use report::{
     CandidateExplained, ConditionExplained, Missing, PodPreemption, PreemptionExplanation,
     PreemptionResult, Reasoned, RoundExplained, Spared, StageExplained, Victim, WrittenExplained,

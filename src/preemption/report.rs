@@ -1,8 +1,9 @@
 //! The answer about victims, in the fields of its JSON.
 
+use super::reason::{CriticalReason, PreemptionReason, SparedReason};
 use super::victims::VisitResult;
 use crate::admission::{Explanation, Refusal};
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Worded, answer};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -42,8 +43,8 @@ pub struct PreemptionExplanation {
     pub critical: Reasoned,
     /// What becomes of it.
     pub result: PreemptionResult,
-    /// Why, in words.
-    pub because: String,
+    /// Why.
+    pub because: Worded<PreemptionReason>,
     /// What the kubelet says of a pod that it does not take; of several, one, which is left to chance.
     pub refusals: Vec<Refusal>,
     /// What is missing.
@@ -64,7 +65,7 @@ pub struct Reasoned {
     /// Yes or no.
     pub value: bool,
     /// Why.
-    pub because: String,
+    pub because: Worded<CriticalReason>,
 }
 
 /// What becomes of a pod.
@@ -206,5 +207,5 @@ pub struct Spared {
     /// The pod.
     pub pod: String,
     /// Why.
-    pub because: String,
+    pub because: Worded<SparedReason>,
 }

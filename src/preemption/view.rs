@@ -14,8 +14,10 @@ use std::sync::Arc;
 /// How many pods that could go in a victim's place are named.
 const NAMED: usize = 10;
 
-const SPARED: &[Column<Spared>] =
-    &[Column::new("SPARED", |it| it.pod.clone()), Column::new("BECAUSE", |it| it.because.clone())];
+const SPARED: &[Column<Spared>] = &[
+    Column::new("SPARED", |it| it.pod.clone()),
+    Column::new("BECAUSE", |it| it.because.to_string()),
+];
 
 /// Shows what becomes of the pod, and the victims.
 pub fn table(answer: &PodPreemption) -> String {

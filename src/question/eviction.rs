@@ -4,7 +4,6 @@ use super::kubelet_pods::{as_of_kubelet, put_allocations};
 use crate::answer::{Basis, Failure, Worded};
 use crate::cgroup::live::place::kubelet_roots;
 use crate::cgroup::live::pod_stats::pod_stats;
-use crate::device::pods::{NodePods, Standing};
 use crate::edge::input::shown;
 use crate::eviction::{
     self, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, RankInput, UsageFrom, UsageSource,
@@ -12,6 +11,7 @@ use crate::eviction::{
 };
 use crate::facts::kubelet_config::{PressureCondition, Signal};
 use crate::facts::live::incomplete;
+use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::snapshot::PodSource;
 use crate::facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use crate::facts::workloads::effective_uid;

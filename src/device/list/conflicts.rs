@@ -6,7 +6,7 @@
 
 use super::holding::{Holdings, Key, Role};
 use super::reason::Reason;
-use crate::device::pods::Standing;
+use crate::facts::node_pods::Standing;
 use std::collections::BTreeMap;
 
 /// How many others are named.

@@ -1,7 +1,7 @@
 //! A device in a container, from the checkpoint, from the pod-resources API, or from both.
 
-use crate::device::pods::{NodePods, Standing};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
+use crate::facts::node_pods::{NodePods, Standing, StandingReason};
 use crate::facts::pod_resources::{PodResources, PodResourcesPod};
 use crate::k8s::pod::{Container, Pod};
 use serde::Serialize;
@@ -150,8 +150,8 @@ impl<'a> Holdings<'a> {
                 // The kubelet lists the pods that are active to it.
                 if matches!(holder.standing, Standing::Unknown(_)) && holder.uid.is_some() {
                     holder.standing = Standing::Active(match uid {
-                        Some(_) => "the kubelet lists it".to_owned(),
-                        None => "the kubelet lists a pod with just these devices".to_owned(),
+                        Some(_) => StandingReason::Listed,
+                        None => StandingReason::SameDevicesListed,
                     });
                 }
             }
@@ -243,10 +243,7 @@ fn told_holder<'a>(
             namespace: told.namespace.clone(),
             name: told.name.clone(),
             uid: None,
-            standing: Standing::Unknown(
-                "the kubelet lists the pod, and nobody else knows it, so that its UID is not known"
-                    .to_owned(),
-            ),
+            standing: Standing::Unknown(StandingReason::UidUnknown),
             is_told: true,
         },
     }

@@ -5,8 +5,8 @@ use super::holding::{Holder, Holding, Key, Role};
 use super::reason::Reason;
 use super::report::{Asked, Health};
 use crate::device::manager::{STOP_GRACE, why_none_healthy};
-use crate::device::pods::{NodePods, Standing};
 use crate::facts::devices::{CheckpointFact, DeviceFacts};
+use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::pod_resources::AllocatableResources;
 use crate::facts::runtime::ContainerState;
 use crate::facts::timestamp::Timestamp;
@@ -125,9 +125,9 @@ pub(super) fn judge(
 ) -> Vec<Reason> {
     let active = match &holder.standing {
         // All else is as it may be with a pod that is gone.
-        Standing::Gone(why) => return vec![Reason::PodGone(why.clone())],
-        Standing::Ended(why) => return vec![Reason::PodEnded(why.clone())],
-        Standing::Unknown(why) => return vec![Reason::Unknown(why.clone())],
+        Standing::Gone(why) => return vec![Reason::PodGone(why.to_string())],
+        Standing::Ended(why) => return vec![Reason::PodEnded(why.to_string())],
+        Standing::Unknown(why) => return vec![Reason::Unknown(why.to_string())],
         Standing::Active(why) => why,
     };
     let (role, _) = holder.role(&key.container);

@@ -2,10 +2,10 @@
 
 use super::{ReconstructedManager, some};
 use crate::answer::{Assumption, Basis, Missing};
-use crate::device::pods::NodePods;
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey};
 use crate::facts::devices::CheckpointFact;
 use crate::facts::lookup::Lookup;
+use crate::facts::node_pods::NodePods;
 use crate::facts::pod_resources::PodResources;
 use std::collections::{BTreeMap, BTreeSet};
 

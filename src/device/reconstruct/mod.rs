@@ -7,11 +7,11 @@ pub use of_node::{asked_devices, of_node};
 
 use crate::answer::{Assumption, Basis};
 use crate::device::manager::{Device, Endpoint, HEALTHY, ManagerState};
-use crate::device::pods::{NodePods, Standing};
 use crate::facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts, PluginAnswer};
 use crate::facts::lookup::Lookup;
 use crate::facts::node_object::NodeObject;
+use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::pod_resources::AllocatableResources;
 use crate::k8s::pod::ResourceName;
 use from_pod_resources::{add_told, told_alone, without_checkpoint};
@@ -351,7 +351,7 @@ pub fn keeping(pods: &NodePods<'_>, state: &ManagerState, basis: &mut Basis) -> 
         let why = match pods.standing(uid) {
             // No UID: the kubelet alone knows the pod.
             _ if uid.contains('/') => "the kubelet lists it, and nobody else knows it".to_owned(),
-            Standing::Unknown(why) => why,
+            Standing::Unknown(why) => why.to_string(),
             Standing::Active(_) | Standing::Ended(_) | Standing::Gone(_) => continue,
         };
         let what = format!("pod {uid} is active and keeps its devices: {why} (--pods)");

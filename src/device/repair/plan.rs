@@ -1,11 +1,11 @@
 //! What a request makes of a checkpoint.
 
 use crate::device::flipped_bit::{FlippedBit, flipped_bit};
-use crate::device::pods::{NodePods, Standing};
 use crate::device::reconstruct::some;
 use crate::facts::checkpoint::device::{
     DeviceCheckpoint, DeviceSet, PodDevicesEntry, REPLACED, salvage,
 };
+use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::runtime::ContainerState;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 use super::*;
 use crate::device::flipped_bit::{FlippedBit, flipped_bit};
-use crate::device::pods::NodePods;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
 use crate::facts::lookup::Lookup;
+use crate::facts::node_pods::NodePods;
 use crate::facts::runtime::RuntimeFacts;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::k8s::manifest::load;

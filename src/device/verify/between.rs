@@ -4,9 +4,9 @@ use super::file::{StateFileContent, VerifyContext};
 use super::finding::Findings;
 use super::report::{Examined, Held};
 use crate::answer::{Finding, Severity};
-use crate::device::pods::Standing;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::pod_allocation::PodAllocations;
+use crate::facts::node_pods::Standing;
 
 /// Compares what the files hold.
 pub(super) fn between(
@@ -45,7 +45,7 @@ fn stale(
             Severity::Info,
             "stale",
             format!("pod {uid}"),
-            why,
+            why.to_string(),
             match file {
                 StateFile::Devices => {
                     "normal: its devices are freed when the next pod asks for devices"

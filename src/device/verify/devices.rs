@@ -7,10 +7,10 @@ use super::finding::{Findings, mend};
 use super::report::{Examined, FileVerdict, Held, Verdict};
 use crate::answer::Severity;
 use crate::device::manager::check_registration;
-use crate::device::pods::Standing;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, salvage};
 use crate::facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
+use crate::facts::node_pods::Standing;
 use crate::k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 

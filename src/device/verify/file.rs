@@ -1,9 +1,9 @@
 //! A file, and what is known beside it.
 
-use crate::device::pods::NodePods;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::KnownContainers;
 use crate::facts::devices::CheckpointFact;
+use crate::facts::node_pods::NodePods;
 use crate::k8s::cpuset::CpuSet;
 use std::borrow::Cow;
 

@@ -115,7 +115,7 @@ pub fn why_not(explanation: &PreemptionExplanation) -> String {
         Some(refusal) => {
             format!("{} ({}: {})", explanation.because, refusal.reason, refusal.message)
         }
-        None => explanation.because.clone(),
+        None => explanation.because.to_string(),
     }
 }
 

@@ -4,6 +4,7 @@
 use super::*;
 use crate::admission::{Facts, NodePod, Occupancy, Verdict, examine, finally};
 use crate::facts::node_object::NodeObject;
+use crate::facts::node_pods::StandingReason;
 use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::Pod;
 use crate::preemption::tests::{node, pod};
@@ -438,7 +439,7 @@ fn who_cannot_be_asked_for_is_told_apart() {
 /// What a node wants for a pod: what kq asks itself before each step.
 fn look(new: &Pod, pods: &[Pod], node: &NodeObject, targets: &[Target]) -> Looked {
     let mut others: Vec<NodePod<'_>> =
-        pods.iter().map(|pod| NodePod { pod, counts: true, why: String::new() }).collect();
+        pods.iter().map(|pod| NodePod { pod, counts: true, why: StandingReason::OnNode }).collect();
     planned_last(&mut others, targets, |it| it.pod.metadata.uid.clone());
     let others: Vec<&Pod> = others.iter().map(|it| it.pod).collect();
     let there = others.iter().map(|pod| pod.metadata.uid.clone()).collect();

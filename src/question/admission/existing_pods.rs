@@ -4,8 +4,8 @@ use super::AdmissionNode;
 use crate::admission::{NodePod, qualified};
 use crate::answer::Basis;
 use crate::answer::Failure;
-use crate::device::pods::{NodePods, Standing};
 use crate::facts::live::incomplete;
+use crate::facts::node_pods::{NodePods, Standing, StandingReason};
 use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::snapshot::{PodSource, RecordedPods};
 use crate::facts::timestamp::Timestamp;
@@ -118,8 +118,8 @@ impl AdmissionNode {
 }
 
 impl<'n> CountPolicy<'_, 'n> {
-    /// Tells whether a pod counts, and why (not).
-    fn counts(&self, pod: &'n Pod, skipped: &mut Skipped<'n>) -> (bool, String) {
+    /// Returns whether a pod counts, and why.
+    fn counts(&self, pod: &'n Pod, skipped: &mut Skipped<'n>) -> (bool, StandingReason) {
         let uid = effective_uid(pod);
         let bound_to = &pod.spec.node_name;
         let phase = pod.status.phase.as_str();
@@ -130,20 +130,21 @@ impl<'n> CountPolicy<'_, 'n> {
         let metadata = &pod.metadata;
         let is_meant = |it: &PodSelector| it.matches(&metadata.namespace, &metadata.name, uid);
         if is_new {
-            (false, "it is the pod in question".to_owned())
+            (false, StandingReason::InQuestion)
         } else if self.without.iter().any(is_meant) {
-            (false, "taken away (--without)".to_owned())
+            (false, StandingReason::Without)
         } else if !bound_to.is_empty() && bound_to != self.node {
             skipped.elsewhere.push(bound_to);
-            (false, format!("it is on node {bound_to}"))
+            (false, StandingReason::OtherNode { node: bound_to.clone() })
         } else if bound_to.is_empty() && phase == "Pending" {
-            (false, "it is on no node yet".to_owned())
+            (false, StandingReason::NotBound)
         } else if uid.is_empty() {
             skipped.without_uid += 1;
+            let reason = || StandingReason::Phase { phase: phase.to_owned() };
             match phase {
-                "" => (true, "it has no status".to_owned()),
-                "Succeeded" | "Failed" => (false, format!("its phase is {phase}")),
-                _ => (true, format!("its phase is {phase}")),
+                "" => (true, StandingReason::NoStatus),
+                "Succeeded" | "Failed" => (false, reason()),
+                _ => (true, reason()),
             }
         } else {
             self.stands(pod, uid, skipped)
@@ -151,7 +152,7 @@ impl<'n> CountPolicy<'_, 'n> {
     }
 
     /// The same, of a pod of this node that has a UID.
-    fn stands(&self, pod: &Pod, uid: &str, skipped: &mut Skipped<'_>) -> (bool, String) {
+    fn stands(&self, pod: &Pod, uid: &str, skipped: &mut Skipped<'_>) -> (bool, StandingReason) {
         let depends_on_runtime = self.standings.depends_on_runtime(uid);
         let doubt = |why: &str| {
             let missing =
@@ -174,7 +175,7 @@ impl<'n> CountPolicy<'_, 'n> {
             }
             Standing::Unknown(why) => {
                 skipped.unknown.push(format!("{} counts: {why}", qualified(pod)));
-                skipped.doubtful.push(doubt(&why));
+                skipped.doubtful.push(doubt(&why.to_string()));
                 (true, why)
             }
         }

@@ -9,7 +9,7 @@ pub use plan::{Detail, Planned, plan};
 
 use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
-use crate::admission::{NodePod, Refusal, ResourceLedger};
+use crate::admission::{CheckReason, NodePod, PressureException, Refusal, ResourceLedger};
 use crate::answer::Failure;
 use crate::answer::{Basis, Missing};
 use crate::eviction::{Admission, admit_under_pressure};
@@ -130,20 +130,20 @@ impl AdmissionNode {
             basis.assume(format!("no {unknown}: the Node object does not say"));
         }
         let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);
-        let short = names(&short);
+        let exception = match &admission {
+            Admission::NoPressure | Admission::Refused(_) => None,
+            Admission::Critical => Some(PressureException::Critical),
+            Admission::AsksForMemory(class) => Some(PressureException::RequestsMemory {
+                qos_class: class.map_or(&*pod.status.qos_class, |class| class.as_str()).to_owned(),
+            }),
+            Admission::ToleratesMemoryPressure => Some(PressureException::ToleratesTaint),
+        };
+        let conditions = || short.iter().map(|it| it.as_str().to_owned()).collect();
         Ok(ResourceLedger {
             check: "pressure",
             because: match &admission {
-                Admission::NoPressure => "the node is short of nothing".to_owned(),
-                Admission::Critical => format!("{short}; but the pod is critical"),
-                Admission::AsksForMemory(class) => {
-                    let class = class.map_or(&*pod.status.qos_class, |class| class.as_str());
-                    format!("{short} alone; but the pod is {class}")
-                }
-                Admission::ToleratesMemoryPressure => {
-                    format!("{short} alone; the pod bears its taint")
-                }
-                Admission::Refused(_) => short,
+                Admission::NoPressure => CheckReason::NoPressure,
+                _ => CheckReason::Pressure { conditions: conditions(), exception },
             },
             refusals: admission
                 .messages()

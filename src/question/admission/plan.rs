@@ -15,7 +15,6 @@ use crate::preemption::{
     MOST_PODS, Outcome, PreemptionExplanation, PreemptionResult, Trace, explain_preemption,
     make_room,
 };
-use crate::question::devices::admission::NONE_ASKED;
 use anyhow::anyhow;
 
 /// What the kubelet does with a pod.
@@ -92,7 +91,7 @@ pub fn plan<'n>(
     };
     let (decided, unknown_devices) = match asked {
         Some(mut devices) => (devices.decide_new(pod, &mut basis), devices.unknown),
-        None => (DeviceDecision { because: NONE_ASKED.to_owned(), ..Default::default() }, None),
+        None => (DeviceDecision::default(), None),
     };
     let before = [pressure, decided.check()];
     let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();

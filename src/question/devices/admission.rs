@@ -2,19 +2,21 @@
 //! what is known of devices, of the pods that hold them, and of the kubelet.
 
 use super::topology::TopologyOptions;
-use crate::admission::{DeviceDecision, NodePod, Refusal, qualified};
+use crate::admission::{
+    CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal, qualified,
+};
 use crate::answer::{Basis, Failure, Missing};
 use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use crate::device::manager::topology::TopologyManager;
 use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
 use crate::device::plan::{InTurn, Turn, UnknownFacts};
-use crate::device::pods::NodePods;
 use crate::device::reconstruct::{
     ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
 };
 use crate::facts::checkpoint::device::PodDevices;
 use crate::facts::devices::CheckpointFact;
 use crate::facts::node_object::NodeObject;
+use crate::facts::node_pods::NodePods;
 use crate::facts::runtime::ContainerState;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::feature_gates::Gate;
@@ -310,7 +312,8 @@ impl DeviceAdmission {
                     "what the device manager decides about {pod}: {}",
                     failure.message
                 ));
-                return DeviceDecision { because: failure.message, ..DeviceDecision::default() };
+                let because = CheckReason::DevicesUnknown { error: failure.message };
+                return DeviceDecision { because, ..DeviceDecision::default() };
             }
         };
         let has_devices = self.state.pod_devices.of_pod(&uid).next().is_some();
@@ -329,39 +332,33 @@ impl DeviceAdmission {
     }
 }
 
-/// Says what the device manager found for a pod.
-fn because(admission: &PodAdmission) -> String {
+/// Returns what the device manager found for a pod.
+fn because(admission: &PodAdmission) -> CheckReason {
     if admission.reason.is_some() {
-        return "the device manager comes before the predicates: nobody is killed for devices"
-            .to_owned();
+        return CheckReason::DevicesRefused;
     }
     let resources = admission.containers.iter().flat_map(|step| &step.allocation.resources);
-    let said = |it: &ResourceAllocation| {
-        let text = match &it.outcome {
-            Outcome::Allocated(choice) => {
-                let reused = choice.reused.len();
-                match reused {
-                    0 => format!("{} of {} free", it.requested, choice.available),
-                    _ => format!("{} with those of an init container", it.requested),
-                }
+    let reason = |it: &ResourceAllocation| {
+        let requested = it.requested;
+        let outcome = match &it.outcome {
+            Outcome::Allocated(choice) if choice.reused.is_empty() => {
+                DeviceOutcome::Allocated { requested, free: choice.available }
             }
-            Outcome::Recorded { devices } => format!("it has its {}", devices.len()),
-            Outcome::RunningAtStart { .. } => "its container runs, and is left alone".to_owned(),
-            Outcome::NotOfPlugin => "of no plugin".to_owned(),
-            Outcome::ResourceClaim => "a claim provides it".to_owned(),
+            Outcome::Allocated(_) => DeviceOutcome::Reused { requested },
+            Outcome::Recorded { devices } => DeviceOutcome::Recorded { devices: devices.len() },
+            Outcome::RunningAtStart { .. } => DeviceOutcome::RunningAtStart,
+            Outcome::NotOfPlugin => DeviceOutcome::NotOfPlugin,
+            Outcome::ResourceClaim => DeviceOutcome::ResourceClaim,
             Outcome::Nothing | Outcome::Refused { .. } => return None,
         };
-        Some(format!("{}: {text}", it.resource))
+        Some(DeviceReason { resource: it.resource.to_string(), outcome })
     };
-    let said: Vec<String> = resources.filter_map(said).collect();
-    match said.is_empty() {
-        true => NONE_ASKED.to_owned(),
-        false => said.join("; "),
+    let resources: Vec<DeviceReason> = resources.filter_map(reason).collect();
+    match resources.is_empty() {
+        true => CheckReason::NoDevices,
+        false => CheckReason::Devices { resources },
     }
 }
-
-/// Why the device manager has nothing to decide.
-pub const NONE_ASKED: &str = "it asks for no devices of a plugin";
 
 /// Returns the UID under which the kubelet runs a pod.
 fn uid_of(pod: &Pod, fallback: &str) -> String {

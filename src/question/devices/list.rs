@@ -3,7 +3,7 @@
 use super::unknown_pod;
 use crate::answer::Failure;
 use crate::device::list::{Asked, DeviceList};
-use crate::device::pods::NodePods;
+use crate::facts::node_pods::NodePods;
 use crate::facts::pod_selector::Selection;
 use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;

@@ -15,10 +15,10 @@ use crate::device::plan::{
     DevicePlan, Now, PodToPlan, Question, Turn, UnhealthyDevice, UnknownFacts, asked_resources,
     asks_for_devices, changes, foresee, plan, state_of, unhealthy,
 };
-use crate::device::pods::{NodePods, Standing};
 use crate::device::reconstruct::{GivenDevice, ReconstructedManager, assemble, keeping, some};
 use crate::facts::devices::DeviceFacts;
 use crate::facts::live::incomplete;
+use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::pod_selector::PodSelector;
 use crate::k8s::pod::{OsRefusal, Pod};
 use crate::node::{FactKey, KubeletNode, Needs};

@@ -1,12 +1,12 @@
 //! The state files of a kubelet.
 
 use crate::answer::Failure;
-use crate::device::pods::NodePods;
 use crate::device::verify::{Content, StateFileContent, Verification, VerifyContext};
 use crate::edge::host::ReadError;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::KnownContainers;
 use crate::facts::host::Text;
+use crate::facts::node_pods::NodePods;
 use crate::facts::snapshot::Snapshot;
 use crate::k8s::feature_gates::Gate;
 use crate::node::KubeletNode;

@@ -163,7 +163,7 @@ fn what_does_not_count_is_not_in_the_sum_either() {
     let resources = answer["resources"].as_array().expect("a list").iter();
     let gpu =
         resources.clone().find(|it| it["resource"] == "example.com/gpu").expect("it is compared");
-    assert_eq!((&gpu["requested"], &gpu["because"]), (&json!(2), &json!("2 containers 2")));
+    assert_eq!((&gpu["requested"], &gpu["because"]["text"]), (&json!(2), &json!("2 containers 2")));
     assert_eq!(answer["removedRequests"][0]["container"], "claims");
 }
 

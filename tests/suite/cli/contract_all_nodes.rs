@@ -1,7 +1,7 @@
 //! The shape of what `kq preempt explain --all-nodes` answers in JSON, written down once more from the
 //! outside, as in `contract`.
 
-use super::contract::Said;
+use super::contract::{Reason, Said};
 use super::{folder_with, kq};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ struct ClusterPreemption {
 #[derive(Debug, Deserialize)]
 struct Critical {
     value: bool,
-    because: String,
+    because: Reason,
 }
 
 #[derive(Debug, Deserialize)]
@@ -42,7 +42,7 @@ struct Summary {
 struct Node {
     node: String,
     result: String,
-    because: String,
+    because: Reason,
     refusals: Vec<Value>,
     requirements: Vec<Amount>,
     not_enough: Vec<Amount>,
@@ -124,7 +124,7 @@ fn an_answer_of_all_nodes_is_as_promised() {
     let answer: ClusterPreemption = serde_json::from_str(&ran.stdout).expect("as promised");
     assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "ClusterPreemption"));
     assert_eq!(answer.pod, "default/new");
-    assert!(answer.critical.value && !answer.critical.because.is_empty());
+    assert!(answer.critical.value && answer.critical.because.code == "systemCriticalPriority");
     let Summary { fits, preempts, not_enough, refused, missing } = answer.summary;
     assert_eq!((fits, preempts, not_enough, refused, missing), (0, 1, 0, 0, 1));
     assert!(
@@ -136,7 +136,7 @@ fn an_answer_of_all_nodes_is_as_promised() {
         (n.unschedulable, n.ready, n.kubelet_version.as_deref()),
         (true, Some(false), Some("v1.36.2"))
     );
-    assert!(!n.because.is_empty() && n.refusals.is_empty() && n.not_enough.is_empty());
+    assert!(n.because.code == "kills" && n.refusals.is_empty() && n.not_enough.is_empty());
     assert_eq!(n.requirements, [Amount { resource: "cpu".to_owned(), quantity: 500 }]);
     assert!(n.assumptions.is_empty() && n.warnings.is_empty() && n.missing.is_empty(), "{n:?}");
     let [victim] = &*n.victims else { panic!("{n:?}") };
@@ -155,5 +155,5 @@ fn an_answer_of_all_nodes_is_as_promised() {
     );
     assert_eq!(cost.started_at, victim.started_at);
     assert_eq!((&*m.node, &*m.result, m.ready, &m.kubelet_version), ("m", "missing", None, &None));
-    assert!(m.because.contains("status.allocatable") && m.cost.is_none(), "{m:?}");
+    assert!(m.because.text.contains("status.allocatable") && m.cost.is_none(), "{m:?}");
 }

@@ -1,7 +1,7 @@
 //! The shape of what `kq admit` and `kq preempt` answer in JSON, written down once more from the outside, as
 //! in `contract`.
 
-use super::contract::{Said, said};
+use super::contract::{Reason, Said, said};
 use super::{folder_with, kq};
 use crate::objects;
 use serde::Deserialize;
@@ -37,7 +37,7 @@ struct PodPreemption {
     node: String,
     critical: Critical,
     result: String,
-    because: String,
+    because: Reason,
     refusals: Vec<Refusal>,
     requirements: Vec<Amount>,
     not_enough: Vec<Amount>,
@@ -105,14 +105,14 @@ struct Refusal {
 struct Check {
     check: String,
     result: String,
-    because: String,
+    because: Reason,
 }
 
 #[derive(Debug, Deserialize)]
 struct Compared {
     resource: String,
     requested: i64,
-    because: String,
+    because: Reason,
     used: i64,
     capacity: Option<i64>,
     reserved: Option<i64>,
@@ -126,7 +126,7 @@ struct LedgerLine {
     pod: String,
     phase: String,
     counts: bool,
-    why: String,
+    why: Reason,
     amounts: Vec<LedgerAmount>,
 }
 
@@ -134,20 +134,20 @@ struct LedgerLine {
 struct LedgerAmount {
     resource: String,
     amount: i64,
-    because: String,
+    because: Reason,
 }
 
 #[derive(Debug, Deserialize)]
 struct Removed {
     container: String,
     resource: String,
-    because: String,
+    because: Reason,
 }
 
 #[derive(Debug, Deserialize)]
 struct Critical {
     value: bool,
-    because: String,
+    because: Reason,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -220,7 +220,7 @@ struct Condition {
 #[derive(Debug, Deserialize)]
 struct Spared {
     pod: String,
-    because: String,
+    because: Reason,
 }
 
 /// Asks about a node with 4 CPUs, of which half a one is kept back, and two pods of 1 and 2 CPUs.
@@ -264,11 +264,14 @@ fn an_admission_is_as_promised() {
     let checks: Vec<_> = answer.checks.iter().map(|it| (&*it.check, &*it.result)).collect();
     assert_eq!((checks[0], checks[1]), (("pressure", "PASS"), ("devices", "PASS")));
     assert_eq!(checks[7], ("resources", "FAIL"));
-    assert!(answer.checks.iter().all(|it| !it.because.is_empty()));
+    assert!(answer.checks.iter().all(|it| !it.because.text.is_empty()));
     let cpu = answer.resources.iter().find(|it| it.resource == "cpu").expect("it is compared");
     assert_eq!((cpu.capacity, cpu.reserved, cpu.allocatable), (Some(4000), Some(500), 3500));
     assert_eq!((cpu.used, cpu.free, cpu.requested, cpu.missing), (3000, 500, 1000, 500));
-    assert_eq!(cpu.because, "container 1");
+    assert_eq!((&*cpu.because.code, &*cpu.because.text), ("containers", "container 1"));
+    assert_eq!(cpu.because.facts["amount"], 1000);
+    let short = &answer.checks[7].because;
+    assert_eq!((&*short.code, &short.facts["shortages"][0]["used"]), ("short", &json!(3000)));
     let disk = answer.resources.iter().find(|it| it.resource == "ephemeral-storage");
     let disk = disk.expect("it is compared");
     assert_eq!((disk.capacity, disk.reserved), (None, None));
@@ -276,12 +279,14 @@ fn an_admission_is_as_promised() {
     assert_eq!(used, cpu.used);
     for line in &answer.ledger {
         assert_eq!((line.counts, &*line.phase), (true, "Running"));
-        assert!(line.pod.starts_with("default/") && !line.why.is_empty());
-        assert!(line.amounts.iter().all(|it| !it.resource.is_empty() && !it.because.is_empty()));
+        assert!(line.pod.starts_with("default/") && line.why.code == "phase");
+        assert!(
+            line.amounts.iter().all(|it| !it.resource.is_empty() && !it.because.text.is_empty())
+        );
     }
     let [Removed { container, resource, because }] = &*answer.removed_requests else { panic!() };
     assert_eq!((&**container, &**resource), ("c", "example.com/x"));
-    assert!(!because.is_empty());
+    assert_eq!(because.code, "notOnNode");
     let assumed = said(&answer.assumptions);
     assert!(assumed.contains("sysctls, CPUs, memory and their topology"), "{assumed}");
     let [warning] = &*answer.warnings else { panic!("{:?}", answer.warnings) };
@@ -296,8 +301,9 @@ fn a_preemption_is_as_promised() {
     let answer: PodPreemption = serde_json::from_value(value).expect("as promised");
     assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "PodPreemption"));
     assert_eq!((&*answer.pod, &*answer.node, &*answer.result), ("default/new", "n", "preempts"));
-    assert!(answer.critical.value && !answer.critical.because.is_empty());
-    assert!(!answer.because.is_empty() && answer.refusals.is_empty());
+    assert!(answer.critical.value && answer.critical.because.code == "systemCriticalPriority");
+    assert_eq!((&*answer.because.code, &answer.because.facts["pods"]), ("kills", &json!(1)));
+    assert!(answer.refusals.is_empty());
     let half = [Amount { resource: "cpu".to_owned(), quantity: 500 }];
     assert_eq!((&*answer.requirements, &*answer.not_enough), (&half[..], &[][..]));
     let classes: Vec<&str> = answer.stages.iter().map(|it| &*it.qos_class).collect();
@@ -329,7 +335,10 @@ fn a_preemption_is_as_promised() {
     assert!(condition.message.starts_with("Pod was preempted by Kubelet"));
     assert_eq!((condition.observed_generation, condition.keeps_transition_time), (Some(3), false));
     let [Spared { pod, because }] = &*answer.spared else { panic!("{:?}", answer.spared) };
-    assert_eq!((&**pod, &**because), ("default/two", "not needed"));
+    assert_eq!(
+        (&**pod, &*because.code, &*because.text),
+        ("default/two", "notNeeded", "not needed")
+    );
     assert_eq!(answer.admission["admitted"], true);
     assert_eq!(answer.admission["kills"].as_array().map(Vec::len), Some(answer.victims.len()));
     assert!(!answer.assumptions.is_empty());

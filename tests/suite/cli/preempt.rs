@@ -275,7 +275,7 @@ fn who_is_on_the_node_is_not_guessed() {
         .as_array()
         .expect("a list")
         .iter()
-        .map(|it| (it["counts"] == true, it["why"].as_str().expect("a reason")))
+        .map(|it| (it["counts"] == true, it["why"]["text"].as_str().expect("a reason")))
         .collect();
     assert_eq!(
         counts,

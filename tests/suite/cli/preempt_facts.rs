@@ -212,7 +212,10 @@ fn what_claims_account_to_a_pod_counts_where_the_gate_is_on() {
     ] {
         let answer = ask(&format!("admit explain new.json {flags}"), &snapshot, &new);
         assert_eq!(answer["resources"][1]["used"], used, "{flags}: {answer}");
-        assert_eq!(answer["ledger"][0]["amounts"][1]["because"], because, "{flags}: {answer}");
+        assert_eq!(
+            answer["ledger"][0]["amounts"][1]["because"]["text"], because,
+            "{flags}: {answer}"
+        );
     }
 }
 

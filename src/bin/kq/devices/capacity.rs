@@ -6,8 +6,8 @@ use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use kq::answer::{Basis, Missing};
 use kq::device::capacity::{Around, capacity, table, wide};
-use kq::device::pods::NodePods;
 use kq::device::reconstruct::assemble;
+use kq::facts::node_pods::NodePods;
 use kq::node::{FactKey, Needs};
 
 /// Show the node's device capacity as the kubelet counts it

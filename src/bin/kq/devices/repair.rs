@@ -7,7 +7,6 @@ use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
 use crate::write;
 use anyhow::anyhow;
-use kq::device::pods::NodePods;
 use kq::device::repair::{
     DeviceRepair, Done, RepairPlan, Request, entries, kept as why_kept, plan, table, wide,
 };
@@ -15,6 +14,7 @@ use kq::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use kq::edge::clock::now;
 use kq::edge::host::{ReadError, host_root};
 use kq::facts::checkpoint::device::DeviceCheckpoint;
+use kq::facts::node_pods::NodePods;
 use kq::facts::snapshot::Snapshot;
 use kq::node::{FactKey, Needs};
 use std::path::{Path, PathBuf};

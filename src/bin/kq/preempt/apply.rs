@@ -203,7 +203,7 @@ impl ApplyArgs {
         let manner = self.manner();
         let mut report = PreemptionApply::new(name, node, manner.how, answer.basis.clone());
         report.dry_run = self.dry_run;
-        let because = || answer.preemption.because.clone();
+        let because = || answer.preemption.because.to_string();
         (report.result, report.because) = match (answer.preemption.result, planned.settled) {
             (PreemptionResult::Fits, _) => (ApplyResult::Fits, because()),
             (_, Some(settled)) => (ApplyResult::Helpless, settled.because().to_owned()),

@@ -1,11 +1,11 @@
 //! `kubelet_internal_checkpoint`
 
 use super::{judge, told};
-use crate::device::pods::NodePods;
 use crate::device::verify::{Verification, VerifyContext};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use crate::facts::lookup::Lookup;
+use crate::facts::node_pods::NodePods;
 use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::k8s::manifest::load;
 use std::collections::BTreeMap;

@@ -1,0 +1,150 @@
+//! Why pods are killed for another one, or spared: facts, and the sentences made of them.
+
+use crate::k8s::priority::SYSTEM_CRITICAL_PRIORITY;
+use serde::Serialize;
+use std::fmt;
+
+/// Why a pod is critical, or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum CriticalReason {
+    /// It is a static pod.
+    StaticPod {
+        /// The value of its annotation `kubernetes.io/config.source`.
+        source: String,
+    },
+    /// It is the mirror of a static pod.
+    MirrorPod,
+    /// Its priority is as high as that of system-critical pods, or higher.
+    SystemCriticalPriority {
+        /// The priority.
+        priority: i32,
+    },
+    /// Its priority is lower.
+    LowerPriority {
+        /// The priority.
+        priority: i32,
+    },
+    /// It has no priority.
+    NoPriority,
+}
+
+/// Why the kubelet kills pods for another one, or does not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PreemptionReason {
+    /// The pod is refused before resources are compared.
+    RefusedBefore,
+    /// The pod fits.
+    Fits,
+    /// The pod is not critical.
+    NotCritical,
+    /// The pod lacks something that is not a resource.
+    OtherFailures,
+    /// All pods that may be killed together do not give enough.
+    NotEnough,
+    /// Pods are killed.
+    Kills {
+        /// How many.
+        pods: usize,
+        /// The pod is admitted then.
+        admitted: bool,
+    },
+    /// A fact is missing.
+    Missing {
+        /// Which, or why.
+        error: String,
+    },
+}
+
+/// Why a pod is not killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum SparedReason {
+    /// The others give enough.
+    NotNeeded,
+    /// All together do not give enough.
+    NotEnough,
+    /// It is critical.
+    Critical {
+        /// Why.
+        critical: CriticalReason,
+    },
+    /// Its priority is not lower.
+    Priority {
+        /// Its priority.
+        priority: i32,
+        /// The priority of the pod that is to fit.
+        preemptor_priority: i32,
+    },
+    /// The kubelet searches victims by QoS class, and its class does not exist.
+    UnknownQosClass {
+        /// The class.
+        qos_class: String,
+    },
+    /// One of the two pods has no priority.
+    NoPriority,
+}
+
+impl fmt::Display for CriticalReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StaticPod { source } => write!(f, "a static pod, from source {source:?}"),
+            Self::MirrorPod => f.write_str("the mirror of a static pod"),
+            Self::SystemCriticalPriority { priority } => {
+                write!(f, "priority {priority} >= {SYSTEM_CRITICAL_PRIORITY}")
+            }
+            Self::LowerPriority { priority } => write!(
+                f,
+                "priority {priority} < {SYSTEM_CRITICAL_PRIORITY}, neither static nor a mirror"
+            ),
+            Self::NoPriority => f.write_str("no priority, neither static nor a mirror"),
+        }
+    }
+}
+
+impl fmt::Display for PreemptionReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RefusedBefore => {
+                f.write_str("refused for what more room does not help: nobody is killed for that")
+            }
+            Self::Fits => f.write_str("it fits: nobody is killed"),
+            Self::NotCritical => f.write_str("it is not critical: nobody is killed for it"),
+            Self::OtherFailures => f.write_str(
+                "not all that it lacks is a resource: killing would not help, so nobody is killed",
+            ),
+            Self::NotEnough => f.write_str(
+                "killing everybody whom it may take the place of is not enough, so nobody is killed",
+            ),
+            Self::Kills { pods, admitted } => {
+                match pods {
+                    1 => f.write_str("one pod is killed")?,
+                    _ => write!(f, "{pods} pods are killed")?,
+                }
+                f.write_str(match admitted {
+                    true => ", and it is taken",
+                    false => ", and it is refused all the same",
+                })
+            }
+            Self::Missing { error } => f.write_str(error),
+        }
+    }
+}
+
+impl fmt::Display for SparedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotNeeded => f.write_str("not needed"),
+            Self::NotEnough => f.write_str("could be killed, but all together are not enough"),
+            Self::Critical { critical } => write!(f, "critical: {critical}"),
+            Self::Priority { priority, preemptor_priority } => {
+                write!(f, "its priority {priority} >= {preemptor_priority}")
+            }
+            Self::UnknownQosClass { qos_class } => {
+                write!(f, "its QoS class {qos_class:?} does not exist")
+            }
+            Self::NoPriority => f.write_str("one of the two has no priority"),
+        }
+    }
+}
