@@ -5,6 +5,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use kq::admission::{Explanation, Facts, NodePod, Occupancy, examine, explain};
 use kq::answer::Basis;
 use kq::facts::node_object::NodeObject;
+use kq::facts::node_pods::StandingReason;
 use kq::k8s::defaults::apply_api_defaults;
 use kq::k8s::kubelet_rules::KubeletRules;
 use kq::k8s::manifest::load;
@@ -124,7 +125,7 @@ fn whole_answers(criterion: &mut Criterion) {
     let pods = pods(1_000, &rules);
     let refs: Vec<&Pod> = pods.iter().collect();
     let node = full("n", &refs, &rules);
-    let on_node = |pod| NodePod { pod, counts: true, why: String::new() };
+    let on_node = |pod| NodePod { pod, counts: true, why: StandingReason::OnNode };
     let on_node: Vec<NodePod<'_>> = refs.iter().copied().map(on_node).collect();
     let mut group = criterion.benchmark_group("explain on 1000 pods");
     group.sample_size(10);

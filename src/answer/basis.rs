@@ -233,13 +233,13 @@ impl fmt::Display for Warning {
 
 impl PartialEq<&str> for Assumption {
     fn eq(&self, shown: &&str) -> bool {
-        self.to_string() == *shown
+        is_shown_as(&self.text, &self.flags, shown)
     }
 }
 
 impl PartialEq<&str> for Missing {
     fn eq(&self, shown: &&str) -> bool {
-        self.to_string() == *shown
+        is_shown_as(&self.text, &self.flags, shown)
     }
 }
 
@@ -254,5 +254,13 @@ fn with_flags(f: &mut fmt::Formatter<'_>, text: &str, flags: &[String]) -> fmt::
     match flags {
         [] => Ok(()),
         _ => write!(f, " ({})", flags.join(", ")),
+    }
+}
+
+fn is_shown_as(text: &str, flags: &[String], shown: &str) -> bool {
+    let Some(rest) = shown.strip_prefix(text) else { return false };
+    match flags {
+        [] => rest.is_empty(),
+        _ => rest == format!(" ({})", flags.join(", ")),
     }
 }

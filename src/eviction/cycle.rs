@@ -62,7 +62,7 @@ impl ManagerState {
 pub struct CycleInput<'a> {
     /// The time in nanoseconds, counted from wherever the other cycles count.
     pub now_ns: i64,
-    /// What was measured; `None` when that could not be had, and then the cycle ends.
+    /// What was measured; `None` when that is unknown, and then the cycle ends.
     pub summary: Option<&'a StatsSummary>,
     /// The pods that have anything running, in the kubelet's order.
     pub pods: &'a [&'a Pod],
@@ -75,7 +75,7 @@ pub struct CycleInput<'a> {
 pub enum StatsAfterReclaim<'a> {
     /// This.
     Read(&'a StatsSummary),
-    /// It could not be had; the kubelet goes on to evict.
+    /// It is unknown; the kubelet goes on to evict.
     Failed,
     /// Nothing was cleared away yet, so nobody knows.
     Unknown,

@@ -45,7 +45,7 @@ pub struct DiskFacts<'a> {
     pub feature_gates: &'a BTreeMap<String, bool>,
     /// The kubelet's rules.
     pub rules: &'a KubeletRules,
-    /// What the kubelet measured; `None`: that could not be had.
+    /// What the kubelet measured; `None`: that is unknown.
     pub summary: Option<&'a StatsSummary>,
     /// What the file system of the images is taken for.
     pub assumed: Option<AssumedSpace>,

@@ -68,7 +68,7 @@ pub struct Pressure {
     pub reclaims: Reclaims,
     /// The decision.
     pub decision: Vec<Worded<PressureReason>>,
-    /// What could not be had.
+    /// What is unknown.
     pub missing: Vec<String>,
 }
 

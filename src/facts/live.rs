@@ -67,7 +67,7 @@ pub fn missing_config(snapshot: &Snapshot) -> Option<String> {
     let config = &snapshot.kubelet_config;
     (config.found.is_none() && !config.tried.is_empty()).then(|| {
         format!(
-            "the kubelet's configuration could not be had, so the defaults of its version are taken; \
+            "the kubelet's configuration is unknown, so kq uses the defaults of its version; \
              give it with --kubelet-config FILE ({})",
             config.reason()
         )
@@ -81,7 +81,7 @@ pub fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<String> {
         missing_config(snapshot).filter(|_| !has_config).into_iter().collect();
     if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
         missing.push(format!(
-            "the pods of the node could not be had; give them with --pods FILE ({})",
+            "the pods of the node are unknown; give them with --pods FILE ({})",
             snapshot.pods.reason()
         ));
     }

@@ -321,7 +321,7 @@ impl fmt::Display for PodsUnknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotQueried => f.write_str("the pods of the node were not looked for"),
-            Self::Unavailable => f.write_str("the pods of the node could not be had"),
+            Self::Unavailable => f.write_str("the pods of the node are unknown"),
             Self::MayLack { source } => write!(f, "{source} need not have all pods"),
         }
     }

@@ -146,7 +146,7 @@ pub struct ContainerStatus {
     /// The images that are mounted into it as volumes, as the runtime names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub image_volumes: Vec<String>,
-    /// Why its status could not be had; the rest is empty then.
+    /// Why its status is unknown; the rest is empty then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

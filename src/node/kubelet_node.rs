@@ -103,7 +103,7 @@ pub struct KubeletNode {
     pub workloads: Workloads,
     /// The configuration of the kubelet could be had; else it is the default one.
     pub knows_config: bool,
-    /// What could not be had, or is odd.
+    /// What is unknown, or is odd.
     pub notes: Vec<String>,
 }
 
@@ -225,7 +225,7 @@ impl KubeletNode {
         })
     }
 
-    /// Returns what is odd, without what could not be had: for answers that tell that themselves.
+    /// Returns what is odd, without what is unknown: for answers that tell that themselves.
     pub fn odd(&self) -> impl Iterator<Item = &String> {
         let missing: Vec<String> =
             [true, false].into_iter().flat_map(|given| missing(&self.snapshot, given)).collect();

@@ -291,7 +291,7 @@ fn has_pods(node: &KubeletNode) -> Result<(), Failure> {
         return Ok(());
     }
     let reason = pods.reason();
-    Err(Failure::missing(anyhow!("the pods of the node could not be had: {reason}"))
+    Err(Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
         .hint("run as root on the node, or give its pods with --pods FILE"))
 }
 

@@ -106,7 +106,7 @@ fn devices_missing(snapshot: &Snapshot) -> Vec<String> {
         ("pod-resources API", pod_resources.found.is_some(), pod_resources.reason()),
     ];
     let missing = reasons.into_iter().filter(|(_, found, _)| !found);
-    missing.map(|(what, _, reason)| format!("the {what} could not be had ({reason})")).collect()
+    missing.map(|(what, _, reason)| format!("the {what} is unavailable ({reason})")).collect()
 }
 
 /// Returns a configuration that was given as one that was found.

@@ -31,13 +31,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What to do where the tree could not be read.
 const READ_TREE: &str = "run kq on the node as root, or name the node's root with --host-root DIR";
 
-/// What to do where the configuration could not be had.
+/// What to do where the configuration is unknown.
 const GIVE_CONFIG: &str = "give it with --kubelet-config FILE";
 
-/// What is said where the configuration could not be had; the check of the source says why.
+/// What is said where the configuration is unknown; the check of the source says why.
 const NO_CONFIG: &str = "the kubelet's configuration is not known";
 
-/// What is said where the pods could not be had; the check of the source says why.
+/// What is said where the pods are unknown; the check of the source says why.
 const NO_PODS: &str = "the pods of the node are not known";
 
 /// What is said where nothing of the kubelet is in the tree.
@@ -47,7 +47,7 @@ const NO_ROOT: &str = "there is no cgroup of all pods";
 const OTHER_ROOT: &str =
     "start the kubelet; of one with another cgroupRoot, say --cgroup-root PATH";
 
-/// What to do where the pods could not be had.
+/// What to do where the pods are unknown.
 const GIVE_PODS: &str = "give them with --pods FILE, or name an API server with --kubeconfig FILE";
 
 /// Everything that the checks look at.

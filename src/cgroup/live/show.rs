@@ -62,7 +62,7 @@ pub struct Usage {
     pub swap_bytes: Option<u64>,
     /// Processes and threads.
     pub pids: Option<u64>,
-    /// Processes killed for want of memory.
+    /// Processes killed because memory ran out.
     pub oom_kills: Option<u64>,
     /// The share of the last ten seconds in which some task waited for CPU, in percent.
     pub cpu_pressure: Option<String>,

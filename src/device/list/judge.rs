@@ -96,7 +96,7 @@ impl<'a> DeviceSources<'a> {
 
 /// Returns why a source is not there.
 pub(super) fn not_had(source: &str, reason: &str) -> String {
-    format!("{source} could not be had ({reason})")
+    format!("{source} is unavailable ({reason})")
 }
 
 fn healthy(told: &AllocatableResources) -> BTreeMap<&str, BTreeSet<&str>> {

@@ -18,7 +18,7 @@ pub enum State {
     Stale,
     /// An init container took it and ended.
     InitHeld,
-    /// A source that decides could not be had.
+    /// A source that decides is unknown.
     Unknown,
     /// As it should be.
     Ok,

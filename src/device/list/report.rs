@@ -407,7 +407,7 @@ fn by_name<S: Serializer>(resources: &[ResourceSummary], serializer: S) -> Resul
     serializer.collect_map(resources.iter().map(|summary| (&summary.resource, summary)))
 }
 
-/// Returns what could not be had, each with the way to supply it.
+/// Returns what is unknown, each with the way to supply it.
 fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
     let Some(facts) = &snapshot.devices else {
         return vec![
@@ -442,7 +442,7 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
     }
     match snapshot.pods.value() {
         None => missing.push(format!(
-            "the pods of the node could not be had ({}); give them with --pods FILE",
+            "the pods of the node are unknown ({}); give them with --pods FILE",
             snapshot.pods.reason()
         )),
         Some(pods) => {

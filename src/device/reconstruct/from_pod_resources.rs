@@ -9,7 +9,7 @@ use crate::facts::node_pods::NodePods;
 use crate::facts::pod_resources::PodResources;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Takes the records that the kubelet tells of, where the checkpoint could not be had.
+/// Takes the records that the kubelet tells of, where the checkpoint is unavailable.
 pub(super) fn without_checkpoint(
     checkpoint: &Lookup<CheckpointFact>,
     told: Option<&PodResources>,
@@ -30,7 +30,7 @@ pub(super) fn without_checkpoint(
         }
         return;
     };
-    let why = format!("it could not be had ({})", checkpoint.reason());
+    let why = format!("it is unavailable ({})", checkpoint.reason());
     told_alone(told, pods, &why, assembled, basis);
 }
 

@@ -149,7 +149,7 @@ impl fmt::Display for RemovalReason {
 impl fmt::Display for KeepReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotListed { error } => write!(f, "the list could not be had: {error}"),
+            Self::NotListed { error } => write!(f, "the list is unknown: {error}"),
             Self::Running => f.write_str("runs"),
             Self::TooYoung { age, min_age } => {
                 write!(f, "created {age} ago, must be {min_age} old")

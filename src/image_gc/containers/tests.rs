@@ -180,13 +180,13 @@ fn every_sandbox_and_log_folder_has_its_reason() {
         [
             "- a.x.0: its pod is gone or evicted",
             "a.x.0: RemoveContainer failed: busy",
-            "old: the list could not be had: down",
-            "ready: the list could not be had: down",
-            "used: the list could not be had: down",
-            "new: the list could not be had: down",
-            "ns_pod_a: the list could not be had: denied",
-            "ns_pod_gone: the list could not be had: denied",
-            "gone: the list could not be had: denied",
+            "old: the list is unknown: down",
+            "ready: the list is unknown: down",
+            "used: the list is unknown: down",
+            "new: the list is unknown: down",
+            "ns_pod_a: the list is unknown: denied",
+            "ns_pod_gone: the list is unknown: denied",
+            "gone: the list is unknown: denied",
         ]
     );
     let expected = "[down, failed to read podLogsDirectory \"/var/log/pods\": denied]";

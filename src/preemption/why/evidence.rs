@@ -372,7 +372,7 @@ fn of_containers(pod: &Pod) -> Vec<Sign> {
 
 fn of_end(end: &TerminatedState, says: String) -> Sign {
     let meaning = match (end.reason.as_str(), end.exit_code) {
-        ("OOMKilled", _) => "the kernel killed a process of it for want of memory".to_owned(),
+        ("OOMKilled", _) => "the kernel OOM-killed a process of it".to_owned(),
         ("ContainerStatusUnknown", _) => "the kubelet does not know how it ended".to_owned(),
         (_, 0) => "it ended without an error".to_owned(),
         (_, 137) => "SIGKILL ended it; who sent that is not said".to_owned(),

@@ -36,7 +36,7 @@ use sequel::Known;
 use std::collections::{BTreeMap, BTreeSet};
 use termination::Fate;
 
-/// What is left of a pod's end. What could not be had says why, and which flag supplies it.
+/// What is left of a pod's end. What is unknown says why, and which flag supplies it.
 #[derive(Clone, Debug)]
 pub struct Traces<'t> {
     /// The pods that are known, of its node and others.

@@ -153,7 +153,7 @@ impl fmt::Display for Cause {
             Self::DeletedByPodGc => "not preempted: removed by the pod garbage collector",
             Self::RefusedAtAdmission => "not preempted: refused by the kubelet",
             Self::NodeShutdown => "not preempted: stopped as the node shut down",
-            Self::OutOfMemory => "not preempted: a container was killed for want of memory",
+            Self::OutOfMemory => "not preempted: a container was OOM-killed",
             Self::EndedByProbe => "not preempted: a container was ended by its probe",
             Self::RestartedByProbe => "not preempted: a container was restarted by its probe",
             Self::Restarted => "not preempted: a container ended, and was started again",

@@ -352,13 +352,13 @@ mod tests {
                 Likely,
             ),
             (
-                "for want of memory",
+                "out of memory",
                 pod("Failed", end(137, "OOMKilled", "11:00:00"), none(), 0),
                 OutOfMemory,
                 Certain,
             ),
             (
-                "a process of it for want of memory",
+                "a process of it because memory ran out",
                 pod("Failed", end(1, "OOMKilled", "11:00:00"), none(), 0),
                 OutOfMemory,
                 Likely,

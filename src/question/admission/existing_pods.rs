@@ -59,8 +59,7 @@ impl AdmissionNode {
     ) -> Result<ExistingPods<'_>, Failure> {
         let snapshot = &self.node.snapshot;
         let Some(recorded) = snapshot.pods.value() else {
-            let error =
-                anyhow!("the pods of the node could not be had: {}", snapshot.pods.reason());
+            let error = anyhow!("the pods of the node are unknown: {}", snapshot.pods.reason());
             return Err(Failure::missing(error)
                 .hint("run as root on the node, or give its pods with --pods FILE"));
         };

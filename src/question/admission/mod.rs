@@ -83,7 +83,7 @@ impl AdmissionNode {
                 true => "nobody was asked for it, as no kubeconfig was named or found".to_owned(),
                 false => sought.reason(),
             };
-            let error = anyhow!("the Node object could not be had: {reason}");
+            let error = anyhow!("the Node object is unknown: {reason}");
             return Err(Failure::missing(error).hint(HINT));
         };
         let (source, status) = (&found.source, &found.value.status);

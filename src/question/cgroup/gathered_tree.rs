@@ -15,7 +15,7 @@ pub struct GatheredTree {
     pub given: Option<GivenConfig>,
     /// Where the cgroup of all pods may be.
     pub roots: Vec<(CgroupDriver, CgroupPath)>,
-    /// What could not be had.
+    /// What is unknown.
     pub notes: Vec<String>,
 }
 

@@ -42,7 +42,7 @@ pub struct LiveNode {
     pub roots: Vec<(CgroupDriver, CgroupPath)>,
     /// Why the pods may not be all of the node.
     pub incomplete: Option<String>,
-    /// What is odd, or could not be had.
+    /// What is odd, or is unknown.
     pub notes: Vec<String>,
     /// Pods that could not be read.
     pub left_out: Vec<String>,

@@ -197,7 +197,7 @@ fn pods_of_node(
 ) -> Result<Vec<PodToPlan>, Failure> {
     let Some(found) = &node.snapshot.pods.found else {
         let reason = node.snapshot.pods.reason();
-        return Err(Failure::missing(anyhow!("the pods of the node could not be had: {reason}"))
+        return Err(Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
             .hint("run as root on the node, or give its pods with --pods FILE"));
     };
     let is_meant = |uid: &str, pod: &Pod| match name {

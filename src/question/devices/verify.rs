@@ -30,6 +30,9 @@ pub fn verify_files(
     answer
 }
 
+/// Reads the file at a path of a live node.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, ReadError>;
+
 /// Collects the state files of a node's kubelet. `read` reads a file of a live node byte for byte: a snapshot has
 /// texts only.
 ///
@@ -38,7 +41,7 @@ pub fn verify_files(
 /// Fails for a snapshot without files of the kubelet.
 pub fn state_files<'n>(
     node: &'n KubeletNode,
-    read: Option<&dyn Fn(&str) -> Result<Vec<u8>, ReadError>>,
+    read: Option<ReadFile<'_>>,
 ) -> Result<Vec<StateFileContent<'n>>, Failure> {
     let snapshot = &node.snapshot;
     if snapshot.state_files.is_none() && snapshot.devices.is_none() {

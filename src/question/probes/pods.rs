@@ -41,7 +41,7 @@ pub struct RecordedProbes {
 pub fn recorded_probes(node: &KubeletNode) -> Result<RecordedProbes, Failure> {
     let Some(found) = &node.snapshot.pods.found else {
         let reason = node.snapshot.pods.reason();
-        return Err(Failure::missing(anyhow!("the pods of the node could not be had: {reason}"))
+        return Err(Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
             .hint("run as root on the node, or give its pods with --pods FILE"));
     };
     let recorded = &found.value;

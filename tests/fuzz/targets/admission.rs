@@ -2,6 +2,7 @@
 //! is killed twice, or for a pod that may not take its place; and what is enough is enough.
 #![no_main]
 
+use kq::facts::node_pods::StandingReason;
 use kq::admission::{DeviceDecision, Facts, NodePod, Occupancy, explain};
 use kq::facts::node_object::NodeObject;
 use kq::facts::stats_summary::StatsSummary;
@@ -41,7 +42,7 @@ fn ask(pods: &[Pod], node: &NodeObject, rules: &KubeletRules) {
     let all: Vec<&Pod> = pods.iter().collect();
     assert_eq!(readmit(&all, node, |_| DeviceDecision::default(), rules).len(), all.len());
     let Some((new, others)) = all.split_first() else { return };
-    let counted = others.iter().map(|pod| NodePod { pod, counts: true, why: String::new() });
+    let counted = others.iter().map(|pod| NodePod { pod, counts: true, why: StandingReason::Phase { phase: String::new() } });
     let node_pods: Vec<NodePod<'_>> = counted.collect();
     let nothing = BTreeMap::new();
     let facts = Facts {

@@ -8,7 +8,8 @@ use kq::k8s::pod::Pod;
 use kq::k8s::defaults::apply_probe_defaults;
 use kq::k8s::validation::validate_probes;
 use kq::probe::lint::ProbeLint;
-use kq::probe::report::{Basis, ProbeVerdict};
+use kq::answer::Basis;
+use kq::probe::report::ProbeVerdict;
 use kq::probe::subject::subjects;
 use kq::probe::{JobFacts, Status, Target, outlook, plan};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         apply_probe_defaults(&mut pod);
         assert_eq!(pod, once);
         assert!(validate_probes(&pod).iter().all(|error| error.path.starts_with("spec.")));
-        let _ = kq::probe::lint_view::wide(&ProbeLint::of([&pod]).items).to_string();
+        let _ = kq::answer::finding_view::wide(&ProbeLint::of([&pod]).items).to_string();
         let pod = Arc::new(pod);
         let facts = JobFacts {
             pod_ip: Ok("10.1.2.3"),

@@ -10,7 +10,7 @@ use kq::cgroup::live::motion::Motion;
 use kq::cgroup::live::place::{kubelet_roots, live_cgroups};
 use kq::cgroup::live::repair::{Ground, repair};
 use kq::facts::pod_selector::Selection;
-use kq::cgroup::live::which::{Asked, lines, which};
+use kq::cgroup::live::which::{WhichSubject, lines, which};
 use kq::cgroup::live::{diff_view, show, show_view};
 use kq::cgroup::plan::{Plan, RuntimeFormula, plan};
 use kq::facts::cgroup_tree::{CgroupPath, CgroupTree};
@@ -71,9 +71,9 @@ fn look(tree: &CgroupTree, roots: &Roots, workloads: &Workloads) {
     let shown = show::show(tree, roots, workloads, &Selection::default(), Vec::new());
     let _ = (show_view::table(&shown), show_view::wide(&shown));
     let pids = tree.cgroups.values().flat_map(|texts| texts.pids()).take(8);
-    let mut asked: Vec<Asked> = pids.map(Asked::Pid).collect();
-    asked.extend(tree.cgroups.keys().take(8).cloned().map(Asked::Path));
-    asked.push(Asked::Container("a".to_owned()));
+    let mut asked: Vec<WhichSubject> = pids.map(WhichSubject::Pid).collect();
+    asked.extend(tree.cgroups.keys().take(8).cloned().map(WhichSubject::Path));
+    asked.push(WhichSubject::Container("a".to_owned()));
     for asked in asked {
         if let Ok(owner) = which(&asked, tree, roots, workloads) {
             let _ = lines(&owner);

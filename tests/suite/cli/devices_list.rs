@@ -240,7 +240,7 @@ fn what_a_snapshot_lacks_is_said() {
     let ran = kq(line).within(folder.path()).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stdout.contains("UNKNOWN"), "{}", ran.text());
-    let expected = "missing: the pod-resources API could not be had (kubelet.sock: connection";
+    let expected = "missing: the pod-resources API is unavailable (kubelet.sock: connection";
     assert!(ran.stderr.contains(expected), "{}", ran.text());
     let ran = kq(&format!("{line} --source checkpoint")).within(folder.path()).run();
     assert_eq!(ran.code, 0, "{}", ran.text());

@@ -375,7 +375,7 @@ fn a_server_that_cannot_be_asked_is_named() {
     let line = format!("preempt apply dns.json --host-root {root} {} --yes", kubelet.flags());
     let ran = kq(&line).within(world.node.beside()).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("the Node object could not be had"), "{}", ran.text());
+    assert!(ran.stderr.contains("the Node object is unknown"), "{}", ran.text());
 }
 
 #[test]

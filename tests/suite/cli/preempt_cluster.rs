@@ -187,11 +187,7 @@ fn a_node_that_cannot_be_read_is_a_line_and_loses_no_other() {
     ] {
         let line = line(at);
         let is_missing = line.starts_with(node) && line.contains("MISSING");
-        assert!(
-            is_missing && line.contains("its pods could not be had: "),
-            "{node}: {}",
-            ran.text()
-        );
+        assert!(is_missing && line.contains("its pods are unknown: "), "{node}: {}", ran.text());
         assert!(line.contains(said), "{said}: {line}");
     }
     assert!(ran.stdout.contains("of 6 nodes: 1 without victims, 1 with victims, 4 not known"));

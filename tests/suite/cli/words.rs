@@ -100,3 +100,26 @@ fn help_fits_a_terminal() {
         }
     }
 }
+
+/// Words that no message has, since they were replaced.
+const OUT_OF_MESSAGES: &[&str] = &["could not be had", "for want of"];
+
+#[test]
+fn messages_use_plain_words() {
+    let mut folders = vec![repository().join("src")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder of sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).expect("a source is text");
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let avoided = |line: &&str| OUT_OF_MESSAGES.iter().any(|word| line.contains(word));
+            found.extend(code.filter(avoided).map(|line| format!("{}: {line}", path.display())));
+        }
+    }
+    assert!(found.is_empty(), "see the words that are avoided:\n{}", found.join("\n"));
+}

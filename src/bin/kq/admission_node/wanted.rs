@@ -141,7 +141,7 @@ pub(super) fn bind_static(pod: &mut Pod, about: &AdmissionNode) {
 pub(super) fn pod_of_node(node: &KubeletNode, name: &str) -> Result<Pod, Failure> {
     if node.snapshot.pods.found.is_none() {
         let reason = node.snapshot.pods.reason();
-        let error = anyhow!("the pods of the node could not be had: {reason}");
+        let error = anyhow!("the pods of the node are unknown: {reason}");
         return Err(Failure::missing(error)
             .hint("run as root on the node, or give its pods with --pods FILE"));
     }

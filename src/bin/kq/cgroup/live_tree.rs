@@ -40,7 +40,7 @@ pub struct LiveTree {
     pub workloads: Workloads,
     /// Where the cgroup of all pods may be.
     pub roots: Vec<(CgroupDriver, CgroupPath)>,
-    /// What could not be had.
+    /// What is unknown.
     pub notes: Vec<String>,
 }
 

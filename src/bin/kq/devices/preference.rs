@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct AskedPlugins {
     sockets: BTreeMap<String, PathBuf>,
     deadline: Duration,
-    /// Whose answer could not be had, and why.
+    /// Whose answer is unknown, and why.
     unanswered: Option<(String, String)>,
 }
 

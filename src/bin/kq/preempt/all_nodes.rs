@@ -240,7 +240,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
             let pages = match pages {
                 Ok(pages) => pages,
                 Err(error) => {
-                    let reason = format!("its pods could not be had: {}", error.reason());
+                    let reason = format!("its pods are unknown: {}", error.reason());
                     let mut standing = standing(node);
                     if let Ok(object) = &node.object {
                         let version = &object.status.node_info.kubelet_version;
