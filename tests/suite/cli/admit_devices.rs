@@ -311,7 +311,7 @@ fn a_count_is_no_answer_where_it_decides_who_holds_what_is_unhealthy() {
         ("two are healthy, so one is free in any case", node(2, 3), 0),
         ("none is healthy", node(0, 2), 1),
     ] {
-        let folder = folder(&node, &[holder.clone()], &new(1, "0"), &[]);
+        let folder = folder(&node, std::slice::from_ref(&holder), &new(1, "0"), &[]);
         for command in ["admit explain", "preempt explain"] {
             let ran =
                 kq(&format!("{command} new.json {FILES} -o json")).within(folder.path()).run();
