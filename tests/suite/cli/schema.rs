@@ -2,6 +2,7 @@
 
 use super::{kq, repository};
 use boon::{Compiler, SchemaIndex, Schemas};
+use kq::question::kinds::KINDS;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -33,7 +34,7 @@ pub fn check(text: &str, line: &str) {
             let known = known.get_or_insert_default();
             let index = *known.kinds.entry(kind.to_owned()).or_insert_with(|| {
                 let mut compiler = Compiler::new();
-                compiler.add_resource(kind, strict(stored(kind))).expect("a schema is new");
+                compiler.add_resource(kind, strict(schema_of(kind))).expect("a schema is new");
                 compiler.compile(kind, &mut known.schemas).expect("a schema can be compiled")
             });
             known.schemas.validate(&answer, index).err().map(|error| format!("{error:#}"))
@@ -42,11 +43,10 @@ pub fn check(text: &str, line: &str) {
     }
 }
 
-fn stored(kind: &str) -> Value {
-    let file = repository().join("docs/schema").join(format!("{kind}.json"));
-    let text = std::fs::read_to_string(&file)
-        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    serde_json::from_str(&text).expect("a schema is JSON")
+fn schema_of(kind: &str) -> Value {
+    let known = KINDS.iter().find(|known| known.name == kind);
+    let known = known.unwrap_or_else(|| panic!("{kind}: an unknown kind of answer"));
+    (known.schema)().to_value()
 }
 
 /// Forbids fields that a schema does not name.

@@ -100,5 +100,5 @@ fn counts(ran: &Ran, pod: &str) -> (bool, String) {
     let line =
         answer["ledger"].as_array().and_then(|lines| lines.iter().find(|it| it["pod"] == pod));
     let line = line.unwrap_or_else(|| panic!("no {pod}: {}", ran.stdout));
-    (line["counts"] == true, line["why"].as_str().unwrap_or_default().to_owned())
+    (line["counts"] == true, line["why"]["text"].as_str().unwrap_or_default().to_owned())
 }
