@@ -115,14 +115,6 @@ impl Basis {
         self.warnings.extend(warnings.into_iter().map(Into::into));
     }
 
-    /// Takes in everything that another part of the answer rests on.
-    pub fn absorb(&mut self, other: Self) {
-        self.facts.extend(other.facts);
-        self.assumptions.extend(other.assumptions);
-        self.missing.extend(other.missing);
-        self.warnings.extend(other.warnings);
-    }
-
     /// Returns true if every fact was there.
     pub fn is_complete(&self) -> bool {
         self.missing.is_empty()
