@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -54,9 +55,11 @@ pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// The rule; it does not change from version to version of kq.
-    pub id: &'static str,
+    pub id: String,
     /// What the finding is about.
     pub subject: Subject,
+    /// The numbers and names in the text, by name; their meaning depends on the rule.
+    pub facts: Map<String, Value>,
     /// What was found, with the numbers.
     pub found: String,
     /// Why that matters; null: the rule needs no explanation.
@@ -67,7 +70,62 @@ pub struct Finding {
     pub source: Option<String>,
 }
 
+/// What rules of a domain found, as data: an enum of which each variant is a rule with its facts.
+///
+/// It is written with `#[serde(tag = "id")]`: the variant is the [`Finding::id`], its fields are the [`Finding::facts`].
+pub trait Rule: Serialize {
+    /// How bad it is.
+    fn severity(&self) -> Severity;
+
+    /// Returns the sentences.
+    fn wording(&self) -> Wording;
+}
+
+/// The sentences of a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wording {
+    /// What was found, with the numbers.
+    pub found: String,
+    /// Why that matters.
+    pub why: Option<String>,
+    /// What to do.
+    pub advice: Option<String>,
+}
+
+impl Wording {
+    /// Returns what was found, without an explanation.
+    pub fn new(found: impl Into<String>) -> Self {
+        Self { found: found.into(), ..Self::default() }
+    }
+
+    /// Adds why it matters.
+    pub fn because(self, why: impl Into<String>) -> Self {
+        Self { why: Some(why.into()), ..self }
+    }
+
+    /// Adds what to do.
+    pub fn advise(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
+    }
+}
+
 impl Finding {
+    /// Returns what a rule found about a subject.
+    ///
+    /// # Panics
+    ///
+    /// If the rule is not an enum with `#[serde(tag = "id")]`: a mistake in kq.
+    pub fn of(subject: Subject, rule: &impl Rule) -> Self {
+        let Ok(Value::Object(mut facts)) = serde_json::to_value(rule) else {
+            panic!("a rule is written as an object");
+        };
+        let Some(Value::String(id)) = facts.remove("id") else {
+            panic!("a rule is written with its id");
+        };
+        let (severity, Wording { found, why, advice }) = (rule.severity(), rule.wording());
+        Self { severity, id, subject, facts, found, why, advice, source: None }
+    }
+
     /// Returns a finding without an explanation.
     pub fn new(
         severity: Severity,
@@ -75,8 +133,8 @@ impl Finding {
         subject: Subject,
         found: impl Into<String>,
     ) -> Self {
-        let found = found.into();
-        Self { severity, id, subject, found, why: None, advice: None, source: None }
+        let (id, facts, found) = (id.to_owned(), Map::new(), found.into());
+        Self { severity, id, subject, facts, found, why: None, advice: None, source: None }
     }
 
     /// Adds why it matters.
@@ -156,5 +214,36 @@ impl fmt::Display for Subject {
             Self::Container { pod, container, .. } => write!(f, "{pod} {container}"),
             Self::File { path, .. } => f.write_str(path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Serialize)]
+    #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+    enum Gap {
+        SmallGap { high_percent: i32 },
+    }
+
+    impl Rule for Gap {
+        fn severity(&self) -> Severity {
+            Severity::Info
+        }
+
+        fn wording(&self) -> Wording {
+            let Self::SmallGap { high_percent } = self;
+            Wording::new(format!("{high_percent}%")).because("it is little")
+        }
+    }
+
+    #[test]
+    fn a_rule_gives_its_id_its_facts_and_its_sentences() {
+        let finding = Finding::of(Subject::Node, &Gap::SmallGap { high_percent: 85 });
+        assert_eq!((&*finding.id, &*finding.found), ("small-gap", "85%"));
+        assert_eq!(Value::Object(finding.facts), json!({"highPercent": 85}));
+        assert_eq!(finding.why.as_deref(), Some("it is little"));
     }
 }

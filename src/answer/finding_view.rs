@@ -26,7 +26,7 @@ fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Tab
     let source = |finding: &&Finding| or_dash(finding.source.as_ref());
     let columns: [Column<&Finding>; 11] = [
         Column::new("SEVERITY", |finding| finding.severity.to_string()),
-        Column::new("RULE", |finding| finding.id.to_owned()),
+        Column::new("RULE", |finding| finding.id.clone()),
         Column::when(have_subjects, Column::new("SUBJECT", |it| it.subject.to_string())),
         Column::when(have_places, Column::narrow("PLACE", |it| brief(or_dash(it.subject.place())))),
         Column::when(have_places, Column::wide("PLACE", place)),

@@ -16,7 +16,7 @@ mod worded;
 pub use basis::{Assumption, Basis, Fact, Missing, Warning};
 pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
-pub use finding::{Finding, Severity, Subject};
+pub use finding::{Finding, Rule, Severity, Subject, Wording};
 pub use worded::Worded;
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};

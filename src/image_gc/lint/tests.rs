@@ -279,7 +279,7 @@ fn a_long_grace_period_gives_images_their_turn() {
         }));
         case.disks.dedicated_image_fs = Some(true);
         let items = case.lint().items;
-        let got: Vec<_> = items.iter().map(|item| (item.id, item.severity)).collect();
+        let got: Vec<_> = items.iter().map(|item| (item.id.as_str(), item.severity)).collect();
         assert_eq!(got, [("eviction-before-image-gc", expected)], "{name}");
         assert!(
             items.iter().all(|item| item

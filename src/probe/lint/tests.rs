@@ -315,7 +315,7 @@ fn without_its_gate_a_command_that_hangs_never_fails() {
         let items = ProbeLint::by([&pod], fails_on_timeout).items.into_iter();
         items.map(|it| (it.id, it.found)).collect::<Vec<_>>()
     };
-    let has = |found: &[(&str, String)], id: &str| found.iter().any(|(of, _)| *of == id);
+    let has = |found: &[(String, String)], id: &str| found.iter().any(|(of, _)| *of == id);
     let (on, off) = (ids(true), ids(false));
     assert!(has(&on, "exec-one-second") && !has(&on, "exec-timeout-ignored"), "{on:?}");
     assert!(has(&off, "exec-timeout-ignored") && !has(&off, "exec-one-second"), "{off:?}");
@@ -359,8 +359,11 @@ fn commands_in_one_word_and_fields_that_are_none_are_found() {
     .unwrap();
     let unknown = ("Pod p".to_owned(), "spec.x".to_owned(), Some("y"));
     let lint = ProbeLint::of([&pod]).with_unknown_fields([unknown]);
-    let found: Vec<_> =
-        lint.items.iter().map(|it| (it.id, it.subject.place().unwrap_or_default())).collect();
+    let found: Vec<_> = lint
+        .items
+        .iter()
+        .map(|it| (it.id.as_str(), it.subject.place().unwrap_or_default()))
+        .collect();
     let command = "spec.containers[0].readinessProbe.exec.command[0]";
     assert_eq!(found, [("one-word", command), ("unknown-field", "spec.x")]);
     assert_eq!((lint.summary["WARNING"], lint.probes), (2, 1));

@@ -85,7 +85,7 @@ fn entries_that_no_kubelet_writes_are_told() {
     let places: Vec<(&str, &str)> = answer
         .findings
         .iter()
-        .map(|finding| (finding.id, finding.subject.place().unwrap_or_default()))
+        .map(|finding| (finding.id.as_str(), finding.subject.place().unwrap_or_default()))
         .collect();
     let place = "PodDeviceEntries[1] \"\"/c \"\"";
     let expected = [
