@@ -145,6 +145,13 @@ impl Selection {
     }
 }
 
+/// Returns true if an argument names a file, by its form alone.
+pub fn is_file(text: &str) -> bool {
+    let starts = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
+    let ends = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
+    text == "-" || starts || ends
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -130,6 +130,12 @@ impl KubeletFlags {
 }
 
 impl KubeletOptions {
+    /// Returns true if the options say anything of the kubelet besides its start.
+    pub fn is_any_given(&self) -> bool {
+        let KubeletFlags { version, feature_gates, set } = &self.flags;
+        self.config.is_some() || version.is_some() || feature_gates.is_some() || !set.is_empty()
+    }
+
     /// Returns when the kubelet started, and who says so.
     fn start(&self, snapshot: &Snapshot, now: Timestamp) -> Result<Option<KubeletStart>, Failure> {
         let said = self.start.map(|start| KubeletStart {
@@ -164,8 +170,23 @@ impl KubeletNode {
         options: &KubeletOptions,
         needs: Needs,
     ) -> Result<Self, Failure> {
+        Self::gather_with(spec, options, needs, |_| {})
+    }
+
+    /// Gathers a node, puts facts from elsewhere over the gathered ones, and describes the kubelet.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`gather`] and [`KubeletNode::describe`] do.
+    pub(super) fn gather_with(
+        spec: &NodeSpec,
+        options: &KubeletOptions,
+        needs: Needs,
+        put: impl FnOnce(&mut Snapshot),
+    ) -> Result<Self, Failure> {
         let config = options.config.as_ref().map(|given| &given.config.value);
-        let snapshot = gather(spec, config, needs)?;
+        let mut snapshot = gather(spec, config, needs)?;
+        put(&mut snapshot);
         let runs_here = spec.snapshot.is_none()
             && spec.node_in_question(needs.files, needs.only_on_node).runs_here();
         Ok(Self {

@@ -9,9 +9,12 @@ mod devices;
 mod facts;
 mod folders;
 mod gather;
+mod given_devices;
 mod kubelet_node;
+mod named_files;
 mod needs;
 mod node_description;
+mod node_file;
 mod pods;
 mod remote;
 mod runtime;
@@ -21,15 +24,16 @@ mod spec;
 mod stats;
 
 pub use config::forget_secrets;
-pub use devices::of_named_file;
 pub use facts::{FactKey, FactSet, summary};
 pub use gather::{cgroup_tree, gather, is_of_this_machine};
+pub use given_devices::read_devices;
 pub use kubelet_node::{
     GivenConfig, KubeletFlags, KubeletNode, KubeletOptions, KubeletStartOption, config_of,
     of_description,
 };
+pub use named_files::{DeviceFiles, NamedFiles};
 pub use needs::Needs;
 pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
+pub use node_file::check_stored;
 pub use pods::{api_server, of_files};
 pub use spec::{Environment, NodeSpec, kubelet_root};
-pub use stats::of_stats_file;

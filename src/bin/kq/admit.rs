@@ -1,6 +1,6 @@
 //! `kq admit`
 
-use crate::admission_node::AdmissionArgs;
+use crate::admission_args::AdmissionArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use clap::Subcommand;

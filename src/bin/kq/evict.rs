@@ -1,16 +1,13 @@
 //! `kq evict`
 
-use crate::admission_node::node_file::NodeFile;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
-use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
+use crate::kubelet_node::KubeletNodeArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::eviction::rank_view::{table, wide};
 use kq::facts::kubelet_config::Signal;
-use kq::facts::snapshot::Snapshot;
-use kq::node::FactKey;
-use kq::node::{Needs, of_stats_file};
+use kq::node::NamedFiles;
 use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
 
 /// Show the order in which the kubelet would evict pods
@@ -114,7 +111,12 @@ impl Args {
 
 impl RankArgs {
     fn run(self) -> Result<Code, Failure> {
-        let node = self.gather()?;
+        let files = NamedFiles {
+            node: self.node_file.clone(),
+            stats: self.stats.clone(),
+            ..NamedFiles::default()
+        };
+        let node = self.kubelet.gather_files(files, eviction_needs(self.signal))?;
         let options = EvictionOptions {
             signal: self.signal,
             node_name: self.kubelet.sources.node_name.clone(),
@@ -127,34 +129,5 @@ impl RankArgs {
             tell(&rank.basis);
         }
         Ok(if rank.basis.missing.is_empty() { Code::Answered } else { Code::Missing })
-    }
-
-    /// Gathers the node.
-    fn gather(&self) -> Result<KubeletNode, Failure> {
-        let stats = self.stats.as_deref().map(of_stats_file).transpose()?;
-        let mut notes = Vec::new();
-        let sources = &self.kubelet.sources;
-        let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
-        let mut needs = match stats {
-            Some(_) => {
-                let measured = [
-                    FactKey::StatsSummary,
-                    FactKey::CgroupTree,
-                    FactKey::CgroupUsage,
-                    FactKey::CgroupStatistics,
-                    FactKey::Processes,
-                ];
-                Needs { files: true, ..eviction_needs(self.signal).without(&measured) }
-            }
-            None => eviction_needs(self.signal),
-        };
-        let object = node_file.put_into(&mut needs, sources)?;
-        let mut node = self.kubelet.gather_with(needs, |snapshot: &mut Snapshot| {
-            snapshot.stats_summary = stats.unwrap_or(std::mem::take(&mut snapshot.stats_summary));
-            snapshot.node = object.unwrap_or(std::mem::take(&mut snapshot.node));
-        })?;
-        node_file.check(&node.snapshot, sources)?;
-        node.notes.extend(notes);
-        Ok(node)
     }
 }

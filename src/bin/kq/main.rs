@@ -1,6 +1,6 @@
 //! The command line of kq: gather facts, ask the library, write the answer.
 
-mod admission_node;
+mod admission_args;
 mod admit;
 mod cgroup;
 mod cli;

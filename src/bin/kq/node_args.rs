@@ -158,11 +158,6 @@ impl ConfigArgs {
 }
 
 impl RulesArgs {
-    /// Tells whether a flag says anything about the kubelet.
-    pub fn is_any_given(&self) -> bool {
-        self.kubelet_version.is_some() || self.feature_gates.is_some() || !self.set.is_empty()
-    }
-
     /// Returns what the flags say.
     pub fn flags(&self) -> KubeletFlags {
         KubeletFlags {

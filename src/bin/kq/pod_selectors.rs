@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
-use kq::facts::pod_selector::{PodSelector, Selection};
+use kq::facts::pod_selector::{PodSelector, Selection, is_file};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::LoadedPod;
 
@@ -57,11 +57,4 @@ impl PodSelectors {
         }));
         Ok(selection)
     }
-}
-
-/// Tells whether an argument names a file, by its form alone.
-pub fn is_file(text: &str) -> bool {
-    let starts = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
-    let ends = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
-    text == "-" || starts || ends
 }

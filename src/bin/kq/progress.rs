@@ -6,22 +6,20 @@ use std::io::{self, IsTerminal, Write};
 /// terminal nothing is written.
 pub struct Progress {
     what: &'static str,
-    total: usize,
     is_shown: bool,
 }
 
 impl Progress {
-    /// Begins: so many of what are to be done.
-    pub fn of(total: usize, what: &'static str) -> Self {
-        Self { what, total, is_shown: io::stderr().is_terminal() }
+    /// Begins to count things of a kind.
+    pub fn of(what: &'static str) -> Self {
+        Self { what, is_shown: io::stderr().is_terminal() }
     }
 
-    /// Shows how many are done.
-    pub fn show(&self, done: usize) {
+    /// Shows how many of all are done.
+    pub fn show(&self, done: usize, all: usize) {
         if self.is_shown {
-            let Self { what, total, .. } = self;
             // A terminal that is gone is no failure.
-            let _ = write!(io::stderr(), "\r\x1b[K{done} of {total} {what}");
+            let _ = write!(io::stderr(), "\r\x1b[K{done} of {all} {}", self.what);
         }
     }
 }

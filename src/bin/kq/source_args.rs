@@ -150,6 +150,13 @@ impl SourceArgs {
         }
     }
 
+    /// With `--verbose`: shows the sources of the facts.
+    pub fn tell(&self, snapshot: &Snapshot) {
+        if self.verbose {
+            summary(snapshot).iter().for_each(|line| note("source", line));
+        }
+    }
+
     /// Returns the node in question; see [`NodeSpec::node_in_question`].
     pub fn node_in_question(&self, files: bool, only_on_node: bool) -> NodeInQuestion {
         self.spec().node_in_question(files, only_on_node)
@@ -166,9 +173,7 @@ pub fn gather(
 ) -> Result<Snapshot, Failure> {
     let spec = NodeSpec { cgroup_root: root.cgroup_root.clone(), ..sources.spec() };
     let snapshot = node::gather(&spec, config, needs)?;
-    if sources.verbose {
-        summary(&snapshot).iter().for_each(|line| note("source", line));
-    }
+    sources.tell(&snapshot);
     Ok(snapshot)
 }
 

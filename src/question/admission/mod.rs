@@ -1,11 +1,21 @@
 //! Admission and preemption: a pod that is to come to a node, the node, and its other pods.
 
 mod answers;
+mod cluster;
+mod cluster_nodes;
 mod existing_pods;
+mod options;
+mod order;
 mod plan;
+mod replan;
+mod target_pod;
 
 pub use answers::{admit, readmit_all};
+pub use cluster::cluster_preemption;
+pub use options::AdmissionOptions;
+pub use order::{random_order, sort};
 pub use plan::{Detail, Planned, plan};
+pub use replan::{Settled, has_ended, replan, settled};
 
 use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{as_of_kubelet, put_allocations};
@@ -40,8 +50,8 @@ impl AdmissionNode {
         mut node: KubeletNode,
         without: Vec<String>,
         device_flags: Option<&'static str>,
-        mut basis: Basis,
     ) -> Self {
+        let mut basis = Basis::default();
         if let Some(found) = &mut node.snapshot.pods.found {
             basis.warn_all(found.value.notes.iter().cloned());
             basis.warn_all(found.value.keep_one_of_a_uid());

@@ -3,11 +3,12 @@
 use super::live_tree::gather_node;
 use crate::exit::{Code, Failure, warn};
 use crate::node_args::NodeArgs;
-use crate::pod_selectors::{PodSelectors, is_file};
+use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
 use crate::write::Output;
 use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
+use kq::facts::pod_selector::is_file;
 use kq::k8s::manifest::{Loaded, NoteKind, load};
 use kq::node::Needs;
 use kq::question::cgroup::plan::{PlanInput, PlanPodOptions};

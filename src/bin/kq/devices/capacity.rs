@@ -1,6 +1,5 @@
 //! `kq devices capacity`
 
-use super::given::read_devices;
 use super::node::DeviceNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
@@ -53,7 +52,8 @@ pub struct Args {
 impl Args {
     /// Gathers, counts and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let given = self.devices.as_deref().map(read_devices).transpose()?.unwrap_or_default();
+        let given =
+            self.devices.as_deref().map(kq::node::read_devices).transpose()?.unwrap_or_default();
         // Whose the devices are does not matter.
         let needs =
             Needs::DEVICE_LIST.without(&[FactKey::Pods, FactKey::Sandboxes, FactKey::Containers]);

@@ -2,7 +2,6 @@
 
 mod allocate;
 mod capacity;
-mod given;
 mod list;
 mod manifest;
 mod node;

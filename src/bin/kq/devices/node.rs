@@ -1,10 +1,9 @@
 //! The flags that say which node devices are of, and where what is known of them comes from.
 
-use crate::admission_node::node_file::NodeFile;
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::{KubeletNode, KubeletNodeArgs};
-use kq::node::{FactKey, Needs};
+use kq::node::{FactKey, NamedFiles, Needs};
 
 /// The flags that say which node devices are of.
 #[derive(Debug, clap::Args)]
@@ -44,21 +43,9 @@ impl DeviceNodeArgs {
     /// # Errors
     ///
     /// Fails for a file that is named and cannot be read.
-    pub fn gather(&self, mut needs: Needs) -> Result<KubeletNode, Failure> {
-        let given = self.files.read()?;
-        given.leave_out(&mut needs);
-        needs.files |= self.files.first_given().is_some();
-        let mut notes = Vec::new();
-        let node_file = NodeFile::read(self.node_file.as_deref(), &mut notes)?;
-        let object = node_file.put_into(&mut needs, &self.kubelet.sources)?;
-        let mut node = self.kubelet.gather_with(needs, |snapshot| {
-            if let Some(object) = object {
-                snapshot.node = object;
-            }
-            given.put(snapshot);
-        })?;
-        node_file.check(&node.snapshot, &self.kubelet.sources)?;
-        node.notes.extend(notes);
-        Ok(node)
+    pub fn gather(&self, needs: Needs) -> Result<KubeletNode, Failure> {
+        let devices = self.files.files();
+        self.kubelet
+            .gather_files(NamedFiles { node: self.node_file.clone(), devices, stats: None }, needs)
     }
 }

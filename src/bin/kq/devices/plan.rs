@@ -1,16 +1,15 @@
 //! `kq devices plan`
 
-use super::given::read_devices;
 use super::manifest::pods_of_file;
 use super::node::DeviceNodeArgs;
 use super::preference::{AskPlugin, AskedPlugins, find};
 use super::topology::TopologyArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
-use crate::pod_selectors::is_file;
 use anyhow::anyhow;
 use kq::answer::Basis;
 use kq::device::plan::{table, wide};
+use kq::facts::pod_selector::is_file;
 use kq::question::devices::plan::{DevicePlanOptions, Subject, device_plan, device_plan_needs};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -98,7 +97,8 @@ impl Args {
     /// Gathers, decides and shows.
     pub fn run(mut self) -> Result<Code, Failure> {
         self.check_asked()?;
-        let given = self.devices.as_deref().map(read_devices).transpose()?.unwrap_or_default();
+        let given =
+            self.devices.as_deref().map(kq::node::read_devices).transpose()?.unwrap_or_default();
         let mut basis = Basis::default();
         let from_file = match self.pod.as_deref().filter(|pod| is_file(pod)) {
             Some(file) => Some(pods_of_file(file, &mut basis)?),

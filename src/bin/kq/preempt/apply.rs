@@ -1,17 +1,16 @@
 //! `kq preempt apply`
 
-use super::explain::{random_order, sort};
-use super::look::{Settled, has_ended, look, settled};
-use crate::admission_node::{AdmissionArgs, Detail, plan};
+use crate::admission_args::AdmissionArgs;
 use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell};
 use crate::form::Form;
-use crate::pod_selectors::is_file;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::api_server::ApiServer;
 use kq::edge::clock::steady;
 use kq::edge::interrupt::Interrupts;
+use kq::facts::pod_selector::is_file;
+use kq::facts::snapshot::Snapshot;
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
 use kq::node::api_server;
@@ -20,6 +19,9 @@ use kq::preemption::apply::{
     Target, Told, result_line, successors, table, unfit, why_not,
 };
 use kq::preemption::{PodPreemption, PreemptionResult, Trace, view};
+use kq::question::admission::{
+    AdmissionOptions, Detail, Settled, has_ended, plan, random_order, replan, settled, sort,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -109,7 +111,8 @@ struct Plan {
 impl ApplyArgs {
     /// Gathers, plans, shows, asks and evicts.
     pub fn run(self) -> Result<Code, Failure> {
-        self.refuse_files()?;
+        let options = self.admission.options()?;
+        self.refuse_files(&options)?;
         if !self.output.is_for_people() && !self.yes && !self.dry_run {
             return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
                 .hint("say --dry-run to look, or --yes to do it"));
@@ -126,8 +129,8 @@ impl ApplyArgs {
         let planned = Plan { answer, settled: settled(&about, &pod), victims, successors };
         let mut report = self.report(&planned, &pod);
         let server = match report.result {
-            ApplyResult::Planned if self.admission.stored().is_none() => {
-                let server = api_server(&self.admission.sources().spec(), &about.node.snapshot);
+            ApplyResult::Planned if options.stored().is_none() => {
+                let server = api_server(&options.node, &about.node.snapshot);
                 self.check(server, &planned, &mut report)?
             }
             _ => None,
@@ -158,7 +161,7 @@ impl ApplyArgs {
         }
         exit::changes_begin();
         let targets = planned.victims.into_iter().map(|(target, _)| target).collect();
-        self.carry_out(&server, &pod, targets, &mut report)?;
+        self.carry_out(&server, &options, &pod, targets, &mut report)?;
         let code = match report.result {
             ApplyResult::Stopped => Code::Stopped,
             ApplyResult::Refused => Code::Refused,
@@ -169,9 +172,9 @@ impl ApplyArgs {
     }
 
     /// Refuses to change what is in files.
-    fn refuse_files(&self) -> Result<(), Failure> {
-        let refused = match self.admission.stored() {
-            None if !self.dry_run && self.admission.priority.is_some() && !is_file(&self.pod) => {
+    fn refuse_files(&self, options: &AdmissionOptions) -> Result<(), Failure> {
+        let refused = match options.stored() {
+            None if !self.dry_run && options.priority.is_some() && !is_file(&self.pod) => {
                 anyhow!(
                     "--priority: {} has its own, and what is not so cannot be acted upon",
                     self.pod
@@ -319,6 +322,7 @@ impl ApplyArgs {
     fn carry_out(
         &self,
         server: &ApiServer,
+        options: &AdmissionOptions,
         pod: &Pod,
         targets: Vec<Target>,
         report: &mut PreemptionApply,
@@ -335,7 +339,9 @@ impl ApplyArgs {
                 (_, Ask::End) => return Ok(()),
                 (Some(signal), _) => Told::Interrupted(signal),
                 (None, Ask::Look) => {
-                    Told::Looked(look(&self.admission, &self.pod, pod, apply.targets()))
+                    let observe =
+                        |snapshot: &Snapshot| self.admission.kubelet.sources.tell(snapshot);
+                    Told::Looked(replan(options, &self.pod, pod, apply.targets(), observe))
                 }
                 (None, Ask::Remove(at)) => {
                     is_sent.store(true, Ordering::SeqCst);

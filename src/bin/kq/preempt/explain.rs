@@ -1,16 +1,15 @@
 //! `kq preempt explain`
 
-use super::all_nodes;
-use crate::admission_node::{AdmissionArgs, Detail, Planned, plan};
-use crate::exit::{Code, Failure, note, tell};
+use crate::admission_args::AdmissionArgs;
+use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
-use crate::pod_selectors::is_file;
-use anyhow::anyhow;
-use kq::admission::{NodePod, qualified};
-use kq::facts::pod_selector::nearest_pod;
+use crate::progress::Progress;
+use kq::answer::Basis;
+use kq::facts::pod_selector::is_file;
 use kq::preemption::view::{table, wide};
-use kq::preemption::{PodPreemption, PreemptionExplanation, PreemptionResult, Trace};
-use std::collections::{BTreeMap, BTreeSet};
+use kq::preemption::{NodeAnswer, PodPreemption, PreemptionResult, Trace, cluster_view};
+use kq::question::admission::{Detail, Planned, cluster_preemption, plan, random_order, sort};
+use std::collections::BTreeMap;
 
 /// Show which pods this node's kubelet would preempt to admit a pod, and why
 ///
@@ -72,7 +71,7 @@ impl ExplainArgs {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         if self.all_nodes {
-            return all_nodes::explain(&self.admission, &self.pod, self.output);
+            return self.all_nodes();
         }
         let (about, pod) = self.admission.gather(&self.pod)?;
         let trace = if self.output == Form::Table { Trace::Chosen } else { Trace::Visits };
@@ -95,41 +94,58 @@ impl ExplainArgs {
             PreemptionResult::Refused | PreemptionResult::NotEnough => Code::No,
         })
     }
+
+    fn all_nodes(&self) -> Result<Code, Failure> {
+        let progress = Progress::of("nodes");
+        let show = |done, all| progress.show(done, all);
+        let answer = cluster_preemption(&self.admission.options()?, &self.pod, show)?;
+        drop(progress);
+        self.output.write(&answer, cluster_view::table, cluster_view::wide)?;
+        if self.output.is_for_people() {
+            tell(&answer.basis);
+            tell_of_nodes(&answer.nodes);
+        }
+        Ok(match () {
+            () if answer.lacks_facts() => Code::Missing,
+            () if answer.is_taken() => Code::Answered,
+            () => Code::No,
+        })
+    }
 }
 
-/// Returns what is to be said where the order of pods decided that nobody told.
-pub(super) fn random_order(preemption: &PreemptionExplanation, order: &[String]) -> Option<String> {
-    let order: BTreeSet<&str> = order.iter().map(String::as_str).collect();
-    let is_told = |pod: &str| order.contains(pod);
-    let mut tied = preemption.victims.iter().filter(|it| !it.ties.is_empty());
-    tied.any(|it| !is_told(&it.pod) || !it.ties.iter().all(|tie| is_told(tie))).then(|| {
-        "among equals the pods are in the order of their names; the kubelet's is random (--order)".to_owned()
-    })
+fn shown(notes: &[impl ToString]) -> Vec<String> {
+    notes.iter().map(ToString::to_string).collect()
 }
 
-/// Puts the pods in the order that is known, and those that are not named in that of their
-/// names.
-pub(super) fn sort(pods: &mut [NodePod<'_>], order: &[String]) -> Result<(), Failure> {
-    let mut places = BTreeMap::new();
-    if !order.is_empty() {
-        let names: BTreeSet<String> = pods.iter().map(|it| qualified(it.pod)).collect();
-        let near = |name: &str| nearest_pod(name, pods.iter().map(|it| it.pod));
-        for (place, name) in order.iter().enumerate() {
-            if !names.contains(name) {
-                let refuse = anyhow!("--order: no other pod of this node is {name}");
-                return Err(Failure::usage(refuse).hint(match near(name) {
-                    Some(nearest) => format!("did you mean {nearest}?"),
-                    None => "pods are named NAMESPACE/NAME, as -o wide shows them".to_owned(),
-                }));
-            }
-            if places.insert(name.as_str(), place).is_some() {
-                return Err(Failure::usage(anyhow!("--order: {name} is there twice")));
+/// Tells what single nodes' answers rest on: each text once, with the nodes.
+fn tell_of_nodes(nodes: &[NodeAnswer]) {
+    let of = |texts: fn(&Basis) -> Vec<String>, say: &dyn Fn(&str)| {
+        let mut of_text: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for node in nodes {
+            for text in texts(&node.basis) {
+                let place = *places.entry(text.clone()).or_insert_with(|| {
+                    of_text.push((text, Vec::new()));
+                    of_text.len() - 1
+                });
+                if let Some((_, nodes)) = of_text.get_mut(place) {
+                    nodes.push(&node.node);
+                }
             }
         }
-    }
-    pods.sort_by_cached_key(|it| {
-        let name = qualified(it.pod);
-        (places.get(name.as_str()).copied().unwrap_or(usize::MAX), name)
-    });
-    Ok(())
+        for (text, nodes) in of_text {
+            let which = match nodes.as_slice() {
+                [one] => format!("node {one}"),
+                [one, other] => format!("nodes {one}, {other}"),
+                [one, other, more @ ..] => {
+                    format!("nodes {one}, {other} and {} more", more.len())
+                }
+                [] => continue,
+            };
+            say(&format!("{which}: {text}"));
+        }
+    };
+    of(|basis| shown(&basis.assumptions), &|text| note("assumed", text));
+    of(|basis| shown(&basis.warnings), &warn);
+    of(|basis| shown(&basis.missing), &|text| note("missing", text));
 }

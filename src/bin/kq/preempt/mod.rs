@@ -1,10 +1,7 @@
 //! `kq preempt`: whom the kubelet kills for a critical pod, and who killed a pod.
 
-mod all_nodes;
 mod apply;
-mod cluster;
 mod explain;
-mod look;
 mod why;
 
 use self::apply::ApplyArgs;

@@ -1,6 +1,5 @@
 //! `kq preempt why`
 
-use crate::admission_node::node_file;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::node_args::RootArgs;
@@ -192,7 +191,7 @@ impl WhyArgs {
             return Ok(Gathered { pods, events, now: after_now(), are_current: false });
         }
         let snapshot = gather(sources, &RootArgs::default(), None, WANTS)?;
-        node_file::check_stored(&snapshot, sources)?;
+        kq::node::check_stored(&snapshot, &sources.spec())?;
         let now = snapshot.taken_at.parse().map_err(|error| {
             Failure::usage(error).hint("takenAt of the snapshot says when everything was so")
         })?;

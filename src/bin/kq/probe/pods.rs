@@ -3,10 +3,10 @@
 use super::node::ProbeNodeArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
-use crate::pod_selectors::is_file;
 use anyhow::anyhow;
 use kq::edge::cri::CriSession;
 use kq::edge::input::{read_input, shown};
+use kq::facts::pod_selector::is_file;
 use kq::k8s::manifest::{Note, NoteKind, load};
 use kq::k8s::pod::{Pod, PodStatus};
 use kq::node::Needs;

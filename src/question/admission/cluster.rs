@@ -1,52 +1,55 @@
-//! `kq preempt explain --all-nodes`: each node of the cluster is asked, and the cheapest comes first.
+//! What it costs each node of a cluster to admit a pod.
 
-use super::cluster::Cluster;
-use super::explain::sort;
-use crate::admission_node::{AdmissionArgs, AdmissionNode, Detail, Planned, as_of_kubelet, plan};
-use crate::exit::{Code, Failure, note, tell, warn};
-use crate::form::Form;
-use crate::kubelet_node::KubeletNode;
-use crate::pod_selectors::is_file;
-use crate::progress::Progress;
+use super::cluster_nodes::Cluster;
+use super::order::sort;
+use super::{AdmissionNode, AdmissionOptions, Detail, Planned, plan};
+use crate::answer::{Assumption, Basis, Failure};
+use crate::edge::api_server::{ApiError, ApiServer};
+use crate::edge::clock::now;
+use crate::facts::lookup::{Lookup, Sourced};
+use crate::facts::node_list::ListedNode;
+use crate::facts::node_object::NodeObject;
+use crate::facts::pod_selector::is_file;
+use crate::facts::snapshot::{PodSource, RecordedPods, Snapshot};
+use crate::k8s::manifest::{Loaded, load};
+use crate::k8s::pod::Pod;
+use crate::node::{KubeletNode, KubeletOptions};
+use crate::preemption::{ClusterPreemption, NodeAnswer, NodeStanding, why_critical};
+use crate::question::kubelet_pods::as_of_kubelet;
 use anyhow::anyhow;
-use kq::answer::{Assumption, Basis};
-use kq::edge::api_server::{ApiError, ApiServer};
-use kq::edge::clock::now;
-use kq::facts::lookup::{Lookup, Sourced};
-use kq::facts::node_list::ListedNode;
-use kq::facts::node_object::NodeObject;
-use kq::facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use kq::k8s::manifest::{Loaded, load};
-use kq::k8s::pod::Pod;
-use kq::preemption::cluster_view::{table, wide};
-use kq::preemption::{ClusterPreemption, NodeAnswer, NodeStanding, why_critical};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The question, and what of it is the same for all nodes.
-struct Question<D> {
+struct Question<'a> {
     /// The pod, on no node.
     pod: Pod,
-    /// Describes the kubelet of a node.
-    describe: D,
+    /// The kubelet of each node.
+    kubelet: &'a KubeletOptions,
     /// The moment of everything.
     now: String,
-    /// The flags say the version.
-    knows_version: bool,
 }
 
-/// Asks every node what it would do with a pod.
-pub fn explain(args: &AdmissionArgs, name: &str, output: Form) -> Result<Code, Failure> {
-    refuse_flags_of_one_node(args)?;
+/// Explains which pods the kubelet of each node of a cluster would preempt for a pod; the cheapest node comes first.
+/// `progress` is called with the number of nodes that are done, and of all.
+///
+/// # Errors
+///
+/// Fails where the nodes are unknown, for a pod that does not exist, and for options about a single node.
+pub fn cluster_preemption(
+    options: &AdmissionOptions,
+    name: &str,
+    progress: impl Fn(usize, usize) + Sync,
+) -> Result<ClusterPreemption, Failure> {
+    refuse_flags_of_one_node(options)?;
     let mut basis = Basis::default();
-    let mut cluster = Cluster::new(args);
+    let mut cluster = Cluster::new(options);
     let nodes = cluster.nodes(&mut basis)?;
     let mut pods = cluster.pods_of_files()?;
     let mut pod = match is_file(name) {
-        true => args.pod_of_file(name, &mut basis)?,
+        true => options.pod_of_file(name, &mut basis)?,
         false => cluster.pod(name, pods.as_ref(), &mut basis)?,
     };
-    args.set_priority(&mut pod, &mut basis);
+    options.set_priority(&mut pod, &mut basis);
     let own = std::mem::take(&mut pod.spec.node_name);
     basis.assume(match own.as_str() {
         "" => "each node is asked as if the pod were bound to it".to_owned(),
@@ -54,8 +57,7 @@ pub fn explain(args: &AdmissionArgs, name: &str, output: Form) -> Result<Code, F
             "each node is asked as if the pod were bound to it: its spec.nodeName {own} does not count"
         ),
     });
-    let describe = args.kubelet.of_nodes()?;
-    basis.assume(match args.kubelet.is_told() {
+    basis.assume(match options.kubelet.is_any_given() {
         true => "every kubelet has the version, gates and configuration that the flags say; the \
                  rest is the default of its version"
             .to_owned(),
@@ -66,8 +68,7 @@ pub fn explain(args: &AdmissionArgs, name: &str, output: Form) -> Result<Code, F
         }
     });
     basis.assume("no container runtime is asked: pods are as the API server has them".to_owned());
-    let knows_version = args.kubelet.knows_version();
-    let question = Question { pod, describe, now: now(), knows_version };
+    let question = Question { pod, kubelet: &options.kubelet, now: now() };
     let answers = match &mut pods {
         Some(found) => {
             let mut by_node = found.by_node(&nodes, &mut basis);
@@ -77,40 +78,30 @@ pub fn explain(args: &AdmissionArgs, name: &str, output: Form) -> Result<Code, F
             };
             nodes.iter().map(of_node).collect()
         }
-        None => question.ask_each(cluster.server()?, &nodes, args.kubelet.sources.timeout),
+        None => question.ask_each(cluster.server()?, &nodes, options.node.timeout, progress),
     };
     let critical = why_critical(&question.pod);
-    let answer = ClusterPreemption::new(&question.pod, critical, answers, basis);
-    output.write(&answer, table, wide)?;
-    if output.is_for_people() {
-        tell(&answer.basis);
-        tell_of_nodes(&answer.nodes);
-    }
-    Ok(match () {
-        () if answer.lacks_facts() => Code::Missing,
-        () if answer.is_taken() => Code::Answered,
-        () => Code::No,
-    })
+    Ok(ClusterPreemption::new(&question.pod, critical, answers, basis))
 }
 
-/// Flags that name something of a single node would change nothing here.
-fn refuse_flags_of_one_node(args: &AdmissionArgs) -> Result<(), Failure> {
-    let sources = &args.kubelet.sources;
+/// Refuses options about a single node: they would change nothing.
+fn refuse_flags_of_one_node(options: &AdmissionOptions) -> Result<(), Failure> {
+    let node = &options.node;
     let of_one = [
-        (!args.without.is_empty(), "--without"),
-        (sources.snapshot.is_some(), "--snapshot"),
-        (sources.host_root.is_some(), "--host-root"),
-        (sources.pods_from.is_some(), "--pods-from"),
-        (sources.node_name.is_some(), "--node-name"),
-        (sources.kubelet_url.is_some(), "--kubelet-url"),
-        (sources.kubelet_token_file.is_some(), "--kubelet-token-file"),
-        (sources.kubelet_client_certificate.is_some(), "--kubelet-client-certificate"),
-        (sources.kubelet_certificate_authority.is_some(), "--kubelet-certificate-authority"),
-        (sources.kubelet_insecure_skip_tls_verify, "--kubelet-insecure-skip-tls-verify"),
-        (sources.runtime_endpoint.is_some(), "--runtime-endpoint"),
+        (!options.without.is_empty(), "--without"),
+        (node.snapshot.is_some(), "--snapshot"),
+        (node.host_root.is_some(), "--host-root"),
+        (node.pods_from.is_some(), "--pods-from"),
+        (node.node_name.is_some(), "--node-name"),
+        (node.kubelet_url.is_some(), "--kubelet-url"),
+        (node.kubelet_token_file.is_some(), "--kubelet-token-file"),
+        (node.kubelet_client_certificate.is_some(), "--kubelet-client-certificate"),
+        (node.kubelet_certificate_authority.is_some(), "--kubelet-certificate-authority"),
+        (node.kubelet_insecure_skip_tls_verify, "--kubelet-insecure-skip-tls-verify"),
+        (node.runtime_endpoint.is_some(), "--runtime-endpoint"),
     ];
     let given = of_one.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
-    match given.or_else(|| args.device_file()) {
+    match given.or_else(|| options.files.devices.first_flag()) {
         None => Ok(()),
         Some(flag) => {
             Err(Failure::usage(anyhow!("{flag} is about one node, and --all-nodes about all"))
@@ -122,44 +113,7 @@ fn refuse_flags_of_one_node(args: &AdmissionArgs) -> Result<(), Failure> {
     }
 }
 
-fn shown(notes: &[impl ToString]) -> Vec<String> {
-    notes.iter().map(ToString::to_string).collect()
-}
-
-/// Tells what single nodes' answers rest on: each text once, with the nodes.
-fn tell_of_nodes(nodes: &[NodeAnswer]) {
-    let of = |texts: fn(&Basis) -> Vec<String>, say: &dyn Fn(&str)| {
-        let mut of_text: Vec<(String, Vec<&str>)> = Vec::new();
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        for node in nodes {
-            for text in texts(&node.basis) {
-                let place = *places.entry(text.clone()).or_insert_with(|| {
-                    of_text.push((text, Vec::new()));
-                    of_text.len() - 1
-                });
-                if let Some((_, nodes)) = of_text.get_mut(place) {
-                    nodes.push(&node.node);
-                }
-            }
-        }
-        for (text, nodes) in of_text {
-            let which = match nodes.as_slice() {
-                [one] => format!("node {one}"),
-                [one, other] => format!("nodes {one}, {other}"),
-                [one, other, more @ ..] => {
-                    format!("nodes {one}, {other} and {} more", more.len())
-                }
-                [] => continue,
-            };
-            say(&format!("{which}: {text}"));
-        }
-    };
-    of(|basis| shown(&basis.assumptions), &|text| note("assumed", text));
-    of(|basis| shown(&basis.warnings), &warn);
-    of(|basis| shown(&basis.missing), &|text| note("missing", text));
-}
-
-impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
+impl Question<'_> {
     /// Says what becomes of the pod on a node with these pods.
     fn answer(&self, node: &ListedNode, pods: Sourced<RecordedPods>) -> NodeAnswer {
         let mut standing = standing(node);
@@ -169,7 +123,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
             Err(reason) => return NodeAnswer::missing(&standing, reason.clone(), basis),
         };
         standing.kubelet_version.clone_from(&object.status.node_info.kubelet_version);
-        if standing.kubelet_version.is_empty() && !self.knows_version {
+        if standing.kubelet_version.is_empty() && self.kubelet.flags.version.is_none() {
             basis.assume(Assumption::new(
                 "the newest kubelet that kq knows: the Node object does not say which it is"
                     .to_owned(),
@@ -198,7 +152,7 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
         basis.warn_all(snapshot.pods.value().into_iter().flat_map(|it| it.notes.clone()));
         // What decides about defaults is the kubelet's version, and that is described first.
         let loaded = std::mem::take(&mut snapshot.pods);
-        let mut node = (self.describe)(snapshot)?;
+        let mut node = KubeletNode::describe(snapshot, self.kubelet, false)?;
         node.snapshot.pods = loaded;
         let rules = node.kubelet.rules;
         if let Some(found) = &mut node.snapshot.pods.found {
@@ -228,13 +182,10 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
         server: &ApiServer,
         nodes: &[ListedNode],
         timeout: Duration,
-    ) -> Vec<NodeAnswer>
-    where
-        D: Sync,
-    {
+        progress: impl Fn(usize, usize) + Sync,
+    ) -> Vec<NodeAnswer> {
         let source = format!("the API server {}", server.url());
         let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-        let progress = Progress::of(nodes.len(), "nodes");
         let work = |at: usize, pages: Result<Vec<Vec<u8>>, ApiError>| {
             let node = nodes.get(at)?;
             let pages = match pages {
@@ -262,7 +213,8 @@ impl<D: Fn(Snapshot) -> Result<KubeletNode, Failure>> Question<D> {
             };
             Some(self.answer(node, Sourced { source: source.clone(), value }))
         };
-        let answers = server.pods_of_each(&names, timeout, work, |done| progress.show(done));
+        let answers =
+            server.pods_of_each(&names, timeout, work, |done| progress(done, nodes.len()));
         answers.into_iter().flatten().collect()
     }
 }

@@ -1,26 +1,25 @@
-//! The pod in question, as the kubelet gets it.
+//! The pod that is to come to a node, as the kubelet gets it.
 
-use super::{AdmissionArgs, AdmissionNode};
-use crate::exit::Failure;
-use crate::kubelet_node::KubeletNode;
-use anyhow::anyhow;
-use kq::admission::qualified;
-use kq::answer::{Assumption, Basis};
-use kq::edge::input::{read_input, shown};
-use kq::facts::pod_selector::{PodSelector, nearest_pod};
-use kq::facts::workloads::effective_uid;
-use kq::k8s::defaults::apply_default_tolerations;
-use kq::k8s::manifest::{Loaded, Source, Workload, load};
-use kq::k8s::nearest::nearest;
-use kq::k8s::pod::Pod;
-use kq::k8s::priority::{
+use super::{AdmissionNode, AdmissionOptions};
+use crate::admission::qualified;
+use crate::answer::{Assumption, Basis, Failure};
+use crate::edge::input::{read_input, shown};
+use crate::facts::pod_selector::{PodSelector, nearest_pod};
+use crate::facts::workloads::effective_uid;
+use crate::k8s::defaults::apply_default_tolerations;
+use crate::k8s::manifest::{Loaded, Source, Workload, load};
+use crate::k8s::nearest::nearest;
+use crate::k8s::pod::Pod;
+use crate::k8s::priority::{
     SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, is_mirror_pod, is_static_pod, priority_of_class,
 };
+use crate::node::KubeletNode;
+use anyhow::anyhow;
 use std::path::Path;
 
-impl AdmissionArgs {
+impl AdmissionOptions {
     /// Reads the one pod of the file.
-    pub fn pod_of_file(&self, file: &str, basis: &mut Basis) -> Result<Pod, Failure> {
+    pub(super) fn pod_of_file(&self, file: &str, basis: &mut Basis) -> Result<Pod, Failure> {
         let name = shown(file);
         let content = read_input(file).map_err(Failure::missing)?;
         let loaded = load(name, &content);
@@ -59,7 +58,7 @@ impl AdmissionArgs {
 
     /// Gives the pod the priority that it has in the cluster. A static pod has the one of its manifest, or
     /// none: the kubelet knows no classes.
-    pub fn set_priority(&self, pod: &mut Pod, basis: &mut Basis) {
+    pub(super) fn set_priority(&self, pod: &mut Pod, basis: &mut Basis) {
         let is_static = is_static_pod(pod) || is_mirror_pod(pod);
         let spec = &mut pod.spec;
         if let Some(priority) = self.priority {

@@ -1,10 +1,10 @@
-//! Devices that are given by hand.
+//! Devices that a file lists in place of those of the node.
 
-use crate::exit::Failure;
+use crate::answer::Failure;
+use crate::device::reconstruct::GivenDevice;
+use crate::edge::input::{read_input, shown};
+use crate::k8s::yaml;
 use anyhow::anyhow;
-use kq::device::reconstruct::GivenDevice;
-use kq::edge::input::{read_input, shown};
-use kq::k8s::yaml;
 use std::collections::BTreeMap;
 
 /// Reads a list of devices in JSON or YAML.

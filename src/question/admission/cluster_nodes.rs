@@ -1,33 +1,31 @@
 //! Where the nodes of a cluster and their pods are read: files that are named, else the API server.
 
-use crate::admission_node::AdmissionArgs;
-use crate::exit::Failure;
+use super::AdmissionOptions;
+use crate::answer::{Basis, Failure};
+use crate::edge::api_server::ApiServer;
+use crate::edge::input::shown;
+use crate::edge::kubelet_files::read_node_list_file;
+use crate::facts::lookup::Sourced;
+use crate::facts::node_list::{ListedNode, read_node_list};
+use crate::facts::pod_selector::{PodSelector, is_uid};
+use crate::facts::snapshot::RecordedPods;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::manifest::{Loaded, load};
+use crate::k8s::pod::Pod;
+use crate::node::{of_file, of_files};
 use anyhow::anyhow;
-use kq::answer::Basis;
-use kq::edge::api_server::ApiServer;
-use kq::edge::input::shown;
-use kq::edge::kubelet_files::read_node_list_file;
-use kq::facts::lookup::Sourced;
-use kq::facts::node_list::{ListedNode, read_node_list};
-use kq::facts::pod_selector::{PodSelector, is_uid};
-use kq::facts::snapshot::RecordedPods;
-use kq::facts::workloads::effective_uid;
-use kq::k8s::manifest::{Loaded, load};
-use kq::k8s::pod::Pod;
-use kq::node::of_file;
-use kq::node::of_files;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pods of all nodes, from files.
-pub struct FiledPods {
+pub(super) struct FiledPods {
     /// The files.
-    pub source: String,
+    pub(super) source: String,
     recorded: RecordedPods,
 }
 
 impl FiledPods {
     /// Shares the pods out among their nodes, and says which are on none of them.
-    pub fn by_node(
+    pub(super) fn by_node(
         &mut self,
         nodes: &[ListedNode],
         basis: &mut Basis,
@@ -68,33 +66,30 @@ impl FiledPods {
 }
 
 /// Where nodes and pods are read.
-pub struct Cluster<'a> {
-    args: &'a AdmissionArgs,
+pub(super) struct Cluster<'a> {
+    options: &'a AdmissionOptions,
     server: Option<ApiServer>,
 }
 
 impl<'a> Cluster<'a> {
     /// Nothing is read yet.
-    pub fn new(args: &'a AdmissionArgs) -> Self {
-        Self { args, server: None }
+    pub(super) fn new(options: &'a AdmissionOptions) -> Self {
+        Self { options, server: None }
     }
 
     /// Returns the API server, which is asked for what no file says.
-    pub fn server(&mut self) -> Result<&ApiServer, Failure> {
+    pub(super) fn server(&mut self) -> Result<&ApiServer, Failure> {
         let server = match self.server.take() {
             Some(server) => server,
-            None => {
-                let sources = &self.args.kubelet.sources;
-                sources.spec().connect()?
-            }
+            None => self.options.node.connect()?,
         };
         Ok(self.server.insert(server))
     }
 
     /// Reads the nodes.
-    pub fn nodes(&mut self, basis: &mut Basis) -> Result<Vec<ListedNode>, Failure> {
-        let timeout = self.args.kubelet.sources.timeout;
-        let (nodes, source) = match &self.args.node_file {
+    pub(super) fn nodes(&mut self, basis: &mut Basis) -> Result<Vec<ListedNode>, Failure> {
+        let timeout = self.options.node.timeout;
+        let (nodes, source) = match &self.options.files.node {
             Some(file) => {
                 let mut notes = Vec::new();
                 let nodes = read_node_list_file(file, &mut notes).map_err(of_file)?;
@@ -125,19 +120,19 @@ impl<'a> Cluster<'a> {
     }
 
     /// Reads the pods of the files that are named; `None`: there are none.
-    pub fn pods_of_files(&self) -> Result<Option<FiledPods>, Failure> {
-        let sources = &self.args.kubelet.sources;
-        if sources.pods.is_empty() {
+    pub(super) fn pods_of_files(&self) -> Result<Option<FiledPods>, Failure> {
+        let spec = &self.options.node;
+        if spec.pods.is_empty() {
             return Ok(None);
         }
-        let Sourced { source, mut value } = of_files(&sources.spec())?;
+        let Sourced { source, mut value } = of_files(spec)?;
         let twice = value.keep_one_of_a_uid();
         value.notes.extend(twice);
         Ok(Some(FiledPods { source, recorded: value }))
     }
 
     /// Returns the pod of a name: of the files, else of the API server.
-    pub fn pod(
+    pub(super) fn pod(
         &mut self,
         name: &str,
         filed: Option<&FiledPods>,
@@ -155,7 +150,7 @@ impl<'a> Cluster<'a> {
                 return Err(Failure::usage(error).hint("say NAMESPACE/NAME"));
             }
             None => {
-                let timeout = self.args.kubelet.sources.timeout;
+                let timeout = self.options.node.timeout;
                 let bare = name.rsplit('/').next().unwrap_or(name);
                 let mut loaded = Loaded::default();
                 for page in self.server()?.pods_of_name(selector.namespace(), bare, timeout)? {

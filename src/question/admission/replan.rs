@@ -1,12 +1,13 @@
 //! The node once more, and the plan anew, before each step.
 
-use super::explain::sort;
-use crate::admission_node::{AdmissionArgs, AdmissionNode, Detail, plan};
-use kq::admission::{NodePod, qualified};
-use kq::facts::runtime::ContainerState;
-use kq::facts::workloads::effective_uid;
-use kq::k8s::pod::Pod;
-use kq::preemption::apply::{Fresh, Looked, Target, planned_last};
+use super::order::sort;
+use super::{AdmissionNode, AdmissionOptions, Detail, plan};
+use crate::admission::{NodePod, qualified};
+use crate::facts::runtime::ContainerState;
+use crate::facts::snapshot::Snapshot;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::Pod;
+use crate::preemption::apply::{Fresh, Looked, Target, planned_last};
 use std::collections::BTreeSet;
 
 /// Reads the node again and plans anew, in favour of the victims that were shown.
@@ -14,13 +15,15 @@ use std::collections::BTreeSet;
 /// # Errors
 ///
 /// Fails with the reason where not all that counts is known.
-pub fn look(
-    args: &AdmissionArgs,
+pub fn replan(
+    options: &AdmissionOptions,
     name: &str,
     pod: &Pod,
     targets: &[Target],
+    observe: impl FnOnce(&Snapshot),
 ) -> Result<Looked, String> {
-    let (about, found) = args.gather_again(name, pod).map_err(|failure| failure.reason())?;
+    let gathered = options.gather_again(name, pod, observe);
+    let (about, found) = gathered.map_err(|failure| failure.reason())?;
     let favour = |others: &mut [NodePod<'_>]| {
         sort(others, &[])?;
         planned_last(others, targets, |it| it.pod.metadata.uid.clone());

@@ -1,56 +1,66 @@
-//! Whose Node object was given: facts of two nodes make no answer about either.
+//! A Node object from a file. Facts of two nodes make no answer about either.
 
-use crate::exit::Failure;
-use crate::source_args::SourceArgs;
+use super::{Needs, NodeSpec, is_of_this_machine, of_file};
+use crate::answer::Failure;
+use crate::edge::input::shown;
+use crate::edge::kubelet_files::read_node_object;
+use crate::facts::lookup::Lookup;
+use crate::facts::node_object::NodeObject;
+use crate::facts::snapshot::Snapshot;
 use anyhow::anyhow;
-use kq::edge::input::shown;
-use kq::edge::kubelet_files::read_node_object;
-use kq::facts::lookup::Lookup;
-use kq::facts::node_object::NodeObject;
-use kq::facts::snapshot::Snapshot;
-use kq::node::of_file;
-use kq::node::{Needs, is_of_this_machine};
 
-/// The Node object of `--node-file`, where it is given.
+/// The Node object of a file, where one is named.
 pub struct NodeFile(Option<(String, NodeObject)>);
 
 impl NodeFile {
-    /// Reads it; what is odd is noted.
+    /// Reads the file; what is odd is noted.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a file that holds no Node object.
     pub fn read(file: Option<&str>, notes: &mut Vec<String>) -> Result<Self, Failure> {
         let Some(file) = file else { return Ok(Self(None)) };
         let object = read_node_object(file, notes).map_err(of_file)?;
         Ok(Self(Some((file.to_owned(), object))))
     }
 
-    /// Returns it as a fact, and says in the wants that nobody needs to be asked for it. One that is not
-    /// this machine's names another node, about which this machine is not asked.
+    /// Returns the object as a fact, and notes in `needs` that no server is asked for it. The object of another machine
+    /// names another node, about which this machine is not asked.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the object of a node that was not asked for.
     pub fn put_into(
         &self,
         needs: &mut Needs,
-        sources: &SourceArgs,
+        spec: &NodeSpec,
     ) -> Result<Option<Lookup<NodeObject>>, Failure> {
         let Some((file, object)) = &self.0 else { return Ok(None) };
-        check_name(file, object, sources)?;
+        check_name(file, object, spec)?;
         needs.has_node_file = true;
-        let names_node = sources.snapshot.is_some() || sources.host_root.is_some();
-        needs.files |= !names_node && !is_of_this_machine(object, &sources.spec());
+        let names_node = spec.snapshot.is_some() || spec.host_root.is_some();
+        needs.files |= !names_node && !is_of_this_machine(object, spec);
         Ok(Some(Lookup::found(shown(file), object.clone())))
     }
 
-    /// Refuses it where all else is of another node.
-    pub fn check(&self, snapshot: &Snapshot, sources: &SourceArgs) -> Result<(), Failure> {
-        check_stored(snapshot, sources)?;
+    /// Checks that the object is of the node that was gathered.
+    ///
+    /// # Errors
+    ///
+    /// Fails where all else is of another node.
+    pub fn check(&self, snapshot: &Snapshot, spec: &NodeSpec) -> Result<(), Failure> {
+        check_stored(snapshot, spec)?;
         match &self.0 {
-            Some((file, object)) => check_machine(file, object, snapshot, sources),
+            Some((file, object)) => check_machine(file, object, snapshot, spec),
             None => Ok(()),
         }
     }
 }
 
 /// Refuses a Node object that is not of the node that was asked for.
-fn check_name(file: &str, object: &NodeObject, args: &SourceArgs) -> Result<(), Failure> {
+fn check_name(file: &str, object: &NodeObject, spec: &NodeSpec) -> Result<(), Failure> {
     let own = &object.metadata.name;
-    match args.node_name.as_ref().filter(|asked| *asked != own) {
+    match spec.node_name.as_ref().filter(|asked| *asked != own) {
         None => Ok(()),
         Some(asked) => {
             let error = anyhow!("--node-name {asked}: {} is the Node object of {own}", shown(file));
@@ -59,9 +69,13 @@ fn check_name(file: &str, object: &NodeObject, args: &SourceArgs) -> Result<(), 
     }
 }
 
-/// Refuses a stored node that is not the one that was asked for.
-pub fn check_stored(snapshot: &Snapshot, args: &SourceArgs) -> Result<(), Failure> {
-    let (Some(path), Some(asked)) = (&args.snapshot, &args.node_name) else { return Ok(()) };
+/// Checks that a stored node is the one that was asked for.
+///
+/// # Errors
+///
+/// Fails where it is another.
+pub fn check_stored(snapshot: &Snapshot, spec: &NodeSpec) -> Result<(), Failure> {
+    let (Some(path), Some(asked)) = (&spec.snapshot, &spec.node_name) else { return Ok(()) };
     let object = snapshot.node.value().map(|object| &object.metadata.name);
     let own: Vec<&String> = snapshot.node_name.value().into_iter().chain(object).collect();
     match own.first() {
@@ -79,9 +93,9 @@ fn check_machine(
     file: &str,
     object: &NodeObject,
     snapshot: &Snapshot,
-    args: &SourceArgs,
+    spec: &NodeSpec,
 ) -> Result<(), Failure> {
-    let source = match &args.snapshot {
+    let source = match &spec.snapshot {
         Some(path) => shown(path),
         None => "this machine",
     };
@@ -99,7 +113,7 @@ fn check_machine(
         }
     };
     let failure = Failure::usage(error);
-    Err(match args.snapshot {
+    Err(match spec.snapshot {
         Some(_) => failure,
         None => failure
             .hint(format!("--node-name {own} where this machine is that node under another name")),

@@ -1,0 +1,120 @@
+//! Which pod is to come to which node, and from where the facts about both are.
+
+use super::AdmissionNode;
+use super::target_pod::{bind_static, pod_of_node};
+use crate::answer::{Basis, Failure};
+use crate::facts::pod_selector::is_file;
+use crate::facts::snapshot::{PodSource, Snapshot};
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::Pod;
+use crate::node::{KubeletOptions, NamedFiles, Needs, NodeSpec};
+use crate::question::kubelet_pods::as_of_kubelet;
+use anyhow::anyhow;
+
+/// Which pod is to come to which node. A pod is named by NAMESPACE/NAME, by UID, or by the path of a manifest.
+#[derive(Clone, Debug, Default)]
+pub struct AdmissionOptions {
+    /// The node.
+    pub node: NodeSpec,
+    /// Its kubelet.
+    pub kubelet: KubeletOptions,
+    /// Files that stand for facts of the node.
+    pub files: NamedFiles,
+    /// The pod of the manifest is a static pod.
+    pub is_static: bool,
+    /// The priority of the pod; `None`: as its spec says.
+    pub priority: Option<i32>,
+    /// The pods of the node that are taken for gone, as NAMESPACE/NAME.
+    pub without: Vec<String>,
+}
+
+impl AdmissionOptions {
+    /// Gathers the node and the pod of a name. `observe` is called with the facts, before the answer can fail for them.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pod or a fact that decides is unknown, and for files that cannot be read.
+    pub fn gather(
+        &self,
+        name: &str,
+        observe: impl FnOnce(&Snapshot),
+    ) -> Result<(AdmissionNode, Pod), Failure> {
+        let mut of_file = Basis::default();
+        let pod = match is_file(name) {
+            true => Some(self.pod_of_file(name, &mut of_file)?),
+            false if self.is_static => {
+                let refused = anyhow!("--static: {name} is a pod of the node, and is what it is");
+                return Err(Failure::usage(refused).hint("--static is about the pod of a file"));
+            }
+            false => None,
+        };
+        let mut about = self.gather_node(observe)?;
+        about.basis.warnings.splice(0..0, of_file.warnings);
+        about.basis.assumptions.splice(0..0, of_file.assumptions);
+        let mut pod = match pod {
+            Some(mut pod) => {
+                if self.is_static {
+                    bind_static(&mut pod, &about);
+                }
+                as_of_kubelet(&mut pod, PodSource::Files, &about.node.kubelet.rules);
+                pod
+            }
+            None => pod_of_node(&about.node, name)?,
+        };
+        if !is_file(name) && pod.status.phase == "Running" {
+            about.basis.assume(
+                "the pod runs on the node already: the answer is about one that comes anew"
+                    .to_owned(),
+            );
+        }
+        self.set_priority(&mut pod, &mut about.basis);
+        Ok((about, pod))
+    }
+
+    /// Gathers the node and the pod again; `None`: the pod is no longer on the node.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`AdmissionOptions::gather`] does.
+    pub fn gather_again(
+        &self,
+        name: &str,
+        pod: &Pod,
+        observe: impl FnOnce(&Snapshot),
+    ) -> Result<(AdmissionNode, Option<Pod>), Failure> {
+        let mut about = self.gather_node(observe)?;
+        if is_file(name) {
+            return Ok((about, Some(pod.clone())));
+        }
+        let is_meant = |it: &&Pod| effective_uid(it) == effective_uid(pod);
+        let found = about.node.pods().into_iter().find(is_meant).cloned();
+        let found = found.map(|mut pod| {
+            self.set_priority(&mut pod, &mut about.basis);
+            pod
+        });
+        Ok((about, found))
+    }
+
+    /// Gathers the node.
+    ///
+    /// # Errors
+    ///
+    /// Fails for files that cannot be read, and for a Node object of another node.
+    pub fn gather_node(&self, observe: impl FnOnce(&Snapshot)) -> Result<AdmissionNode, Failure> {
+        let node = self.files.gather(&self.node, &self.kubelet, Needs::DEVICES, observe)?;
+        let device_flags = Some("--checkpoint, --pod-resources");
+        Ok(AdmissionNode::with_flags(node, self.without.clone(), device_flags))
+    }
+
+    /// Returns the flag with which the question is not about the node as it is now.
+    pub fn stored(&self) -> Option<&'static str> {
+        let given = [
+            (self.node.snapshot.is_some(), "--snapshot"),
+            (!self.node.pods.is_empty(), "--pods"),
+            (self.files.node.is_some(), "--node-file"),
+            (!self.without.is_empty(), "--without"),
+        ];
+        let stored = given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
+        stored.or_else(|| self.files.devices.first_flag())
+    }
+}
