@@ -8,7 +8,7 @@ use crate::edge::api_server::status::Status;
 use crate::edge::api_server::{ApiError, ApiServer};
 use crate::edge::http::{Deadline, HttpError, run};
 use crate::k8s::validation::{is_namespace_name, is_pod_name};
-use crate::preemption::apply::{Removal, Said, Sight, Target};
+use crate::preemption::apply::{EvictionResponse, PodPresence, Removal, Target};
 use hyper::Method;
 use hyper::body::Bytes;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ impl ApiServer {
     ///
     /// A server that is busy is asked again when it says; a budget that does not allow it is an answer. Not
     /// to be called from asynchronous code.
-    pub fn remove_pod(&self, target: &Target, how: Removal, dry_run: bool) -> Said {
+    pub fn remove_pod(&self, target: &Target, how: Removal, dry_run: bool) -> EvictionResponse {
         let asked = request(target, how, dry_run).and_then(|(method, path, body)| {
             run(async {
                 let deadline = Deadline::after(self.deadline());
@@ -54,7 +54,7 @@ impl ApiServer {
             })
         });
         match asked {
-            Ok(_) => Said::Accepted,
+            Ok(_) => EvictionResponse::Accepted,
             Err(error) => said(&error),
         }
     }
@@ -64,7 +64,7 @@ impl ApiServer {
     /// # Errors
     ///
     /// Fails when that is not known.
-    pub fn find_pod(&self, target: &Target) -> Result<Sight, ApiError> {
+    pub fn find_pod(&self, target: &Target) -> Result<PodPresence, ApiError> {
         let path = path_of(target)?;
         let found = run(async {
             let deadline = Deadline::after(self.deadline());
@@ -77,7 +77,7 @@ impl ApiServer {
             Err(ApiError::Http(HttpError::Status { code: 404, refusal, .. }))
                 if Status::parse(&refusal).is_some() =>
             {
-                return Ok(Sight::Gone);
+                return Ok(PodPresence::Gone);
             }
             Err(error) => return Err(error),
         };
@@ -87,8 +87,8 @@ impl ApiServer {
             return Err(self.unexpected(&path, format!("kind {:?}, expected Pod", pod.kind)));
         }
         Ok(match pod.metadata {
-            Metadata { uid, .. } if uid != target.uid => Sight::Other { uid },
-            Metadata { deletion_timestamp, .. } => Sight::There {
+            Metadata { uid, .. } if uid != target.uid => PodPresence::Other { uid },
+            Metadata { deletion_timestamp, .. } => PodPresence::There {
                 is_going: deletion_timestamp.is_some(),
                 has_ended: matches!(pod.status.phase.as_str(), "Succeeded" | "Failed"),
             },
@@ -163,38 +163,38 @@ fn request(
 }
 
 /// Tells what became of a request that was no success.
-fn said(error: &ApiError) -> Said {
+fn said(error: &ApiError) -> EvictionResponse {
     let reason = error.reason();
     let ApiError::Http(http) = error else {
         return match error {
-            ApiError::Unexpected { .. } => Said::Unclear { reason, is_over: true },
-            _ => Said::Unsent { reason },
+            ApiError::Unexpected { .. } => EvictionResponse::Unclear { reason, is_over: true },
+            _ => EvictionResponse::Unsent { reason },
         };
     };
     if http.is_unsent() {
-        return Said::Unsent { reason };
+        return EvictionResponse::Unsent { reason };
     }
     let HttpError::Status { code, refusal, retry_after, .. } = http else {
-        return Said::Unclear { reason, is_over: false };
+        return EvictionResponse::Unclear { reason, is_over: false };
     };
     match code {
-        404 => Said::NotFound { reason },
-        409 => Said::Conflict { reason },
+        404 => EvictionResponse::NotFound { reason },
+        409 => EvictionResponse::Conflict { reason },
         429 => match Status::parse(refusal).map(|status| (status.budgets(), status)) {
             Some((causes, status)) if !causes.is_empty() => {
                 let seconds = status.retry_after().map(Duration::from_secs);
-                Said::Budget {
+                EvictionResponse::Budget {
                     message: status.message,
                     causes,
                     retry_after: retry_after.or(seconds),
                 }
             }
-            _ => Said::Refused { reason },
+            _ => EvictionResponse::Refused { reason },
         },
         // Whoever is in between has not heard of the end.
-        502 | 504 => Said::Unclear { reason, is_over: false },
-        500.. => Said::Unclear { reason, is_over: true },
-        _ => Said::Refused { reason },
+        502 | 504 => EvictionResponse::Unclear { reason, is_over: false },
+        500.. => EvictionResponse::Unclear { reason, is_over: true },
+        _ => EvictionResponse::Refused { reason },
     }
 }
 

@@ -1,7 +1,7 @@
 //! What stands in for the API server in a kq that was built without it.
 
 use crate::edge::api_server::{ApiError, KubeconfigPlace};
-use crate::preemption::apply::{Removal, Said, Sight, Target};
+use crate::preemption::apply::{EvictionResponse, PodPresence, Removal, Target};
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl ApiServer {
     }
 
     /// Asks for a pod to be evicted, or deleted.
-    pub fn remove_pod(&self, _target: &Target, _how: Removal, _dry_run: bool) -> Said {
+    pub fn remove_pod(&self, _target: &Target, _how: Removal, _dry_run: bool) -> EvictionResponse {
         match self.never {}
     }
 
@@ -58,7 +58,7 @@ impl ApiServer {
     /// # Errors
     ///
     /// Is never called.
-    pub fn find_pod(&self, _target: &Target) -> Result<Sight, ApiError> {
+    pub fn find_pod(&self, _target: &Target) -> Result<PodPresence, ApiError> {
         match self.never {}
     }
 

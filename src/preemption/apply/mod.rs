@@ -15,7 +15,10 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use protocol::{Ask, Fresh, Looked, Manner, Removal, Said, Sight, StepResult, Told, why_not};
+pub use protocol::{
+    Action, EvictionResponse, Observation, PodPresence, Refreshed, Removal, RemovalOptions,
+    ReplanResult, StepResult, why_not,
+};
 pub use report::{
     ApplyResult, Check, CheckResult, PreemptionApply, StepReport, result_line, table,
 };

@@ -19,7 +19,7 @@ pub enum Removal {
 
 /// How a plan is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manner {
+pub struct RemovalOptions {
     /// How the API server is asked.
     pub how: Removal,
     /// Goes on to the next victim when one takes too long, as the kubelet does.
@@ -30,7 +30,7 @@ pub struct Manner {
     pub victim_timeout: Option<Duration>,
 }
 
-impl Manner {
+impl RemovalOptions {
     /// Returns how long a victim is waited for.
     pub fn patience(&self, target: &Target) -> Duration {
         let kubelets = || u64::try_from(waits(target.grace_period_seconds)).unwrap_or_default();
@@ -40,7 +40,7 @@ impl Manner {
 
 /// What is to be done next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum Action {
     /// Read the node and its pods, and plan anew.
     Look,
     /// Ask the API server to remove the victim at a place of the plan.
@@ -55,13 +55,13 @@ pub enum Ask {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Observation {
     /// The node as it is now, or why nobody knows.
-    Looked(Result<Looked, String>),
+    Refreshed(Result<Refreshed, String>),
     /// What the API server said to a removal.
-    Answered(Said),
+    Answered(EvictionResponse),
     /// Whether the pod is there, or why nobody knows.
-    Found(Result<Sight, String>),
+    Found(Result<PodPresence, String>),
     /// The wait is over.
     Paused,
     /// Somebody wants it to end; who.
@@ -70,9 +70,9 @@ pub enum Told {
 
 /// The node, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
+pub struct Refreshed {
     /// The fresh plan.
-    pub fresh: Fresh,
+    pub fresh: ReplanResult,
     /// UIDs of victims of the plan that still take up something: listed and active, or with containers that
     /// run.
     pub there: BTreeSet<String>,
@@ -82,7 +82,7 @@ pub struct Looked {
 
 /// A fresh plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fresh {
+pub enum ReplanResult {
     /// The pod fits.
     Fits,
     /// These would have to go, as name and UID, in this order: who is not needed in hindsight comes last.
@@ -91,7 +91,7 @@ pub enum Fresh {
     Helpless(String),
 }
 
-impl Fresh {
+impl ReplanResult {
     /// Takes it from an answer.
     pub fn of(explanation: &PreemptionExplanation) -> Self {
         match explanation.result {
@@ -121,7 +121,7 @@ pub fn why_not(explanation: &PreemptionExplanation) -> String {
 
 /// What the API server said to a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum EvictionResponse {
     /// It does it.
     Accepted,
     /// There is no such pod.
@@ -162,7 +162,7 @@ pub enum Said {
     },
 }
 
-impl Said {
+impl EvictionResponse {
     /// Returns what a budget said, in one line.
     pub(super) fn of_budget(message: &str, causes: &[String]) -> String {
         match causes {
@@ -186,7 +186,7 @@ impl Said {
 
 /// Whether a pod is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sight {
+pub enum PodPresence {
     /// No pod has the name.
     Gone,
     /// Another pod has it.

@@ -1,6 +1,6 @@
 //! What was done, in the fields of its JSON and in lines.
 
-use super::{Apply, Manner, Removal, Said, StepResult, Target};
+use super::{Apply, EvictionResponse, Removal, RemovalOptions, StepResult, Target};
 use crate::answer::{Basis, answer};
 use crate::output::table::{Column, Rows};
 use serde::Serialize;
@@ -107,13 +107,17 @@ impl Check {
     pub const NOT_ASKED: Self = Self { result: CheckResult::NotAsked, because: None };
 
     /// Takes it from what was said.
-    pub fn of(said: &Said) -> Self {
+    pub fn of(said: &EvictionResponse) -> Self {
         let result = match said {
-            Said::Accepted => CheckResult::Allowed,
-            Said::NotFound { .. } => CheckResult::Gone,
-            Said::Budget { .. } => CheckResult::Budget,
-            Said::Conflict { .. } | Said::Refused { .. } => CheckResult::Refused,
-            Said::Unclear { .. } | Said::Unsent { .. } => CheckResult::NoAnswer,
+            EvictionResponse::Accepted => CheckResult::Allowed,
+            EvictionResponse::NotFound { .. } => CheckResult::Gone,
+            EvictionResponse::Budget { .. } => CheckResult::Budget,
+            EvictionResponse::Conflict { .. } | EvictionResponse::Refused { .. } => {
+                CheckResult::Refused
+            }
+            EvictionResponse::Unclear { .. } | EvictionResponse::Unsent { .. } => {
+                CheckResult::NoAnswer
+            }
         };
         Self { result, because: said.objection() }
     }
@@ -135,12 +139,12 @@ impl Check {
 
 impl StepReport {
     /// Puts together what is known of a victim to which nothing was done.
-    pub fn planned(target: &Target, manner: &Manner, check: Check) -> Self {
+    pub fn planned(target: &Target, options: &RemovalOptions, check: Check) -> Self {
         Self {
             pod: target.pod.clone(),
             uid: target.uid.clone(),
             grace_period_seconds: target.grace_period_seconds,
-            waits_milliseconds: milliseconds(manner.patience(target)),
+            waits_milliseconds: milliseconds(options.patience(target)),
             check,
             result: StepResult::Left,
             because: None,
@@ -177,6 +181,18 @@ impl PreemptionApply {
             (Some(reason), true) => (ApplyResult::Stopped, reason.to_owned()),
             (Some(reason), false) => (ApplyResult::Refused, reason.to_owned()),
         };
+    }
+
+    /// Returns why the plan is not to be carried out.
+    pub fn objection(&self, waits_for_budgets: bool) -> Option<String> {
+        let against = || self.steps.iter().filter(|step| step.check.is_against(waits_for_budgets));
+        if let Some(step) = against().find(|step| step.check.result == CheckResult::Unfit) {
+            let because = step.check.because.as_deref().unwrap_or_default();
+            return Some(format!("kq does not ask for {}: {because}", step.pod));
+        }
+        let pods: Vec<&str> = against().map(|step| step.pod.as_str()).collect();
+        let because = || format!("the API server would not do it: {}", pods.join(", "));
+        (!pods.is_empty()).then(because)
     }
 
     /// Counts what became of the victims: `2 removed, 1 spared`.

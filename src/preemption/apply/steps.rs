@@ -1,6 +1,9 @@
 //! The steps: from what came of one, which is the next.
 
-use super::{Ask, Fresh, Looked, Manner, Said, Sight, StepResult, Target, Told};
+use super::{
+    Action, EvictionResponse, Observation, PodPresence, Refreshed, RemovalOptions, ReplanResult,
+    StepResult, Target,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -84,7 +87,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct Apply {
     targets: Vec<Target>,
-    manner: Manner,
+    options: RemovalOptions,
     steps: Vec<Step>,
     state: State,
     is_changed: bool,
@@ -99,12 +102,12 @@ pub struct Apply {
 
 impl Apply {
     /// Begins.
-    pub fn new(targets: Vec<Target>, manner: Manner) -> Self {
+    pub fn new(targets: Vec<Target>, options: RemovalOptions) -> Self {
         let left = Step { result: StepResult::Left, because: None, took: None };
         Self {
             steps: vec![left; targets.len()],
             targets,
-            manner,
+            options,
             state: State::Looking,
             is_changed: false,
             stopped: None,
@@ -116,36 +119,36 @@ impl Apply {
     }
 
     /// Returns what is to be done next.
-    pub fn ask(&self) -> Ask {
+    pub fn next_action(&self) -> Action {
         match &self.state {
-            State::Looking | State::Leaving { .. } => Ask::Look,
-            State::Removing(at) => Ask::Remove(*at),
-            State::Clarifying { at, .. } | State::Waiting { at, .. } => Ask::Find(*at),
-            State::Pausing { wait, .. } => Ask::Pause(*wait),
-            State::Ended => Ask::End,
+            State::Looking | State::Leaving { .. } => Action::Look,
+            State::Removing(at) => Action::Remove(*at),
+            State::Clarifying { at, .. } | State::Waiting { at, .. } => Action::Find(*at),
+            State::Pausing { wait, .. } => Action::Pause(*wait),
+            State::Ended => Action::End,
         }
     }
 
     /// Takes in what came of it, and when: a time since the beginning.
-    pub fn tell(&mut self, told: Told, now: Duration) {
+    pub fn handle(&mut self, observation: Observation, now: Duration) {
         let state = std::mem::replace(&mut self.state, State::Ended);
-        match (state, told) {
+        match (state, observation) {
             (State::Ended, _) => {}
-            (state, Told::Interrupted(who)) => {
+            (state, Observation::Interrupted(who)) => {
                 self.break_off(&state, format!("interrupted by {who}"), now);
             }
             (State::Pausing { then, .. }, _) => self.state = *then,
-            (state @ (State::Looking | State::Leaving { .. }), Told::Looked(looked)) => {
+            (state @ (State::Looking | State::Leaving { .. }), Observation::Refreshed(looked)) => {
                 match looked {
                     Ok(looked) => self.looked(state, &looked, now),
                     Err(reason) => self.look_again(state, &reason, now),
                 }
             }
-            (State::Removing(at), Told::Answered(said)) => self.answered(at, said, now),
-            (State::Clarifying { at, doubt, reason, left }, Told::Found(found)) => {
+            (State::Removing(at), Observation::Answered(said)) => self.answered(at, said, now),
+            (State::Clarifying { at, doubt, reason, left }, Observation::Found(found)) => {
                 self.clarify(at, doubt, reason, left, found, now);
             }
-            (State::Waiting { at, since, wait, result }, Told::Found(found)) => {
+            (State::Waiting { at, since, wait, result }, Observation::Found(found)) => {
                 self.waited(at, since, wait, result, found, now);
             }
             (state, _) => self.state = state,
@@ -183,7 +186,7 @@ impl Apply {
     }
 
     /// Goes on from what the node is now.
-    fn looked(&mut self, state: State, looked: &Looked, now: Duration) {
+    fn looked(&mut self, state: State, looked: &Refreshed, now: Duration) {
         self.blind = None;
         let State::Leaving { at, since, wait, result } = state else {
             return self.plan(looked, now);
@@ -216,11 +219,11 @@ impl Apply {
     }
 
     /// Chooses the next victim, if one is needed.
-    fn plan(&mut self, looked: &Looked, now: Duration) {
+    fn plan(&mut self, looked: &Refreshed, now: Duration) {
         let wanted = match &looked.fresh {
-            Fresh::Fits => return self.finish(&looked.there),
-            Fresh::Needs(wanted) => wanted,
-            Fresh::Helpless(reason) => {
+            ReplanResult::Fits => return self.finish(&looked.there),
+            ReplanResult::Needs(wanted) => wanted,
+            ReplanResult::Helpless(reason) => {
                 return self.stop(format!("nobody would be killed for the pod any more: {reason}"));
             }
         };
@@ -268,21 +271,25 @@ impl Apply {
         self.state = State::Ended;
     }
 
-    fn answered(&mut self, at: usize, said: Said, now: Duration) {
+    fn answered(&mut self, at: usize, said: EvictionResponse, now: Duration) {
         let doubt = |doubt, reason| State::Clarifying { at, doubt, reason, left: CLARIFY_AT_MOST };
         match said {
-            Said::Accepted => self.heeded(at, now),
-            Said::NotFound { reason } => self.state = doubt(Doubt::NotFound, reason),
-            Said::Conflict { reason } => self.state = doubt(Doubt::Conflict, reason),
-            Said::Unclear { reason, is_over: true } => self.state = doubt(Doubt::Failed, reason),
-            Said::Unclear { reason, is_over: false } => {
+            EvictionResponse::Accepted => self.heeded(at, now),
+            EvictionResponse::NotFound { reason } => self.state = doubt(Doubt::NotFound, reason),
+            EvictionResponse::Conflict { reason } => self.state = doubt(Doubt::Conflict, reason),
+            EvictionResponse::Unclear { reason, is_over: true } => {
+                self.state = doubt(Doubt::Failed, reason)
+            }
+            EvictionResponse::Unclear { reason, is_over: false } => {
                 self.state = doubt(Doubt::NoAnswer, reason);
             }
-            Said::Budget { message, causes, retry_after } => {
-                let reason = Said::of_budget(&message, &causes);
+            EvictionResponse::Budget { message, causes, retry_after } => {
+                let reason = EvictionResponse::of_budget(&message, &causes);
                 self.wait_for_budget(at, reason, retry_after.unwrap_or(BUDGET_WAIT), now);
             }
-            Said::Refused { reason } | Said::Unsent { reason } => self.refused(at, reason),
+            EvictionResponse::Refused { reason } | EvictionResponse::Unsent { reason } => {
+                self.refused(at, reason)
+            }
         }
     }
 
@@ -292,34 +299,34 @@ impl Apply {
         doubt: Doubt,
         reason: String,
         left: u32,
-        found: Result<Sight, String>,
+        found: Result<PodPresence, String>,
         now: Duration,
     ) {
         let leaving = |result| State::Leaving { at, since: now, wait: SOON, result };
         match (found, doubt) {
-            (Ok(Sight::Other { uid }), Doubt::Conflict) => {
+            (Ok(PodPresence::Other { uid }), Doubt::Conflict) => {
                 let because = format!("its UID is {uid} now");
                 self.conclude(at, StepResult::Replaced, Some(because), None);
                 self.stop(format!("{} is not the pod that was shown", self.targets[at].pod));
             }
-            (Ok(Sight::Gone | Sight::Other { .. }), _) if doubt.is_open() => {
+            (Ok(PodPresence::Gone | PodPresence::Other { .. }), _) if doubt.is_open() => {
                 self.is_changed = true;
                 self.state = leaving(StepResult::Removed);
             }
-            (Ok(Sight::Gone | Sight::Other { .. }), _) => {
+            (Ok(PodPresence::Gone | PodPresence::Other { .. }), _) => {
                 self.state = leaving(StepResult::AlreadyGone);
             }
-            (Ok(Sight::There { is_going: true, .. }), _) if doubt.is_open() => {
+            (Ok(PodPresence::There { is_going: true, .. }), _) if doubt.is_open() => {
                 self.heeded(at, now);
             }
-            (Err(_), _) | (Ok(Sight::There { .. }), Doubt::NoAnswer) if left > 1 => {
+            (Err(_), _) | (Ok(PodPresence::There { .. }), Doubt::NoAnswer) if left > 1 => {
                 let then = State::Clarifying { at, doubt, reason, left: left - 1 };
                 self.pause(SOON, then);
             }
-            (Ok(Sight::There { .. }), Doubt::NoAnswer) => {
+            (Ok(PodPresence::There { .. }), Doubt::NoAnswer) => {
                 self.lost(at, format!("{reason}; it is still there, and may go yet"));
             }
-            (Ok(Sight::There { .. }), _) => self.refused(at, reason),
+            (Ok(PodPresence::There { .. }), _) => self.refused(at, reason),
             (Err(error), _) if doubt.is_open() => {
                 self.lost(at, format!("{reason}; and it could not be looked at: {error}"));
             }
@@ -335,11 +342,11 @@ impl Apply {
         since: Duration,
         wait: Duration,
         result: StepResult,
-        found: Result<Sight, String>,
+        found: Result<PodPresence, String>,
         now: Duration,
     ) {
         let unknown = match found {
-            Ok(Sight::There { has_ended: false, .. }) => None,
+            Ok(PodPresence::There { has_ended: false, .. }) => None,
             Ok(_) => {
                 self.state = State::Leaving { at, since, wait: SOON, result };
                 return;
@@ -356,7 +363,7 @@ impl Apply {
 
     /// Asks again once it is time for it, and for the last time when the time is over.
     fn wait_for_budget(&mut self, at: usize, reason: String, wait: Duration, now: Duration) {
-        let (pod, most) = (&self.targets[at].pod, self.manner.budget_timeout);
+        let (pod, most) = (&self.targets[at].pod, self.options.budget_timeout);
         let until = *self.budgets.entry(at).or_insert_with(|| {
             self.waits = (!most.is_zero())
                 .then(|| format!("up to {most:?} for a disruption budget of {pod}: {reason}"));
@@ -380,7 +387,7 @@ impl Apply {
     }
 
     fn until_over(&self, at: usize, since: Duration, now: Duration) -> Duration {
-        let patience = self.manner.patience(&self.targets[at]);
+        let patience = self.options.patience(&self.targets[at]);
         since.saturating_add(patience).saturating_sub(now)
     }
 
@@ -399,7 +406,7 @@ impl Apply {
     ) {
         let took = now.saturating_sub(since);
         self.still_goes(at, took, result, unknown);
-        if self.manner.goes_on {
+        if self.options.goes_on {
             self.state = State::Looking;
         } else {
             let pod = &self.targets[at].pod;

@@ -27,8 +27,8 @@ fn target(name: &str, grace_period_seconds: i64) -> Target {
     }
 }
 
-fn manner() -> Manner {
-    Manner {
+fn options() -> RemovalOptions {
+    RemovalOptions {
         how: Removal::Eviction,
         goes_on: false,
         budget_timeout: Duration::ZERO,
@@ -37,51 +37,55 @@ fn manner() -> Manner {
 }
 
 /// A fresh plan that wants these, which are there.
-fn wants(names: &[&str]) -> Told {
+fn wants(names: &[&str]) -> Observation {
     let wanted = names.iter().map(|name| (format!("shop/{name}"), format!("uid-{name}"))).collect();
-    Told::Looked(Ok(Looked {
-        fresh: Fresh::Needs(wanted),
+    Observation::Refreshed(Ok(Refreshed {
+        fresh: ReplanResult::Needs(wanted),
         there: names.iter().map(|name| format!("uid-{name}")).collect(),
         going: BTreeSet::new(),
     }))
 }
 
-fn fits(there: &[&str]) -> Told {
+fn fits(there: &[&str]) -> Observation {
     let there = there.iter().map(|name| format!("uid-{name}")).collect();
-    Told::Looked(Ok(Looked { fresh: Fresh::Fits, there, going: BTreeSet::new() }))
+    Observation::Refreshed(Ok(Refreshed {
+        fresh: ReplanResult::Fits,
+        there,
+        going: BTreeSet::new(),
+    }))
 }
 
 /// A node that cannot be looked at.
-fn blind() -> Told {
-    Told::Looked(Err("503".to_owned()))
+fn blind() -> Observation {
+    Observation::Refreshed(Err("503".to_owned()))
 }
 
-fn there(is_going: bool) -> Told {
-    Told::Found(Ok(Sight::There { is_going, has_ended: false }))
+fn there(is_going: bool) -> Observation {
+    Observation::Found(Ok(PodPresence::There { is_going, has_ended: false }))
 }
 
-const GONE: Told = Told::Found(Ok(Sight::Gone));
+const GONE: Observation = Observation::Found(Ok(PodPresence::Gone));
 
-fn milliseconds(count: u64) -> Ask {
-    Ask::Pause(Duration::from_millis(count))
+fn milliseconds(count: u64) -> Action {
+    Action::Pause(Duration::from_millis(count))
 }
 
 /// What is asked, and what is told.
-type Story = Vec<(Ask, Told)>;
+type Story = Vec<(Action, Observation)>;
 
 /// Plays what is asked and told; each telling takes no time, and each pause as long as it says.
 #[track_caller]
 fn play(apply: &mut Apply, story: Story) {
     let mut now = Duration::ZERO;
     for (number, (expected, told)) in story.into_iter().enumerate() {
-        let asked = apply.ask();
+        let asked = apply.next_action();
         assert_eq!(asked, expected, "step {number}");
-        if let (Ask::Pause(wait), Told::Paused) = (asked, &told) {
+        if let (Action::Pause(wait), Observation::Paused) = (asked, &told) {
             now += wait;
         }
-        apply.tell(told, now);
+        apply.handle(told, now);
     }
-    assert_eq!(apply.ask(), Ask::End);
+    assert_eq!(apply.next_action(), Action::End);
 }
 
 fn results(apply: &Apply) -> Vec<StepResult> {
@@ -90,25 +94,25 @@ fn results(apply: &Apply) -> Vec<StepResult> {
 
 #[test]
 fn a_victim_is_looked_after_more_and_more_seldom_and_is_free_when_nothing_of_it_runs() {
-    let mut apply = Apply::new(vec![target("a", 30), target("b", 30)], manner());
+    let mut apply = Apply::new(vec![target("a", 30), target("b", 30)], options());
     play(
         &mut apply,
         vec![
-            (Ask::Look, wants(&["a", "b"])),
-            (Ask::Remove(0), Told::Answered(Said::Accepted)),
-            (Ask::Find(0), there(true)),
-            (milliseconds(500), Told::Paused),
-            (Ask::Find(0), Told::Found(Err("busy".to_owned()))),
-            (milliseconds(1000), Told::Paused),
-            (Ask::Find(0), there(true)),
-            (milliseconds(2000), Told::Paused),
-            (Ask::Find(0), there(true)),
-            (milliseconds(2000), Told::Paused),
-            (Ask::Find(0), GONE),
+            (Action::Look, wants(&["a", "b"])),
+            (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
+            (Action::Find(0), there(true)),
+            (milliseconds(500), Observation::Paused),
+            (Action::Find(0), Observation::Found(Err("busy".to_owned()))),
+            (milliseconds(1000), Observation::Paused),
+            (Action::Find(0), there(true)),
+            (milliseconds(2000), Observation::Paused),
+            (Action::Find(0), there(true)),
+            (milliseconds(2000), Observation::Paused),
+            (Action::Find(0), GONE),
             // Its object is gone, and its containers still run: it is not counted as free.
-            (Ask::Look, fits(&["a", "b"])),
-            (milliseconds(500), Told::Paused),
-            (Ask::Look, fits(&["b"])),
+            (Action::Look, fits(&["a", "b"])),
+            (milliseconds(500), Observation::Paused),
+            (Action::Look, fits(&["b"])),
         ],
     );
     assert_eq!(results(&apply), [StepResult::Removed, StepResult::Spared]);
@@ -127,26 +131,26 @@ fn a_victim_is_waited_for_as_long_as_the_kubelet_waits() {
         (30, Some(3 * SECOND), 3 * SECOND),
         (30, Some(Duration::ZERO), Duration::ZERO),
     ] {
-        let manner = Manner { victim_timeout: given, ..manner() };
-        assert_eq!(manner.patience(&target("a", grace)), expected, "{grace} {given:?}");
+        let options = RemovalOptions { victim_timeout: given, ..options() };
+        assert_eq!(options.patience(&target("a", grace)), expected, "{grace} {given:?}");
     }
     for (goes_on, expected) in [
         (false, "shop/a is still going after 1 s"),
         (true, "the pod does not fit until those are gone that are going"),
     ] {
-        let manner = Manner { victim_timeout: Some(SECOND), goes_on, ..manner() };
-        let mut apply = Apply::new(vec![target("a", 30)], manner);
+        let options = RemovalOptions { victim_timeout: Some(SECOND), goes_on, ..options() };
+        let mut apply = Apply::new(vec![target("a", 30)], options);
         let mut story = vec![
-            (Ask::Look, wants(&["a"])),
-            (Ask::Remove(0), Told::Answered(Said::Accepted)),
-            (Ask::Find(0), there(true)),
-            (milliseconds(500), Told::Paused),
-            (Ask::Find(0), there(true)),
-            (milliseconds(500), Told::Paused),
-            (Ask::Find(0), there(true)),
+            (Action::Look, wants(&["a"])),
+            (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
+            (Action::Find(0), there(true)),
+            (milliseconds(500), Observation::Paused),
+            (Action::Find(0), there(true)),
+            (milliseconds(500), Observation::Paused),
+            (Action::Find(0), there(true)),
         ];
         // It does not go twice.
-        story.extend(goes_on.then(|| (Ask::Look, wants(&["a"]))));
+        story.extend(goes_on.then(|| (Action::Look, wants(&["a"]))));
         play(&mut apply, story);
         assert_eq!((results(&apply), apply.stopped()), (vec![StepResult::Going], Some(expected)));
         assert!(apply.is_changed());
@@ -157,23 +161,23 @@ fn a_victim_is_waited_for_as_long_as_the_kubelet_waits() {
 fn what_was_said_and_seen_decides() {
     use StepResult::{AlreadyGone, Left, Refused, Removed, Replaced, Unknown};
     let reason = || "said".to_owned();
-    let failed = || Said::Unclear { reason: reason(), is_over: true };
-    let silent = || Said::Unclear { reason: reason(), is_over: false };
-    let other = || Told::Found(Ok(Sight::Other { uid: "uid-x".to_owned() }));
-    let unseen = || Told::Found(Err("away".to_owned()));
+    let failed = || EvictionResponse::Unclear { reason: reason(), is_over: true };
+    let silent = || EvictionResponse::Unclear { reason: reason(), is_over: false };
+    let other = || Observation::Found(Ok(PodPresence::Other { uid: "uid-x".to_owned() }));
+    let unseen = || Observation::Found(Err("away".to_owned()));
     // What is said, what is seen (again and again), what becomes of it, and whether something is changed.
-    let rows: [(Said, Option<Told>, StepResult, bool); 19] = [
-        (Said::Refused { reason: reason() }, None, Refused, false),
-        (Said::Unsent { reason: reason() }, None, Refused, false),
-        (Said::Accepted, Some(GONE), Removed, true),
-        (Said::Accepted, Some(other()), Removed, true),
-        (Said::NotFound { reason: reason() }, Some(GONE), AlreadyGone, false),
-        (Said::NotFound { reason: reason() }, Some(other()), AlreadyGone, false),
-        (Said::NotFound { reason: reason() }, Some(there(false)), Refused, false),
-        (Said::NotFound { reason: reason() }, Some(unseen()), Refused, false),
-        (Said::Conflict { reason: reason() }, Some(GONE), AlreadyGone, false),
-        (Said::Conflict { reason: reason() }, Some(other()), Replaced, false),
-        (Said::Conflict { reason: reason() }, Some(there(false)), Refused, false),
+    let rows: [(EvictionResponse, Option<Observation>, StepResult, bool); 19] = [
+        (EvictionResponse::Refused { reason: reason() }, None, Refused, false),
+        (EvictionResponse::Unsent { reason: reason() }, None, Refused, false),
+        (EvictionResponse::Accepted, Some(GONE), Removed, true),
+        (EvictionResponse::Accepted, Some(other()), Removed, true),
+        (EvictionResponse::NotFound { reason: reason() }, Some(GONE), AlreadyGone, false),
+        (EvictionResponse::NotFound { reason: reason() }, Some(other()), AlreadyGone, false),
+        (EvictionResponse::NotFound { reason: reason() }, Some(there(false)), Refused, false),
+        (EvictionResponse::NotFound { reason: reason() }, Some(unseen()), Refused, false),
+        (EvictionResponse::Conflict { reason: reason() }, Some(GONE), AlreadyGone, false),
+        (EvictionResponse::Conflict { reason: reason() }, Some(other()), Replaced, false),
+        (EvictionResponse::Conflict { reason: reason() }, Some(there(false)), Refused, false),
         (failed(), Some(GONE), Removed, true),
         (failed(), Some(other()), Removed, true),
         (failed(), Some(there(false)), Refused, false),
@@ -185,21 +189,21 @@ fn what_was_said_and_seen_decides() {
     ];
     for (said, seen, expected, is_changed) in rows {
         let what = format!("{said:?}, {seen:?}");
-        let mut apply = Apply::new(vec![target("a", 0), target("b", 0)], manner());
-        apply.tell(wants(&["a", "b"]), Duration::ZERO);
-        apply.tell(Told::Answered(said), Duration::ZERO);
+        let mut apply = Apply::new(vec![target("a", 0), target("b", 0)], options());
+        apply.handle(wants(&["a", "b"]), Duration::ZERO);
+        apply.handle(Observation::Answered(said), Duration::ZERO);
         for _ in 0..20 {
-            match apply.ask() {
-                Ask::Find(0) => apply.tell(seen.clone().expect(&what), Duration::ZERO),
-                Ask::Pause(_) => apply.tell(Told::Paused, Duration::ZERO),
-                Ask::Look => apply.tell(fits(&["b"]), Duration::ZERO),
-                Ask::End => break,
+            match apply.next_action() {
+                Action::Find(0) => apply.handle(seen.clone().expect(&what), Duration::ZERO),
+                Action::Pause(_) => apply.handle(Observation::Paused, Duration::ZERO),
+                Action::Look => apply.handle(fits(&["b"]), Duration::ZERO),
+                Action::End => break,
                 asked => panic!("{what}: {asked:?}"),
             }
         }
         let spared =
             if matches!(expected, Removed | AlreadyGone) { StepResult::Spared } else { Left };
-        assert_eq!(apply.ask(), Ask::End, "{what}");
+        assert_eq!(apply.next_action(), Action::End, "{what}");
         assert_eq!(
             (results(&apply), apply.is_changed()),
             (vec![expected, spared], is_changed),
@@ -212,46 +216,46 @@ fn what_was_said_and_seen_decides() {
 #[test]
 fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
     let budget = |seconds: Option<u64>| {
-        Told::Answered(Said::Budget {
+        Observation::Answered(EvictionResponse::Budget {
             message: "no.".to_owned(),
             causes: vec!["keep needs 1".to_owned()],
             retry_after: seconds.map(Duration::from_secs),
         })
     };
-    let manner = Manner { budget_timeout: 8 * SECOND, ..manner() };
-    let mut apply = Apply::new(vec![target("a", 0)], manner);
+    let options = RemovalOptions { budget_timeout: 8 * SECOND, ..options() };
+    let mut apply = Apply::new(vec![target("a", 0)], options);
     play(
         &mut apply,
         vec![
-            (Ask::Look, wants(&["a"])),
-            (Ask::Remove(0), budget(Some(0))),
-            (milliseconds(100), Told::Paused),
-            (Ask::Look, wants(&["a"])),
-            (Ask::Remove(0), budget(Some(1))),
-            (milliseconds(1000), Told::Paused),
-            (Ask::Look, wants(&["a"])),
-            (Ask::Remove(0), budget(None)),
-            (milliseconds(5000), Told::Paused),
-            (Ask::Look, wants(&["a"])),
-            (Ask::Remove(0), budget(None)),
+            (Action::Look, wants(&["a"])),
+            (Action::Remove(0), budget(Some(0))),
+            (milliseconds(100), Observation::Paused),
+            (Action::Look, wants(&["a"])),
+            (Action::Remove(0), budget(Some(1))),
+            (milliseconds(1000), Observation::Paused),
+            (Action::Look, wants(&["a"])),
+            (Action::Remove(0), budget(None)),
+            (milliseconds(5000), Observation::Paused),
+            (Action::Look, wants(&["a"])),
+            (Action::Remove(0), budget(None)),
             // What is left of the time.
-            (milliseconds(1900), Told::Paused),
-            (Ask::Look, wants(&["a"])),
-            (Ask::Remove(0), budget(None)),
+            (milliseconds(1900), Observation::Paused),
+            (Action::Look, wants(&["a"])),
+            (Action::Remove(0), budget(None)),
         ],
     );
     assert_eq!(results(&apply), [StepResult::Refused]);
     assert_eq!(apply.steps()[0].because.as_deref(), Some("no. keep needs 1"));
     assert!(!apply.is_changed());
 
-    let mut apply = Apply::new(vec![target("a", 0)], manner);
+    let mut apply = Apply::new(vec![target("a", 0)], options);
     let story = vec![
-        (Ask::Look, wants(&["a"])),
-        (Ask::Remove(0), budget(Some(9))),
+        (Action::Look, wants(&["a"])),
+        (Action::Remove(0), budget(Some(9))),
         // It may be allowed by then, though the server is to be asked later.
-        (milliseconds(8000), Told::Paused),
-        (Ask::Look, wants(&["a"])),
-        (Ask::Remove(0), budget(Some(9))),
+        (milliseconds(8000), Observation::Paused),
+        (Action::Look, wants(&["a"])),
+        (Action::Remove(0), budget(Some(9))),
     ];
     play(&mut apply, story);
     assert_eq!(results(&apply), [StepResult::Refused]);
@@ -259,18 +263,18 @@ fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
     assert_eq!((apply.waits().as_deref(), apply.waits()), (Some(waits), None));
 
     // Without a time for budgets, no wait is announced.
-    let none = Manner { budget_timeout: Duration::ZERO, ..manner };
+    let none = RemovalOptions { budget_timeout: Duration::ZERO, ..options };
     let mut apply = Apply::new(vec![target("a", 0)], none);
-    play(&mut apply, vec![(Ask::Look, wants(&["a"])), (Ask::Remove(0), budget(Some(9)))]);
+    play(&mut apply, vec![(Action::Look, wants(&["a"])), (Action::Remove(0), budget(Some(9)))]);
     assert_eq!((results(&apply), apply.waits()), (vec![StepResult::Refused], None));
 
     // Victims that take turns have one time each.
-    let mut apply = Apply::new(vec![target("a", 0), target("b", 0)], manner);
+    let mut apply = Apply::new(vec![target("a", 0), target("b", 0)], options);
     let mut turns = Vec::new();
     for (at, names) in [(0, ["a", "b"]), (1, ["b", "a"])].into_iter().cycle().take(3) {
-        turns.push((Ask::Look, wants(&names)));
-        turns.push((Ask::Remove(at), budget(Some(4))));
-        turns.push((milliseconds(4000), Told::Paused));
+        turns.push((Action::Look, wants(&names)));
+        turns.push((Action::Remove(at), budget(Some(4))));
+        turns.push((milliseconds(4000), Observation::Paused));
     }
     turns.truncate(8);
     play(&mut apply, turns);
@@ -279,21 +283,21 @@ fn a_budget_has_its_time_and_the_node_is_looked_at_before_it_is_asked_again() {
 
 #[test]
 fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
-    let mut apply = Apply::new(vec![target("a", 30)], manner());
+    let mut apply = Apply::new(vec![target("a", 30)], options());
     play(
         &mut apply,
         vec![
-            (Ask::Look, blind()),
-            (milliseconds(500), Told::Paused),
-            (Ask::Look, wants(&["a"])),
-            (Ask::Remove(0), Told::Answered(Said::Accepted)),
-            (Ask::Find(0), GONE),
+            (Action::Look, blind()),
+            (milliseconds(500), Observation::Paused),
+            (Action::Look, wants(&["a"])),
+            (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
+            (Action::Find(0), GONE),
             // Nobody knows whether its containers run, so it is not counted as free.
-            (Ask::Look, blind()),
-            (milliseconds(500), Told::Paused),
-            (Ask::Look, blind()),
-            (milliseconds(1000), Told::Paused),
-            (Ask::Look, fits(&[])),
+            (Action::Look, blind()),
+            (milliseconds(500), Observation::Paused),
+            (Action::Look, blind()),
+            (milliseconds(1000), Observation::Paused),
+            (Action::Look, fits(&[])),
         ],
     );
     assert_eq!((results(&apply), apply.stopped()), (vec![StepResult::Removed], None));
@@ -305,9 +309,9 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
         (vec![], StepResult::Left),
         (
             vec![
-                (Ask::Look, wants(&["a"])),
-                (Ask::Remove(0), Told::Answered(Said::Accepted)),
-                (Ask::Find(0), GONE),
+                (Action::Look, wants(&["a"])),
+                (Action::Remove(0), Observation::Answered(EvictionResponse::Accepted)),
+                (Action::Find(0), GONE),
             ],
             StepResult::Going,
         ),
@@ -315,10 +319,10 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
         let is_changed = !begins.is_empty();
         let mut story = begins;
         for wait in [500, 1000].into_iter().chain([2000; 14]).chain([500]) {
-            story.extend([(Ask::Look, blind()), (milliseconds(wait), Told::Paused)]);
+            story.extend([(Action::Look, blind()), (milliseconds(wait), Observation::Paused)]);
         }
-        story.push((Ask::Look, blind()));
-        let mut apply = Apply::new(vec![target("a", 30)], manner());
+        story.push((Action::Look, blind()));
+        let mut apply = Apply::new(vec![target("a", 30)], options());
         play(&mut apply, story);
         assert_eq!((results(&apply), apply.is_changed()), (vec![result], is_changed));
         assert_eq!(apply.stopped(), Some("the node could not be looked at again: 503"));
@@ -328,26 +332,26 @@ fn a_node_that_cannot_be_looked_at_is_looked_at_again() {
 #[test]
 fn a_victim_that_somebody_else_deleted_is_waited_for_and_not_asked_for() {
     let deleted = || {
-        let Told::Looked(Ok(looked)) = wants(&["a"]) else { unreachable!("it is seen") };
-        Told::Looked(Ok(Looked { going: looked.there.clone(), ..looked }))
+        let Observation::Refreshed(Ok(looked)) = wants(&["a"]) else { unreachable!("it is seen") };
+        Observation::Refreshed(Ok(Refreshed { going: looked.there.clone(), ..looked }))
     };
-    let mut apply = Apply::new(vec![target("a", 30)], manner());
+    let mut apply = Apply::new(vec![target("a", 30)], options());
     let story = vec![
-        (Ask::Look, deleted()),
-        (Ask::Find(0), there(true)),
-        (milliseconds(500), Told::Paused),
-        (Ask::Find(0), GONE),
-        (Ask::Look, fits(&[])),
+        (Action::Look, deleted()),
+        (Action::Find(0), there(true)),
+        (milliseconds(500), Observation::Paused),
+        (Action::Find(0), GONE),
+        (Action::Look, fits(&[])),
     ];
     play(&mut apply, story);
     assert_eq!(results(&apply), [StepResult::AlreadyGone]);
     assert!(!apply.is_changed());
 
     // It does not go twice.
-    for (goes_on, last) in [(false, None), (true, Some((Ask::Look, deleted())))] {
-        let manner = Manner { victim_timeout: Some(Duration::ZERO), goes_on, ..manner() };
-        let mut apply = Apply::new(vec![target("a", 30)], manner);
-        let mut story = vec![(Ask::Look, deleted()), (Ask::Find(0), there(true))];
+    for (goes_on, last) in [(false, None), (true, Some((Action::Look, deleted())))] {
+        let options = RemovalOptions { victim_timeout: Some(Duration::ZERO), goes_on, ..options() };
+        let mut apply = Apply::new(vec![target("a", 30)], options);
+        let mut story = vec![(Action::Look, deleted()), (Action::Find(0), there(true))];
         story.extend(last);
         play(&mut apply, story);
         assert_eq!(results(&apply), [StepResult::Going]);
@@ -358,17 +362,22 @@ fn a_victim_that_somebody_else_deleted_is_waited_for_and_not_asked_for() {
 
 #[test]
 fn it_ends_between_two_steps_when_somebody_wants_it_to() {
-    let stop = || Told::Interrupted("SIGINT");
-    let unclear = || Told::Answered(Said::Unclear { reason: "cut".to_owned(), is_over: false });
-    let accepted = || Told::Answered(Said::Accepted);
+    let stop = || Observation::Interrupted("SIGINT");
+    let unclear = || {
+        Observation::Answered(EvictionResponse::Unclear {
+            reason: "cut".to_owned(),
+            is_over: false,
+        })
+    };
+    let accepted = || Observation::Answered(EvictionResponse::Accepted);
     let rows: [(Story, StepResult, bool); 5] = [
-        (vec![(Ask::Look, stop())], StepResult::Left, false),
-        (vec![(Ask::Look, wants(&["a"])), (Ask::Remove(0), stop())], StepResult::Left, false),
+        (vec![(Action::Look, stop())], StepResult::Left, false),
+        (vec![(Action::Look, wants(&["a"])), (Action::Remove(0), stop())], StepResult::Left, false),
         (
             vec![
-                (Ask::Look, wants(&["a"])),
-                (Ask::Remove(0), accepted()),
-                (Ask::Find(0), there(true)),
+                (Action::Look, wants(&["a"])),
+                (Action::Remove(0), accepted()),
+                (Action::Find(0), there(true)),
                 (milliseconds(500), stop()),
             ],
             StepResult::Going,
@@ -376,23 +385,27 @@ fn it_ends_between_two_steps_when_somebody_wants_it_to() {
         ),
         (
             vec![
-                (Ask::Look, wants(&["a"])),
-                (Ask::Remove(0), accepted()),
-                (Ask::Find(0), GONE),
-                (Ask::Look, stop()),
+                (Action::Look, wants(&["a"])),
+                (Action::Remove(0), accepted()),
+                (Action::Find(0), GONE),
+                (Action::Look, stop()),
             ],
             StepResult::Going,
             true,
         ),
         (
-            vec![(Ask::Look, wants(&["a"])), (Ask::Remove(0), unclear()), (Ask::Find(0), stop())],
+            vec![
+                (Action::Look, wants(&["a"])),
+                (Action::Remove(0), unclear()),
+                (Action::Find(0), stop()),
+            ],
             StepResult::Unknown,
             true,
         ),
     ];
     for (story, result, is_changed) in rows {
         let what = format!("{story:?}");
-        let mut apply = Apply::new(vec![target("a", 30)], manner());
+        let mut apply = Apply::new(vec![target("a", 30)], options());
         play(&mut apply, story);
         assert_eq!((results(&apply), apply.is_changed()), (vec![result], is_changed), "{what}");
         assert_eq!(apply.stopped(), Some("interrupted by SIGINT"), "{what}");
@@ -437,7 +450,7 @@ fn who_cannot_be_asked_for_is_told_apart() {
 }
 
 /// What a node wants for a pod: what kq asks itself before each step.
-fn look(new: &Pod, pods: &[Pod], node: &NodeObject, targets: &[Target]) -> Looked {
+fn look(new: &Pod, pods: &[Pod], node: &NodeObject, targets: &[Target]) -> Refreshed {
     let mut others: Vec<NodePod<'_>> =
         pods.iter().map(|pod| NodePod { pod, counts: true, why: StandingReason::OnNode }).collect();
     planned_last(&mut others, targets, |it| it.pod.metadata.uid.clone());
@@ -446,8 +459,9 @@ fn look(new: &Pod, pods: &[Pod], node: &NodeObject, targets: &[Target]) -> Looke
     let rules = KubeletRules::default();
     let (verdict, handled) = room(new, &others, node);
     let refusals = finally(new, verdict.refusals(), &rules);
-    let fresh = Fresh::of(&explain_preemption(new, refusals, handled.as_ref(), &others, &rules));
-    Looked { fresh, there, going: BTreeSet::new() }
+    let fresh =
+        ReplanResult::of(&explain_preemption(new, refusals, handled.as_ref(), &others, &rules));
+    Refreshed { fresh, there, going: BTreeSet::new() }
 }
 
 /// Returns whom the kubelet kills; `None`: the pod fits.
@@ -502,21 +516,21 @@ proptest! {
         let Some(Ok(planned)) = victims(&new, &others, &node) else { return Ok(()) };
         let targets: Vec<Target> = planned.into_iter().map(Target::of).collect();
         let shown: BTreeSet<String> = targets.iter().map(|target| target.uid.clone()).collect();
-        let mut apply = Apply::new(targets.clone(), manner());
+        let mut apply = Apply::new(targets.clone(), options());
         let mut looked = None;
         let mut removed = Vec::new();
         for _ in 0..1000 {
-            let told = match apply.ask() {
-                Ask::End => break,
-                Ask::Look => {
+            let told = match apply.next_action() {
+                Action::End => break,
+                Action::Look => {
                     let fresh = look(&new, &pods, &node, &targets);
                     looked = Some(fresh.fresh.clone());
-                    Told::Looked(Ok(fresh))
+                    Observation::Refreshed(Ok(fresh))
                 }
-                Ask::Remove(at) => {
+                Action::Remove(at) => {
                     let uid = &targets[at].uid;
                     // At this very moment the kubelet would kill it.
-                    let Some(Fresh::Needs(wanted)) = &looked else {
+                    let Some(ReplanResult::Needs(wanted)) = &looked else {
                         return Err(TestCaseError::fail("nobody was to go"));
                     };
                     prop_assert!(wanted.iter().any(|(_, wanted)| wanted == uid));
@@ -527,14 +541,14 @@ proptest! {
                         pods.remove(at);
                     }
                     removed.push(uid.clone());
-                    Told::Answered(Said::Accepted)
+                    Observation::Answered(EvictionResponse::Accepted)
                 }
-                Ask::Find(_) => GONE,
-                Ask::Pause(_) => Told::Paused,
+                Action::Find(_) => GONE,
+                Action::Pause(_) => Observation::Paused,
             };
-            apply.tell(told, Duration::ZERO);
+            apply.handle(told, Duration::ZERO);
         }
-        prop_assert_eq!(apply.ask(), Ask::End);
+        prop_assert_eq!(apply.next_action(), Action::End);
         let others: Vec<&Pod> = pods.iter().collect();
         let fits = victims(&new, &others, &node).is_none();
         prop_assert_eq!(apply.stopped().is_none(), fits, "{:?}", apply.stopped());

@@ -7,6 +7,7 @@ mod existing_pods;
 mod options;
 mod order;
 mod plan;
+mod removals;
 mod replan;
 mod target_pod;
 
@@ -15,7 +16,9 @@ pub use cluster::cluster_preemption;
 pub use options::AdmissionOptions;
 pub use order::{random_order, sort};
 pub use plan::{Detail, Planned, plan};
-pub use replan::{Settled, has_ended, replan, settled};
+pub use removals::{PreemptionPlan, plan_removals};
+pub use replan::{Settled, replan};
+use replan::{has_ended, settled};
 
 use super::devices::admission::DeviceQuestion;
 use super::kubelet_pods::{as_of_kubelet, put_allocations};

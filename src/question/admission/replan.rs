@@ -7,7 +7,7 @@ use crate::facts::runtime::ContainerState;
 use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::pod::Pod;
-use crate::preemption::apply::{Fresh, Looked, Target, planned_last};
+use crate::preemption::apply::{Refreshed, ReplanResult, Target, planned_last};
 use std::collections::BTreeSet;
 
 /// Reads the node again and plans anew, in favour of the victims that were shown.
@@ -21,7 +21,7 @@ pub fn replan(
     pod: &Pod,
     targets: &[Target],
     observe: impl FnOnce(&Snapshot),
-) -> Result<Looked, String> {
+) -> Result<Refreshed, String> {
     let gathered = options.gather_again(name, pod, observe);
     let (about, found) = gathered.map_err(|failure| failure.reason())?;
     let favour = |others: &mut [NodePod<'_>]| {
@@ -40,14 +40,14 @@ pub fn replan(
     let phase = new.status.phase.as_str();
     let fresh = match settled(&about, new) {
         _ if found.is_none() => {
-            Fresh::Helpless(format!("{} is not on this node any more", qualified(pod)))
+            ReplanResult::Helpless(format!("{} is not on this node any more", qualified(pod)))
         }
-        Some(Settled::Deleted) => Fresh::Helpless(Settled::Deleted.because().to_owned()),
+        Some(Settled::Deleted) => ReplanResult::Helpless(Settled::Deleted.because().to_owned()),
         _ if has_ended(phase) && !has_ended(&pod.status.phase) => {
-            Fresh::Helpless(format!("its phase is {phase} now"))
+            ReplanResult::Helpless(format!("its phase is {phase} now"))
         }
-        Some(Settled::Taken) => Fresh::Fits,
-        None => Fresh::of(&planned.preemption),
+        Some(Settled::Taken) => ReplanResult::Fits,
+        None => ReplanResult::of(&planned.preemption),
     };
     let counted = planned.counted.iter().copied();
     let deleted = counted.clone().filter(|it| it.metadata.deletion_timestamp.is_some());
@@ -55,7 +55,7 @@ pub fn replan(
         let all = targets.iter().map(|target| &target.uid);
         all.filter(|uid| uids.contains(uid.as_str())).cloned().collect()
     };
-    Ok(Looked {
+    Ok(Refreshed {
         fresh,
         there: of_targets(uids(counted).chain(running(&about)).collect()),
         going: of_targets(uids(deleted).collect()),

@@ -15,13 +15,11 @@ use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::Pod;
 use kq::node::api_server;
 use kq::preemption::apply::{
-    Apply, ApplyResult, Ask, Check, CheckResult, Manner, PreemptionApply, Removal, StepReport,
-    Target, Told, result_line, successors, table, unfit, why_not,
+    Action, Apply, ApplyResult, Check, CheckResult, Observation, PreemptionApply, Removal,
+    RemovalOptions, StepReport, Target, result_line, table,
 };
-use kq::preemption::{PodPreemption, PreemptionResult, Trace, view};
-use kq::question::admission::{
-    AdmissionOptions, Detail, Settled, has_ended, plan, random_order, replan, settled, sort,
-};
+use kq::preemption::{Trace, view};
+use kq::question::admission::{AdmissionOptions, Detail, PreemptionPlan, plan_removals, replan};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -96,18 +94,6 @@ pub struct ApplyArgs {
     output: Form,
 }
 
-/// What is shown before the question.
-struct Plan {
-    /// The answer of `kq preempt explain`.
-    answer: PodPreemption,
-    /// What became of the pod already, where it is on the node.
-    settled: Option<Settled>,
-    /// The victims, and why the API server cannot be asked about one.
-    victims: Vec<(Target, Option<String>)>,
-    /// Which pods come in their place.
-    successors: Vec<String>,
-}
-
 impl ApplyArgs {
     /// Gathers, plans, shows, asks and evicts.
     pub fn run(self) -> Result<Code, Failure> {
@@ -120,14 +106,10 @@ impl ApplyArgs {
         let (about, pod) = self.admission.gather(&self.pod)?;
         let trace = if self.output == Form::Wide { Trace::Visits } else { Trace::Chosen };
         let detail = Detail { trace, ledger: false };
-        let mut planned = plan(&about, &pod, |others| sort(others, &self.order), detail)?;
-        let targets: Vec<Target> = planned.victims.iter().map(|pod| Target::of(pod)).collect();
-        planned.basis.lack_all(planned.doubts(&targets));
-        let victims = planned.victims.iter().map(|pod| (Target::of(pod), unfit(pod))).collect();
-        let successors = successors(&planned.victims, &planned.admission.node);
-        let answer = PodPreemption::new(planned.preemption, planned.admission, planned.basis);
-        let planned = Plan { answer, settled: settled(&about, &pod), victims, successors };
-        let mut report = self.report(&planned, &pod);
+        let mut planned =
+            plan_removals(&about, &pod, &self.order, detail, &self.removal_options())?;
+        planned.report.dry_run = self.dry_run;
+        let mut report = planned.report.clone();
         let server = match report.result {
             ApplyResult::Planned if options.stored().is_none() => {
                 let server = api_server(&options.node, &about.node.snapshot);
@@ -190,42 +172,13 @@ impl ApplyArgs {
         Err(Failure::usage(refused).hint("say --dry-run to see what would be done"))
     }
 
-    fn manner(&self) -> Manner {
-        Manner {
+    fn removal_options(&self) -> RemovalOptions {
+        RemovalOptions {
             how: if self.like_kubelet { Removal::Deletion } else { Removal::Eviction },
             goes_on: self.like_kubelet,
             budget_timeout: self.budget_timeout,
             victim_timeout: self.victim_timeout,
         }
-    }
-
-    /// Puts together what is to be done, with nothing asked and nothing done yet.
-    fn report(&self, planned: &Plan, pod: &Pod) -> PreemptionApply {
-        let answer = &planned.answer;
-        let (name, node) = (answer.pod.clone(), answer.node.clone());
-        let manner = self.manner();
-        let mut report = PreemptionApply::new(name, node, manner.how, answer.basis.clone());
-        report.dry_run = self.dry_run;
-        let because = || answer.preemption.because.to_string();
-        (report.result, report.because) = match (answer.preemption.result, planned.settled) {
-            (PreemptionResult::Fits, _) => (ApplyResult::Fits, because()),
-            (_, Some(settled)) => (ApplyResult::Helpless, settled.because().to_owned()),
-            (PreemptionResult::Preempts, None) => (ApplyResult::Planned, because()),
-            (PreemptionResult::Refused | PreemptionResult::NotEnough, None) => {
-                (ApplyResult::Helpless, why_not(&answer.preemption))
-            }
-        };
-        if report.result != ApplyResult::Planned {
-            return report;
-        }
-        let step = |(target, unfit): &(Target, Option<String>)| {
-            let check = unfit.clone().map_or(Check::NOT_ASKED, Check::unfit);
-            StepReport::planned(target, &manner, check)
-        };
-        report.steps = planned.victims.iter().map(step).collect();
-        report.basis.assume_all(random_order(&answer.preemption, &self.order));
-        report.notes = notes(self.like_kubelet, &planned.successors, pod);
-        report
     }
 
     /// Asks the API server what it would say to each victim.
@@ -236,7 +189,7 @@ impl ApplyArgs {
     fn check(
         &self,
         server: Result<ApiServer, Failure>,
-        planned: &Plan,
+        planned: &PreemptionPlan,
         report: &mut PreemptionApply,
     ) -> Result<Option<ApiServer>, Failure> {
         let server = match server {
@@ -261,7 +214,7 @@ impl ApplyArgs {
         Ok(Some(server))
     }
 
-    fn show(&self, planned: &Plan, report: &PreemptionApply) -> Result<(), Failure> {
+    fn show(&self, planned: &PreemptionPlan, report: &PreemptionApply) -> Result<(), Failure> {
         if !self.output.is_for_people() {
             return Ok(());
         }
@@ -292,7 +245,7 @@ impl ApplyArgs {
             ApplyResult::Planned => {}
             _ => return Some(Code::Missing),
         }
-        if let Some(because) = objection(&report.steps, !self.budget_timeout.is_zero()) {
+        if let Some(because) = report.objection(!self.budget_timeout.is_zero()) {
             report.because = because;
             report.result = ApplyResult::Refused;
             return Some(Code::Refused);
@@ -332,31 +285,37 @@ impl ApplyArgs {
         let interrupts = Interrupts::watch(end_soon, move || give_up(seen.load(Ordering::SeqCst)))
             .map_err(|error| Failure::refused(anyhow!("signals cannot be watched: {error}")))?;
         let (begun, how) = (steady(), report.method);
-        let mut apply = Apply::new(targets, self.manner());
+        let mut apply = Apply::new(targets, self.removal_options());
         loop {
-            let next = apply.ask();
+            let next = apply.next_action();
             let told = match (interrupts.caught(), next) {
-                (_, Ask::End) => return Ok(()),
-                (Some(signal), _) => Told::Interrupted(signal),
-                (None, Ask::Look) => {
+                (_, Action::End) => return Ok(()),
+                (Some(signal), _) => Observation::Interrupted(signal),
+                (None, Action::Look) => {
                     let observe =
                         |snapshot: &Snapshot| self.admission.kubelet.sources.tell(snapshot);
-                    Told::Looked(replan(options, &self.pod, pod, apply.targets(), observe))
+                    Observation::Refreshed(replan(
+                        options,
+                        &self.pod,
+                        pod,
+                        apply.targets(),
+                        observe,
+                    ))
                 }
-                (None, Ask::Remove(at)) => {
+                (None, Action::Remove(at)) => {
                     is_sent.store(true, Ordering::SeqCst);
-                    Told::Answered(server.remove_pod(&apply.targets()[at], how, false))
+                    Observation::Answered(server.remove_pod(&apply.targets()[at], how, false))
                 }
-                (None, Ask::Find(at)) => {
+                (None, Action::Find(at)) => {
                     let found = server.find_pod(&apply.targets()[at]);
-                    Told::Found(found.map_err(|error| error.to_string()))
+                    Observation::Found(found.map_err(|error| error.to_string()))
                 }
-                (None, Ask::Pause(wait)) => {
+                (None, Action::Pause(wait)) => {
                     interrupts.pause(wait);
-                    Told::Paused
+                    Observation::Paused
                 }
             };
-            apply.tell(told, begun.elapsed());
+            apply.handle(told, begun.elapsed());
             if let Some(what) = apply.waits() {
                 note("waiting", &what);
             }
@@ -413,43 +372,6 @@ fn give_up(is_sent: bool) {
     };
     note("stopped", &format!("at once, by a second signal: {what}"));
     std::process::exit(code as i32)
-}
-
-/// Says why a plan is not to be carried out.
-fn objection(steps: &[StepReport], waits_for_budgets: bool) -> Option<String> {
-    let against = || steps.iter().filter(|step| step.check.is_against(waits_for_budgets));
-    if let Some(step) = against().find(|step| step.check.result == CheckResult::Unfit) {
-        let because = step.check.because.as_deref().unwrap_or_default();
-        return Some(format!("kq does not ask for {}: {because}", step.pod));
-    }
-    let pods: Vec<&str> = against().map(|step| step.pod.as_str()).collect();
-    let because = || format!("the API server would not do it: {}", pods.join(", "));
-    (!pods.is_empty()).then(because)
-}
-
-/// Says what is not as the kubelet does it, and what may follow.
-fn notes(like_kubelet: bool, successors: &[String], pod: &Pod) -> Vec<String> {
-    let budgets = match like_kubelet {
-        true => "disruption budgets are not asked, as the kubelet does not ask them",
-        false => {
-            "disruption budgets are asked; the kubelet would not ask them (--like-kubelet deletes \
-             without)"
-        }
-    };
-    let mut notes = vec![
-        budgets.to_owned(),
-        "the victims are deleted; the kubelet would leave them with phase Failed and reason Preempting, or Succeeded \
-         where all of their containers exit with 0"
-            .to_owned(),
-    ];
-    notes.extend_from_slice(successors);
-    let phase = &pod.status.phase;
-    if has_ended(phase) {
-        notes.push(format!(
-            "the pod's phase is {phase}: it stays so, and room is made for another one"
-        ));
-    }
-    notes
 }
 
 /// Reads how long to wait; nothing is allowed too.

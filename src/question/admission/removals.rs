@@ -1,0 +1,94 @@
+//! What `kq preempt apply` would do: the victims of a pod as steps, before anything is asked or done.
+
+use super::{AdmissionNode, Detail, Settled, has_ended, plan, random_order, settled, sort};
+use crate::answer::Failure;
+use crate::k8s::pod::Pod;
+use crate::preemption::apply::{
+    ApplyResult, Check, PreemptionApply, Removal, RemovalOptions, StepReport, Target, successors,
+    unfit, why_not,
+};
+use crate::preemption::{PodPreemption, PreemptionResult};
+
+/// The plan, as it is shown before the question.
+pub struct PreemptionPlan {
+    /// The answer of `kq preempt explain`.
+    pub answer: PodPreemption,
+    /// What became of the pod already, where it is on the node.
+    pub settled: Option<Settled>,
+    /// The victims, and why the API server cannot be asked about one.
+    pub victims: Vec<(Target, Option<String>)>,
+    /// The steps, of which none is done.
+    pub report: PreemptionApply,
+}
+
+/// Plans the removal of the pods that the kubelet would kill for a pod. `order`: the kubelet's order of the pods, as
+/// far as it is known.
+///
+/// # Errors
+///
+/// Fails as [`plan`] does.
+pub fn plan_removals(
+    about: &AdmissionNode,
+    pod: &Pod,
+    order: &[String],
+    detail: Detail,
+    options: &RemovalOptions,
+) -> Result<PreemptionPlan, Failure> {
+    let mut planned = plan(about, pod, |others| sort(others, order), detail)?;
+    let targets: Vec<Target> = planned.victims.iter().map(|pod| Target::of(pod)).collect();
+    planned.basis.lack_all(planned.doubts(&targets));
+    let victims: Vec<_> = planned.victims.iter().map(|pod| (Target::of(pod), unfit(pod))).collect();
+    let successors = successors(&planned.victims, &planned.admission.node);
+    let answer = PodPreemption::new(planned.preemption, planned.admission, planned.basis);
+    let settled = settled(about, pod);
+    let mut report = PreemptionApply::new(
+        answer.pod.clone(),
+        answer.node.clone(),
+        options.how,
+        answer.basis.clone(),
+    );
+    let because = || answer.preemption.because.to_string();
+    (report.result, report.because) = match (answer.preemption.result, settled) {
+        (PreemptionResult::Fits, _) => (ApplyResult::Fits, because()),
+        (_, Some(settled)) => (ApplyResult::Helpless, settled.because().to_owned()),
+        (PreemptionResult::Preempts, None) => (ApplyResult::Planned, because()),
+        (PreemptionResult::Refused | PreemptionResult::NotEnough, None) => {
+            (ApplyResult::Helpless, why_not(&answer.preemption))
+        }
+    };
+    if report.result == ApplyResult::Planned {
+        let step = |(target, unfit): &(Target, Option<String>)| {
+            let check = unfit.clone().map_or(Check::NOT_ASKED, Check::unfit);
+            StepReport::planned(target, options, check)
+        };
+        report.steps = victims.iter().map(step).collect();
+        report.basis.assume_all(random_order(&answer.preemption, order));
+        report.notes = notes(options.how, &successors, pod);
+    }
+    Ok(PreemptionPlan { answer, settled, victims, report })
+}
+
+/// Says what is not as the kubelet does it, and what may follow.
+fn notes(how: Removal, successors: &[String], pod: &Pod) -> Vec<String> {
+    let budgets = match how {
+        Removal::Deletion => "disruption budgets are not asked, as the kubelet does not ask them",
+        Removal::Eviction => {
+            "disruption budgets are asked; the kubelet would not ask them (--like-kubelet deletes \
+             without)"
+        }
+    };
+    let mut notes = vec![
+        budgets.to_owned(),
+        "the victims are deleted; the kubelet would leave them with phase Failed and reason Preempting, or Succeeded \
+         where all of their containers exit with 0"
+            .to_owned(),
+    ];
+    notes.extend_from_slice(successors);
+    let phase = &pod.status.phase;
+    if has_ended(phase) {
+        notes.push(format!(
+            "the pod's phase is {phase}: it stays so, and room is made for another one"
+        ));
+    }
+    notes
+}
