@@ -55,8 +55,8 @@ pub use observation::{
     Comparison, Crossing, Observation, Observations, compare, node_conditions, observe,
 };
 pub use pressure::{
-    Act, ExceedingPod, GraceCase, PodName, Pressure, PressureInput, Reclaims, Victim, is_active,
-    pressure,
+    ExceedingPod, GraceCase, PodName, Pressure, PressureAction, PressureInput, Reclaims, Victim,
+    is_active, pressure,
 };
 pub use rank::{Figures, RankStep, RankedPod, Ranking, decided_by, rank_pods};
 pub use rank_report::{
@@ -65,7 +65,7 @@ pub use rank_report::{
 };
 pub use reason::{BeforeReason, DistanceReason, PressureReason, RankReason};
 pub use reclaim::{ReclaimFunction, reclaim_functions};
-pub use reclaim_outcome::{FreedBytes, Reclaimed, Settlement};
+pub use reclaim_outcome::{FreedBytes, ReclaimOutcome, Reclaimed};
 pub use threshold_row::ThresholdRow;
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{

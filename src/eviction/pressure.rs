@@ -17,7 +17,7 @@ use super::local_storage::local_storage_checks;
 use super::observation::{compare, observe};
 use super::reason::PressureReason;
 use super::reclaim::{ReclaimFunction, reclaim_functions};
-use super::reclaim_outcome::{Reclaimed, Settlement, settle};
+use super::reclaim_outcome::{ReclaimOutcome, Reclaimed, settle};
 use super::threshold_row::{ThresholdRow, row};
 use super::victim::Verdict;
 use crate::answer::Worded;
@@ -63,7 +63,7 @@ pub struct Pressure {
     /// thresholds wait for the next cycle.
     pub local_storage: Vec<ExceedingPod>,
     /// What is done about the thresholds: one of these, left to chance if there are several.
-    pub acts: Vec<Act>,
+    pub acts: Vec<PressureAction>,
     /// What is cleared away.
     pub reclaims: Reclaims,
     /// The decision.
@@ -97,7 +97,7 @@ pub struct ExceedingPod {
 /// What the kubelet does about one threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Act {
+pub struct PressureAction {
     /// The signal.
     pub signal: Signal,
     /// The grace period of the threshold.
@@ -111,7 +111,7 @@ pub struct Act {
     /// What is cleared away, in order.
     pub reclaim: &'static [ReclaimFunction],
     /// Whether that will do; `None`: not asked for.
-    pub settlement: Option<Settlement>,
+    pub settlement: Option<ReclaimOutcome>,
     /// Who goes if it does not.
     pub victim: Option<Victim>,
     /// Why the victim is unknown; `None`: it is known, or no pod goes.
@@ -310,7 +310,7 @@ impl<'a> Manager<'a> {
     }
 
     /// Joins what is done in both cases.
-    fn acts(&self, early: &Cycle, late: &Cycle) -> Vec<Act> {
+    fn acts(&self, early: &Cycle, late: &Cycle) -> Vec<PressureAction> {
         let alternatives = |cycle: &Cycle| match &cycle.outcome {
             Outcome::Starved(alternatives) => alternatives.clone(),
             _ => Vec::new(),
@@ -328,7 +328,7 @@ impl<'a> Manager<'a> {
         first.chain(others).collect()
     }
 
-    fn act(&self, alternative: &Alternative, only_if: Option<GraceCase>) -> Act {
+    fn act(&self, alternative: &Alternative, only_if: Option<GraceCase>) -> PressureAction {
         let eviction = alternative.eviction.as_ref();
         let victim = eviction.and_then(|eviction| {
             let (pod, how) = eviction.victim.as_ref()?;
@@ -340,7 +340,7 @@ impl<'a> Manager<'a> {
                 or_else: self.names(&eviction.or_else),
             })
         });
-        Act {
+        PressureAction {
             signal: alternative.threshold.signal,
             grace_period: alternative.threshold.grace_period,
             only_if,
@@ -392,7 +392,7 @@ pub fn is_active(pod: &Pod) -> bool {
     !has_ended || pod.metadata.deletion_timestamp.is_some()
 }
 
-fn reclaims(acts: &[Act], layout: Layout, is_refused: bool) -> Reclaims {
+fn reclaims(acts: &[PressureAction], layout: Layout, is_refused: bool) -> Reclaims {
     let is_assumed = acts.is_empty() && !is_refused;
     let of_images = reclaim_functions(Signal::ImageFsAvailable, layout);
     let functions: Vec<ReclaimFunction> = match is_assumed {

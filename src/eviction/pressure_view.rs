@@ -2,7 +2,7 @@
 
 use super::disks::DiskLayout;
 use super::layout::Disks;
-use super::pressure::{Act, Pressure};
+use super::pressure::{Pressure, PressureAction};
 use super::reason::{amount, formula};
 use super::reclaim::ReclaimFunction;
 use super::threshold_row::ThresholdRow;
@@ -82,5 +82,5 @@ pub(super) fn disks(layout: &DiskLayout) -> String {
 
 /// Returns the outcome of each act, once something was reclaimed.
 pub fn follows(pressure: &Pressure) -> Vec<String> {
-    pressure.acts.iter().map(Act::outcome).collect()
+    pressure.acts.iter().map(PressureAction::outcome).collect()
 }

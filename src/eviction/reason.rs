@@ -1,6 +1,6 @@
 //! Why the kubelet reclaims and evicts, and how near a node is to it: facts, and the sentences made of them.
 
-use super::pressure::{Act, GraceCase, PodName};
+use super::pressure::{GraceCase, PodName, PressureAction};
 use super::reclaim::ReclaimFunction;
 use super::threshold_row::ThresholdRow;
 use crate::facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
@@ -357,7 +357,7 @@ impl fmt::Display for RankReason {
     }
 }
 
-impl Act {
+impl PressureAction {
     /// Returns the outcome once something was reclaimed, in words.
     pub fn outcome(&self) -> String {
         let signal = self.signal;

@@ -45,7 +45,7 @@ pub struct Reclaimed {
 /// Whether it will do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Settlement {
+pub struct ReclaimOutcome {
     /// No pod has to go; `None`: unknown.
     pub enough: Option<bool>,
     /// What comes free.
@@ -64,7 +64,7 @@ pub(super) fn settle(
     thresholds: &[EvictionThreshold],
     functions: &[ReclaimFunction],
     reclaimed: Reclaimed,
-) -> Settlement {
+) -> ReclaimOutcome {
     let parts: Vec<Part<'_>> = functions.iter().map(|f| Part::of(*f, disks, reclaimed)).collect();
     let touched: BTreeSet<SignalFs> =
         parts.iter().flat_map(|part| part.filesystems).copied().collect();
@@ -99,7 +99,7 @@ pub(super) fn settle(
             .iter()
             .try_fold(0_u64, |sum, part| Some(sum.saturating_add(part.freed.at_most?))),
     };
-    Settlement {
+    ReclaimOutcome {
         enough,
         freed_bytes,
         still_crossed: still.into_iter().collect(),

@@ -6,7 +6,7 @@
 
 use crate::answer::Certainty;
 use crate::facts::runtime::{Container, ContainerStatus, Image};
-use crate::image_gc::knowledge::Answer;
+use crate::image_gc::knowledge::Tristate;
 use crate::image_gc::plan::{ImageGcPlan, PlannedImage, Verdict};
 use crate::image_gc::uses::state_text;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub struct Removal {
 
 /// What there is of an image and of those that may use it, right now.
 #[derive(Clone, Debug, Default)]
-pub struct Sight {
+pub struct ImagePresence {
     /// The image; `None`: it is gone.
     pub image: Option<Image>,
     /// All containers, in every state.
@@ -46,7 +46,7 @@ pub trait ImageRuntime {
     /// # Errors
     ///
     /// Fails with the reason, in words.
-    fn look(&self, id: &str) -> Result<Sight, String>;
+    fn look(&self, id: &str) -> Result<ImagePresence, String>;
 
     /// Removes an image by its id.
     ///
@@ -128,9 +128,9 @@ pub fn unsure(plan: &ImageGcPlan) -> usize {
 fn is_old_enough(item: &PlannedImage, plan: &ImageGcPlan) -> bool {
     match item.verdict {
         Verdict::RemovedForAge => item.certainty == Certainty::Certain,
-        _ => item
-            .known
-            .is_some_and(|known| known.is_younger(plan.run.minimum_age, plan.at) == Answer::Never),
+        _ => item.known.is_some_and(|known| {
+            known.is_younger(plan.run.minimum_age, plan.at) == Tristate::Never
+        }),
     }
 }
 
@@ -201,7 +201,7 @@ fn one(removal: &Removal, runtime: &dyn ImageRuntime) -> Removed {
 /// # Errors
 ///
 /// Fails with what becomes of it instead.
-pub fn check(removal: &Removal, sight: &Sight) -> Result<(), Removed> {
+pub fn check(removal: &Removal, sight: &ImagePresence) -> Result<(), Removed> {
     let kept = |reason: String| Err(Removed::Kept { reason });
     let Some(image) = &sight.image else { return Err(Removed::Gone) };
     if removal.id.is_empty() || image.id != removal.id {
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_is_used_or_pinned_or_unclear_is_kept() {
-        let sight = |image: Option<Image>, containers: Vec<Container>| Sight {
+        let sight = |image: Option<Image>, containers: Vec<Container>| ImagePresence {
             image,
             containers,
             statuses: Vec::new(),
@@ -305,12 +305,12 @@ mod tests {
             ),
             (
                 "volume",
-                Sight { statuses: vec![volume], ..sight(Some(image("a", false)), vec![]) },
+                ImagePresence { statuses: vec![volume], ..sight(Some(image("a", false)), vec![]) },
                 "has it as a volume",
             ),
             (
                 "unreadable",
-                Sight { statuses: vec![broken], ..sight(Some(image("a", false)), vec![]) },
+                ImagePresence { statuses: vec![broken], ..sight(Some(image("a", false)), vec![]) },
                 "Unreadable",
             ),
         ] {
@@ -386,13 +386,13 @@ mod tests {
 
     /// A runtime that answers what is prepared for each look, and notes what was removed.
     struct Prepared {
-        looks: RefCell<Vec<Result<Sight, String>>>,
+        looks: RefCell<Vec<Result<ImagePresence, String>>>,
         refused: BTreeSet<String>,
         removed: RefCell<Vec<String>>,
     }
 
     impl Prepared {
-        fn new(looks: Vec<Result<Sight, String>>, refused: &[&str]) -> Self {
+        fn new(looks: Vec<Result<ImagePresence, String>>, refused: &[&str]) -> Self {
             Self {
                 looks: RefCell::new(looks.into_iter().rev().collect()),
                 refused: refused.iter().map(|id| (*id).to_owned()).collect(),
@@ -402,7 +402,7 @@ mod tests {
     }
 
     impl ImageRuntime for Prepared {
-        fn look(&self, _: &str) -> Result<Sight, String> {
+        fn look(&self, _: &str) -> Result<ImagePresence, String> {
             self.looks.borrow_mut().pop().unwrap_or_else(|| Err("no answer".to_owned()))
         }
 
@@ -415,8 +415,8 @@ mod tests {
         }
     }
 
-    fn free(id: &str) -> Result<Sight, String> {
-        Ok(Sight { image: Some(image(id, false)), ..Sight::default() })
+    fn free(id: &str) -> Result<ImagePresence, String> {
+        Ok(ImagePresence { image: Some(image(id, false)), ..ImagePresence::default() })
     }
 
     #[test]
@@ -466,7 +466,7 @@ mod tests {
             let looks = nodes.iter().zip(ids).map(|((pinned, used, readable), id)| {
                 let containers = used.iter().map(|index| container(ids[*index])).collect();
                 let image = Some(image(id, *pinned));
-                readable.then_some(Sight { image, containers, statuses: Vec::new() })
+                readable.then_some(ImagePresence { image, containers, statuses: Vec::new() })
                     .ok_or_else(|| "no answer".to_owned())
             });
             let refused: Vec<&str> = refused.iter().map(|index| ids[*index]).collect();

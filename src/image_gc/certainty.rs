@@ -6,15 +6,15 @@
 
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::{Candidate, Cycle};
-use crate::image_gc::knowledge::{Answer, ImageTimes, STARTING};
+use crate::image_gc::knowledge::{ImageTimes, STARTING, Tristate};
 
 /// Whether an image goes, as far as that can be known, pass by pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outlook {
+pub struct PassOutlook {
     /// In the age pass.
-    pub age: Answer,
+    pub age: Tristate,
     /// In either of them.
-    pub any: Answer,
+    pub any: Tristate,
 }
 
 /// Whether space is wanted.
@@ -32,7 +32,7 @@ pub enum Space {
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
     /// Whether the age pass runs.
-    pub age: Answer,
+    pub age: Tristate,
     /// What the space pass has to free.
     pub space: Space,
     /// Candidates may be in use in a way that nobody could ask about.
@@ -43,7 +43,7 @@ pub struct Passes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovalForecast {
     /// Of each candidate, in their order.
-    pub outlooks: Vec<Outlook>,
+    pub outlooks: Vec<PassOutlook>,
     /// What the kubelet counts as freed, at the least.
     pub at_least: i64,
     /// What the kubelet counts as freed, at the most.
@@ -51,15 +51,15 @@ pub struct RemovalForecast {
 }
 
 /// Tells whether the age pass runs: not before the kubelet has been up for the maximum age.
-pub fn age_pass_runs(cycle: Cycle<'_>, kubelet_start: Option<Timestamp>) -> Answer {
+pub fn age_pass_runs(cycle: Cycle<'_>, kubelet_start: Option<Timestamp>) -> Tristate {
     let max_age = cycle.policy.max_age.0;
     match kubelet_start {
-        _ if max_age == 0 => Answer::Never,
-        None => Answer::Perhaps,
+        _ if max_age == 0 => Tristate::Never,
+        None => Tristate::Perhaps,
         // It begins to collect as soon as it has started, which takes it some moments.
         Some(start) => {
             let runs = |began: Timestamp| cycle.now.since(began) > max_age;
-            Answer::of(runs(start), runs(start.plus(STARTING.0)))
+            Tristate::of(runs(start), runs(start.plus(STARTING.0)))
         }
     }
 }
@@ -77,9 +77,9 @@ pub fn foresee(
         .map(|(candidate, known)| Item::of(candidate, known, cycle, passes))
         .collect();
     let turns = Turns::of(&items, passes.space);
-    let outlooks: Vec<Outlook> = items
+    let outlooks: Vec<PassOutlook> = items
         .iter()
-        .map(|item| Outlook { age: item.age, any: item.age.max(turns.goes(item)) })
+        .map(|item| PassOutlook { age: item.age, any: item.age.max(turns.goes(item)) })
         .collect();
     let (at_least, at_most) = turns.bounds(&items, &outlooks);
     RemovalForecast { outlooks, at_least, at_most }
@@ -91,20 +91,20 @@ struct Item {
     first: Place,
     last: Place,
     size: i128,
-    age: Answer,
-    old_enough: Answer,
+    age: Tristate,
+    old_enough: Tristate,
 }
 
 impl Item {
     fn of(candidate: &Candidate, known: &ImageTimes, cycle: Cycle<'_>, passes: Passes) -> Self {
         let Cycle { policy, now, .. } = cycle;
         let old_enough = match known.is_younger(policy.min_age, now) {
-            Answer::Always => Answer::Never,
+            Tristate::Always => Tristate::Never,
             // The kubelet spares what it remembers to be in use at a time that is still to come.
-            Answer::Never if !known.may_be_used_after(now) => Answer::Always,
-            _ => Answer::Perhaps,
+            Tristate::Never if !known.may_be_used_after(now) => Tristate::Always,
+            _ => Tristate::Perhaps,
         };
-        let at_best = if passes.may_be_used { Answer::Perhaps } else { Answer::Always };
+        let at_best = if passes.may_be_used { Tristate::Perhaps } else { Tristate::Always };
         Self {
             first: known.first_place(),
             last: known.last_place(),
@@ -116,12 +116,12 @@ impl Item {
 
     /// It may free its bytes in the space pass.
     fn may_free(&self) -> bool {
-        self.age != Answer::Always && self.old_enough != Answer::Never
+        self.age != Tristate::Always && self.old_enough != Tristate::Never
     }
 
     /// It frees its bytes in the space pass when its turn comes.
     fn must_free(&self) -> bool {
-        self.age == Answer::Never && self.old_enough == Answer::Always
+        self.age == Tristate::Never && self.old_enough == Tristate::Always
     }
 }
 
@@ -143,7 +143,7 @@ impl Turns {
         Self {
             space,
             is_odd: items.iter().any(|item| item.size < 0) || sum >= i64::MAX.into(),
-            age_may_free: items.iter().any(|item| item.age != Answer::Never),
+            age_may_free: items.iter().any(|item| item.age != Tristate::Never),
             may_go_before: Sums::of(items.iter().filter(|item| item.may_free()), |item| item.first),
             surely_go_before: Sums::of(items.iter().filter(|item| item.must_free()), |item| {
                 item.last
@@ -152,13 +152,13 @@ impl Turns {
     }
 
     /// Tells whether an image goes in the space pass, if the age pass leaves it.
-    fn goes(&self, item: &Item) -> Answer {
+    fn goes(&self, item: &Item) -> Tristate {
         let amount = match self.space {
-            Space::NotWanted => return Answer::Never,
-            Space::Unknown => return item.old_enough.min(Answer::Perhaps),
+            Space::NotWanted => return Tristate::Never,
+            Space::Unknown => return item.old_enough.min(Tristate::Perhaps),
             // Whatever is freed before, this is not.
             Space::Wanted(i64::MAX) if !self.is_odd => return item.old_enough,
-            Space::Wanted(_) if self.is_odd => return item.old_enough.min(Answer::Perhaps),
+            Space::Wanted(_) if self.is_odd => return item.old_enough.min(Tristate::Perhaps),
             Space::Wanted(amount) => i128::from(amount),
         };
         let is_enough = |freed: Option<i128>| freed.is_some_and(|freed| freed >= amount);
@@ -166,22 +166,22 @@ impl Turns {
         let own = item.may_free().then_some(item.size);
         let at_worst = is_enough(self.may_go_before.up_to(item.last, own));
         let at_best = is_enough(self.surely_go_before.before(item.first));
-        let mut reached = Answer::of(!at_worst, !at_best);
+        let mut reached = Tristate::of(!at_worst, !at_best);
         if self.age_may_free {
-            reached = reached.min(Answer::Perhaps);
+            reached = reached.min(Tristate::Perhaps);
         }
         reached.min(item.old_enough)
     }
 
     /// Returns what is freed at the least and at the most.
-    fn bounds(&self, items: &[Item], outlooks: &[Outlook]) -> (i64, i64) {
+    fn bounds(&self, items: &[Item], outlooks: &[PassOutlook]) -> (i64, i64) {
         let pairs = || items.iter().zip(outlooks);
-        let sum = |is_meant: &dyn Fn(&Item, &Outlook) -> bool| -> i128 {
+        let sum = |is_meant: &dyn Fn(&Item, &PassOutlook) -> bool| -> i128 {
             let meant = pairs().filter(|(item, outlook)| is_meant(item, outlook));
             meant.map(|(item, _)| item.size).sum()
         };
-        let surely = sum(&|_, outlook| outlook.any == Answer::Always);
-        let possibly = sum(&|_, outlook| outlook.any != Answer::Never);
+        let surely = sum(&|_, outlook| outlook.any == Tristate::Always);
+        let possibly = sum(&|_, outlook| outlook.any != Tristate::Never);
         if self.is_odd {
             return self.odd_bounds(items);
         }
@@ -189,7 +189,7 @@ impl Turns {
         if let Space::Wanted(amount) = self.space {
             // Whatever goes in the age pass, and one that goes beyond the amount.
             let largest = items.iter().filter(|item| item.may_free()).map(|item| item.size).max();
-            let for_age = sum(&|item, _| item.age != Answer::Never);
+            let for_age = sum(&|item, _| item.age != Tristate::Never);
             let beyond = i128::from(amount).saturating_sub(1).max(0) + largest.unwrap_or(0);
             at_most = at_most.min(for_age + beyond);
             // It goes on until it has the amount or nothing is left that it may take.
@@ -205,8 +205,8 @@ impl Turns {
     fn odd_bounds(&self, items: &[Item]) -> (i64, i64) {
         let sum = |is_meant: fn(i128) -> bool| -> Option<i64> {
             let may_go = |item: &&Item| {
-                item.age != Answer::Never
-                    || (self.space != Space::NotWanted && item.old_enough != Answer::Never)
+                item.age != Tristate::Never
+                    || (self.space != Space::NotWanted && item.old_enough != Tristate::Never)
             };
             let sizes = items.iter().filter(may_go).map(|item| item.size);
             i64::try_from(sizes.filter(|size| is_meant(*size)).sum::<i128>()).ok()

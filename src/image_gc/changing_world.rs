@@ -1,7 +1,7 @@
 //! A property of plan and removal together: whatever changes between one look and the next, nothing goes
 //! that is in use or pinned at that moment, and nothing that the plan does not list.
 
-use super::apply::{ImageRuntime, Sight, apply, removals};
+use super::apply::{ImagePresence, ImageRuntime, apply, removals};
 use super::cycle::ImageFs;
 use super::plan::{Inputs, Trigger, plan};
 use super::policy::ImageGcPolicy;
@@ -112,13 +112,13 @@ impl Node {
 struct Runtime(RefCell<Node>);
 
 impl ImageRuntime for Runtime {
-    fn look(&self, id: &str) -> Result<Sight, String> {
+    fn look(&self, id: &str) -> Result<ImagePresence, String> {
         let mut node = self.0.borrow_mut();
         if !node.turn() {
             return Err("no answer".to_owned());
         }
         let image = node.images.iter().find(|image| image.id == id).cloned();
-        Ok(Sight { image, containers: node.containers.clone(), statuses: Vec::new() })
+        Ok(ImagePresence { image, containers: node.containers.clone(), statuses: Vec::new() })
     }
 
     fn remove(&self, id: &str) -> Result<(), String> {

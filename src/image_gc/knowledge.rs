@@ -220,17 +220,17 @@ impl ImageTimes {
     }
 
     /// Tells whether it is younger than an age, as far as that is known.
-    pub fn is_younger(&self, age: GoDuration, now: Timestamp) -> Answer {
+    pub fn is_younger(&self, age: GoDuration, now: Timestamp) -> Tristate {
         let Span { earliest, latest } = self.first_detected;
         let younger = |then| age_of(now, then) < age.0;
-        Answer::of(younger(earliest), younger(Some(latest)))
+        Tristate::of(younger(earliest), younger(Some(latest)))
     }
 
     /// Tells whether it has been unused for longer than an age, as far as that is known.
-    pub fn is_unused_for(&self, age: GoDuration, now: Timestamp) -> Answer {
+    pub fn is_unused_for(&self, age: GoDuration, now: Timestamp) -> Tristate {
         let longer = |then| age_of(now, then) > age.0;
         let (first, last) = (self.first_place().0, self.last_place().0);
-        Answer::of(longer(first), longer(last))
+        Tristate::of(longer(first), longer(last))
     }
 }
 
@@ -283,7 +283,7 @@ fn last_use(
 
 /// An answer that may depend on what is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Answer {
+pub enum Tristate {
     /// Whatever is not known.
     Never,
     /// It depends on what is not known.
@@ -292,7 +292,7 @@ pub enum Answer {
     Always,
 }
 
-impl Answer {
+impl Tristate {
     /// Puts the answers at both ends together.
     pub fn of(one: bool, other: bool) -> Self {
         match (one, other) {

@@ -58,7 +58,7 @@ pub struct GcLoop {
 /// What follows from a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Turn {
+pub struct GcPass {
     /// When the next run is, in nanoseconds on the clock of the run.
     pub next_run_at: i64,
     /// How the run went, as far as the loop is concerned.
@@ -112,7 +112,7 @@ impl GcLoop {
     /// Takes the result of a run that ended at some time, and returns what follows.
     ///
     /// The wait begins with the end of a run, so runs that take long drift.
-    pub fn step(&mut self, ended_at: i64, result: Result<(), &str>) -> Turn {
+    pub fn step(&mut self, ended_at: i64, result: Result<(), &str>) -> GcPass {
         let outcome = match result {
             Ok(()) => Outcome::Succeeded,
             Err(_) if self.garbage == Garbage::Images && !self.failed_before => {
@@ -126,11 +126,11 @@ impl GcLoop {
             }),
         };
         self.failed_before = result.is_err();
-        Turn { next_run_at: ended_at.saturating_add(self.garbage.interval().0), outcome }
+        GcPass { next_run_at: ended_at.saturating_add(self.garbage.interval().0), outcome }
     }
 }
 
-impl Turn {
+impl GcPass {
     /// Returns the event that the run leads to.
     pub fn event(&self) -> Option<&GcEvent> {
         match &self.outcome {

@@ -1,7 +1,7 @@
 //! Devices that a file lists in place of those of the node.
 
 use crate::answer::Failure;
-use crate::device::reconstruct::GivenDevice;
+use crate::device::reconstruct::DeviceOverride;
 use crate::edge::input::{read_input, shown};
 use crate::k8s::yaml;
 use anyhow::anyhow;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// # Errors
 ///
 /// Fails for what is no list of devices, and names the first that is none.
-pub fn read_devices(file: &str) -> Result<Vec<GivenDevice>, Failure> {
+pub fn read_devices(file: &str) -> Result<Vec<DeviceOverride>, Failure> {
     let name = shown(file);
     let refuse = |why: String| {
         Failure::usage(anyhow!("--devices {name}: {why}")).hint(
@@ -29,7 +29,7 @@ pub fn read_devices(file: &str) -> Result<Vec<GivenDevice>, Failure> {
         return Err(refuse("the list is empty".to_owned()));
     }
     let device = |(at, item): (usize, serde_json::Value)| {
-        let device: GivenDevice = serde_json::from_value(item)
+        let device: DeviceOverride = serde_json::from_value(item)
             .map_err(|error| refuse(format!("device {}: {error}", at + 1)))?;
         match (device.resource.is_empty(), device.id.is_empty()) {
             (true, _) => Err(refuse(format!("device {}: its resource is empty", at + 1))),
@@ -37,10 +37,10 @@ pub fn read_devices(file: &str) -> Result<Vec<GivenDevice>, Failure> {
             _ => Ok(device),
         }
     };
-    let devices: Vec<GivenDevice> =
+    let devices: Vec<DeviceOverride> =
         items.into_iter().enumerate().map(device).collect::<Result<_, Failure>>()?;
     let mut seen = BTreeMap::new();
-    for (at, GivenDevice { resource, id, .. }) in devices.iter().enumerate() {
+    for (at, DeviceOverride { resource, id, .. }) in devices.iter().enumerate() {
         if let Some(first) = seen.insert((resource, id), at + 1) {
             return Err(refuse(format!(
                 "device {}: {id} of {resource} is device {first} already",

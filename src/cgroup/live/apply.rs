@@ -1,6 +1,6 @@
 //! Doing what a plan of steps says, one after the other.
 
-use crate::cgroup::live::compare::{Kept, Rounding, compare};
+use crate::cgroup::live::compare::{KernelValue, Rounding, compare};
 use crate::cgroup::live::repair::{Step, counted_in, lowers_below_usage};
 use crate::facts::snapshot::API_VERSION;
 use serde::{Deserialize, Serialize};
@@ -179,8 +179,8 @@ fn one(
     files.write(cgroup, file, to)?;
     let kept = read_there(files, cgroup, file)?;
     match compare(file, to, &kept, caution.rounding) {
-        Kept::Same | Kept::Rounded(_) => tell(index, step, Event::Done(&kept)),
-        Kept::Other => {
+        KernelValue::Equal | KernelValue::Rounded(_) => tell(index, step, Event::Done(&kept)),
+        KernelValue::Different => {
             // Nobody asked for what the kernel made of it; the way back would not know it either.
             let back = files.write(cgroup, file, from);
             let back = back.map_or_else(|error| error, |()| format!("{from} was put back"));
@@ -308,7 +308,7 @@ fn look_back(steps: &[Step], files: &dyn CgroupFiles, caution: Caution) -> Resul
         return Ok(Back::Already);
     }
     // What the kernel made of the text that was written is what has to be there.
-    if compare(&step.file, &step.from, &found, caution.rounding) == Kept::Other {
+    if compare(&step.file, &step.from, &found, caution.rounding) == KernelValue::Different {
         let Step { from, to, .. } = step;
         return Err(format!(
             "found {found}, which is neither {from} nor {to}: somebody changed it"

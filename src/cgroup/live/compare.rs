@@ -20,26 +20,26 @@ pub struct Rounding {
     pub page_size: i64,
 }
 
-/// What became of a text that was written.
+/// How the value of a kernel file compares with the planned one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum KernelValue {
     /// The kernel has it.
-    Same,
+    Equal,
     /// The kernel has what becomes of it, for this reason.
     Rounded(String),
     /// The kernel has something else.
-    Other,
+    Different,
 }
 
 /// Compares what is planned for a file with what the kernel gives.
-pub fn compare(name: &str, planned: &str, actual: &str, rounding: Rounding) -> Kept {
+pub fn compare(name: &str, planned: &str, actual: &str, rounding: Rounding) -> KernelValue {
     if planned == actual {
-        return Kept::Same;
+        return KernelValue::Equal;
     }
-    let Some(file) = CgroupFile::named(name) else { return Kept::Other };
+    let Some(file) = CgroupFile::named(name) else { return KernelValue::Different };
     match (file.row().holds, file.value(planned), file.value(actual)) {
-        (_, Value::Unlimited, Value::Unlimited) => Kept::Same,
-        (_, Value::Set(planned), Value::Set(actual)) if planned == actual => Kept::Same,
+        (_, Value::Unlimited, Value::Unlimited) => KernelValue::Equal,
+        (_, Value::Set(planned), Value::Set(actual)) if planned == actual => KernelValue::Equal,
         (Holds::Bytes, Value::Number(planned), Value::Number(actual)) => {
             whole_units(planned, actual, u64::try_from(rounding.page_size).ok(), "pages")
         }
@@ -54,30 +54,32 @@ pub fn compare(name: &str, planned: &str, actual: &str, rounding: Rounding) -> K
             Value::Quota { quota_us: Some(planned), period_us },
             Value::Quota { quota_us: Some(actual), period_us: actual_period_us },
         ) if period_us == actual_period_us => quota(planned, actual, period_us, rounding),
-        _ => Kept::Other,
+        _ => KernelValue::Different,
     }
 }
 
-fn whole_units(planned: u64, actual: u64, unit: Option<u64>, units: &str) -> Kept {
+fn whole_units(planned: u64, actual: u64, unit: Option<u64>, units: &str) -> KernelValue {
     match unit.filter(|unit| *unit > 0) {
         Some(unit) if planned - planned % unit == actual => {
-            Kept::Rounded(format!("the kernel keeps whole {units} of {unit} bytes"))
+            KernelValue::Rounded(format!("the kernel keeps whole {units} of {unit} bytes"))
         }
-        _ => Kept::Other,
+        _ => KernelValue::Different,
     }
 }
 
 /// Compares quotas: what runs under systemd can have the quota as it was asked for or as systemd
 /// rounds it, depending on who wrote last.
-fn quota(planned: u64, actual: u64, period_us: u64, rounding: Rounding) -> Kept {
+fn quota(planned: u64, actual: u64, period_us: u64, rounding: Rounding) -> KernelValue {
     let rounded = i64::try_from(actual).map(|actual| systemd_quota(actual, period_us));
     if rounding.driver == CgroupDriver::Systemd
         && actual > 0
         && rounded.is_ok_and(|rounded| u64::try_from(rounded) == Ok(planned))
     {
-        return Kept::Rounded("asked for as it is, and systemd would round it up".to_owned());
+        return KernelValue::Rounded(
+            "asked for as it is, and systemd would round it up".to_owned(),
+        );
     }
-    Kept::Other
+    KernelValue::Different
 }
 
 #[cfg(test)]
@@ -128,9 +130,9 @@ mod tests {
         ] {
             let rounding = Rounding { version: CgroupVersion::V2, driver, page_size: 4096 };
             let kept = match compare(file, planned, actual, rounding) {
-                Kept::Same => same,
-                Kept::Rounded(_) => rounded,
-                Kept::Other => other,
+                KernelValue::Equal => same,
+                KernelValue::Rounded(_) => rounded,
+                KernelValue::Different => other,
             };
             assert_eq!(kept, expected, "{name}");
         }

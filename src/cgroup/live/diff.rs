@@ -1,7 +1,7 @@
 //! Plan against kernel, value by value.
 
 use crate::cgroup::derivation::Step;
-use crate::cgroup::live::compare::{Kept, Rounding, compare};
+use crate::cgroup::live::compare::{KernelValue, Rounding, compare};
 use crate::cgroup::live::difference::{Difference, Verdict};
 use crate::cgroup::live::motion::Motion;
 use crate::cgroup::live::place::LiveCgroup;
@@ -187,11 +187,11 @@ impl<'a> Comparison<'a> {
             return found;
         };
         match compare(file, planned, &actual, self.context.rounding) {
-            Kept::Same => {}
-            Kept::Rounded(reason) => {
+            KernelValue::Equal => {}
+            KernelValue::Rounded(reason) => {
                 (found.verdict, found.reason) = (Verdict::Rounded, Some(reason));
             }
-            Kept::Other => {
+            KernelValue::Different => {
                 found.is_resizing = self.is_resizing(cgroup, file, planned);
                 found.is_sum = self.plan.is_sum(cgroup, file);
                 (found.verdict, found.reason) = self.other_text(cgroup, file, planned, &actual);
@@ -244,8 +244,10 @@ impl<'a> Comparison<'a> {
         actual: &str,
     ) -> (Verdict, Option<String>) {
         for (name, earlier) in self.earlier(cgroup, file) {
-            let is_kept =
-                !matches!(compare(file, earlier, actual, self.context.rounding), Kept::Other);
+            let is_kept = !matches!(
+                compare(file, earlier, actual, self.context.rounding),
+                KernelValue::Different
+            );
             if earlier != planned && is_kept {
                 let reason = format!("desired {planned}; {name} and in the kernel {earlier}");
                 return (Verdict::ResizePending, Some(reason));

@@ -2,7 +2,7 @@
 
 use super::event::Event;
 use super::report::{
-    Affinity, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource, PreStart,
+    Affinity, AllocatedDevice, ContainerAllocation, DeviceAllocation, GivenResource, PreStart,
     Unanswered, Unregistered,
 };
 use crate::answer::Basis;
@@ -218,7 +218,7 @@ fn given(resource: &str, device: &PodDevice) -> GivenResource {
         }
     }
     let devices =
-        nodes.into_iter().map(|(id, numa_nodes)| GivenDevice { id: id.clone(), numa_nodes });
+        nodes.into_iter().map(|(id, numa_nodes)| AllocatedDevice { id: id.clone(), numa_nodes });
     GivenResource { resource: resource.to_owned(), devices: devices.collect() }
 }
 

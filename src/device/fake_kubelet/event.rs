@@ -176,7 +176,7 @@ pub enum Event {
 
 /// An event and when it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Told {
+pub struct TimedEvent {
     /// When.
     pub time: Timestamp,
     #[serde(flatten)]
@@ -202,7 +202,7 @@ impl Event {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for TimedEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.time, plain(short(&self.event.to_string())))
     }

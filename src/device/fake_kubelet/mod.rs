@@ -13,11 +13,11 @@ mod throttle;
 mod view;
 
 pub use admission::{TopologyConfig, admit};
-pub use event::{Event, Told};
+pub use event::{Event, TimedEvent};
 pub use machine::Manager;
 pub use report::{
-    Affinity, Call, ContainerAllocation, DeviceAllocation, DeviceAllocationList, DevicePodEnded,
-    GivenDevice, GivenResource, PluginState, PreStart, Unanswered, Unregistered,
+    Affinity, AllocatedDevice, Call, ContainerAllocation, DeviceAllocation, DeviceAllocationList,
+    DevicePodEnded, GivenResource, PluginState, PreStart, Unanswered, Unregistered,
 };
 pub use throttle::Throttle;
 pub use view::{gets, table, wide};

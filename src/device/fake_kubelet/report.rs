@@ -86,12 +86,12 @@ pub struct Unregistered {
 #[serde(rename_all = "camelCase")]
 pub struct GivenResource {
     pub resource: String,
-    pub devices: Vec<GivenDevice>,
+    pub devices: Vec<AllocatedDevice>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct GivenDevice {
+pub struct AllocatedDevice {
     pub id: String,
     pub numa_nodes: Vec<i64>,
 }

@@ -1,7 +1,7 @@
 //! An allocation as people read it.
 
 use super::report::{
-    Affinity, ContainerAllocation, DeviceAllocation, GivenDevice, GivenResource, Unregistered,
+    Affinity, AllocatedDevice, ContainerAllocation, DeviceAllocation, GivenResource, Unregistered,
 };
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
 use crate::output::table::{Column, Rows, Table, or_dash};
@@ -87,7 +87,7 @@ impl<'r> Row<'r> {
         self.given.map(|given| &given.resource).or(self.missing.map(|missing| &missing.resource))
     }
 
-    fn devices(self) -> &'r [GivenDevice] {
+    fn devices(self) -> &'r [AllocatedDevice] {
         self.given.map(|given| given.devices.as_slice()).unwrap_or_default()
     }
 
@@ -123,7 +123,7 @@ fn devices(containers: &[ContainerAllocation]) -> Table {
 }
 
 /// Returns the NUMA nodes of all devices, as in a plan.
-fn nodes(devices: &[GivenDevice]) -> String {
+fn nodes(devices: &[AllocatedDevice]) -> String {
     let nodes: BTreeSet<i64> =
         devices.iter().flat_map(|it| it.numa_nodes.iter().copied()).collect();
     join(nodes.iter().map(ToString::to_string))

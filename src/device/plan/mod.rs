@@ -5,7 +5,7 @@ mod unhealthy;
 mod unknown_facts;
 mod view;
 
-pub use outlook::{Change, Fate, HeldDevices, Now, Outlook, Verdict, changes, foresee};
+pub use outlook::{Change, Fate, HeldDevices, Now, RestartEffect, Verdict, changes, foresee};
 pub use unhealthy::{UnhealthyDevice, unhealthy};
 pub use unknown_facts::UnknownFacts;
 pub use view::{table, wide};
@@ -99,7 +99,7 @@ pub struct PlannedPod {
     /// Where it is from.
     pub source: String,
     /// What becomes of what it has; `None`: it has no devices yet.
-    pub outlook: Option<Outlook>,
+    pub outlook: Option<RestartEffect>,
     /// Why there is no admission: the kubelet crashes, or it is not known.
     pub failure: Option<Failure>,
     /// What would happen.
@@ -149,7 +149,7 @@ pub struct PodToPlan {
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub struct WhatIf {
     /// Ids that are taken to be unhealthy, perhaps behind the name of their resource and `=`.
     pub unhealthy: Vec<String>,
     /// The kubelet starts anew.
@@ -162,7 +162,7 @@ pub struct Question {
 
 /// How pods are admitted.
 #[derive(Debug)]
-pub struct Turn<'a> {
+pub struct AdmissionContext<'a> {
     /// The topology manager.
     pub manager: &'a TopologyManager,
     pub circumstances: &'a AllocationContext,
@@ -197,7 +197,7 @@ pub enum QuestionError {
 /// Fails for a device that is not there.
 pub fn state_of(
     assembled: ReconstructedManager,
-    question: &Question,
+    question: &WhatIf,
 ) -> Result<ManagerState, QuestionError> {
     let ReconstructedManager { mut state, registered, restored, .. } = assembled;
     for text in &question.unhealthy {
@@ -255,9 +255,9 @@ fn set_unhealthy(state: &mut ManagerState, text: &str) -> Result<(), QuestionErr
 pub fn plan(
     state: &mut ManagerState,
     pods: &[PodToPlan],
-    turn: &Turn<'_>,
+    turn: &AdmissionContext<'_>,
     plugins: &mut dyn Plugins,
-    (question, mut basis): (&Question, Basis),
+    (question, mut basis): (&WhatIf, Basis),
 ) -> DevicePlan {
     let manager = turn.manager;
     // Of what is not known there are no numbers.
@@ -329,7 +329,7 @@ impl InTurn {
         &mut self,
         state: &mut ManagerState,
         pod: &Pod,
-        turn: &Turn<'_>,
+        turn: &AdmissionContext<'_>,
         plugins: &mut dyn Plugins,
     ) -> Result<PodAdmission, Failure> {
         let known = match &self.before_it {
@@ -493,7 +493,7 @@ mod tests {
             registered: ["example.com/a".to_owned()].into(),
             ..ReconstructedManager::default()
         };
-        let question = Question { kubelet_restart: true, ..Question::default() };
+        let question = WhatIf { kubelet_restart: true, ..WhatIf::default() };
         let state = state_of(assembled, &question).expect("nothing is named");
         assert_eq!(
             before(&state),

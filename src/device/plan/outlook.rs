@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// What becomes of a pod that is on the node already.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Outlook {
+pub struct RestartEffect {
     /// In a word.
     pub verdict: Verdict,
     /// What its containers have, in the order in which they get devices.
@@ -108,7 +108,7 @@ fn outlook(
     now: &Now,
     state: &ManagerState,
     restart: bool,
-) -> Option<Outlook> {
+) -> Option<RestartEffect> {
     let uid = pod.metadata.uid.as_str();
     let failure = planned.failure.as_ref();
     let is_refused = failure.is_none() && !planned.admission.admitted;
@@ -159,7 +159,7 @@ fn outlook(
         (false, true) => Verdict::RefusedAnew,
         (false, false) => Verdict::Keeps,
     };
-    Some(Outlook { verdict, held })
+    Some(RestartEffect { verdict, held })
 }
 
 /// A change of what the node offers.

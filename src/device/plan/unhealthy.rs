@@ -1,6 +1,6 @@
 //! Who has a device that is taken to be unhealthy.
 
-use super::{Question, device_named};
+use super::{WhatIf, device_named};
 use crate::device::manager::ManagerState;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub struct UnhealthyDevice {
 }
 
 /// Returns the devices that a question takes to be unhealthy, as they were before.
-pub fn unhealthy(before: &ManagerState, question: &Question) -> Vec<UnhealthyDevice> {
+pub fn unhealthy(before: &ManagerState, question: &WhatIf) -> Vec<UnhealthyDevice> {
     let named: BTreeSet<(String, String)> =
         question.unhealthy.iter().filter_map(|text| device_named(before, text).ok()).collect();
     let device = |(resource, device): (String, String)| {

@@ -1,6 +1,6 @@
 //! What is not sure about a node, and how far a pod can be planned all the same.
 
-use super::{Failure, Turn, asked_resources};
+use super::{AdmissionContext, Failure, asked_resources};
 use crate::device::manager::allocate::AllocationContext;
 use crate::device::manager::hints::{HintError, HintNodes};
 use crate::device::manager::topology::{TopologyManager, TopologyPolicy};
@@ -26,7 +26,7 @@ impl UnknownFacts {
         &self,
         state: &ManagerState,
         pod: &Pod,
-        turn: &Turn<'_>,
+        turn: &AdmissionContext<'_>,
     ) -> Option<Failure> {
         if let Some(reason) = &self.devices {
             let unknown = asked_resources(pod).find(|name| !state.healthy.contains_key(*name))?;

@@ -79,7 +79,7 @@ pub enum SocketKind {
     /// The kubelet's own.
     Kubelet,
     /// The socket of a stand-in.
-    StandIn,
+    RegistrationServer,
     NoSocket,
 }
 

@@ -23,7 +23,7 @@ impl Row<'_> {
 
 /// Returns a line per socket but that of kq itself, and per resource of which no socket is known.
 pub fn table(report: &DevicePlugins) -> String {
-    let sockets = report.sockets.iter().filter(|it| it.kind != SocketKind::StandIn);
+    let sockets = report.sockets.iter().filter(|it| it.kind != SocketKind::RegistrationServer);
     let sockets =
         sockets.map(|it| Row { report, socket: Ok(it), resource: it.resource.as_deref().ok() });
     let (resources, may_be_there) = report.without_socket();
@@ -177,7 +177,7 @@ mod tests {
                 socket("hung.sock", plugin, Ok(true), Some(false), Some("a/hung")),
                 socket("dead.sock", plugin, Ok(false), None, Some("a/dead")),
                 socket("shut.sock", plugin, Err("permission denied".to_owned()), None, Some("a/b")),
-                socket("kq.sock", SocketKind::StandIn, Ok(true), None, None),
+                socket("kq.sock", SocketKind::RegistrationServer, Ok(true), None, None),
             ],
             resources: [(
                 "a/gone".to_owned(),

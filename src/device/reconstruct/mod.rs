@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A device that is given by hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GivenDevice {
+pub struct DeviceOverride {
     pub resource: String,
     pub id: String,
     /// `Healthy` where nothing is said; any other text is not.
@@ -81,7 +81,7 @@ pub struct NoDevices(pub String);
 /// Fails when nobody knows any device.
 pub fn assemble(
     facts: Option<&DeviceFacts>,
-    given: &[GivenDevice],
+    given: &[DeviceOverride],
     pods: &NodePods<'_>,
     basis: &mut Basis,
 ) -> Result<ReconstructedManager, NoDevices> {
@@ -270,7 +270,7 @@ fn listed(
 /// Takes the devices that the checkpoint remembers.
 fn remembered(
     checkpoint: Option<&CheckpointFact>,
-    given: &[GivenDevice],
+    given: &[DeviceOverride],
     reason: &str,
     assembled: &mut ReconstructedManager,
     basis: &mut Basis,
@@ -327,7 +327,7 @@ fn unhealthy(id: &str) -> Device {
 }
 
 /// Takes the devices that are given; they are all of their resources.
-fn by_hand(given: &[GivenDevice], assembled: &mut ReconstructedManager) {
+fn by_hand(given: &[DeviceOverride], assembled: &mut ReconstructedManager) {
     let mut devices: BTreeMap<&str, Vec<Device>> = BTreeMap::new();
     for device in given {
         devices.entry(&device.resource).or_default().push(Device {

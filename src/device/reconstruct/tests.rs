@@ -30,8 +30,8 @@ fn told(ids: &[&str]) -> PodResources {
     PodResources { allocatable: Lookup::found("s", allocatable), ..PodResources::default() }
 }
 
-fn given(id: &str) -> GivenDevice {
-    GivenDevice { resource: "r".to_owned(), id: id.to_owned(), ..GivenDevice::default() }
+fn given(id: &str) -> DeviceOverride {
+    DeviceOverride { resource: "r".to_owned(), id: id.to_owned(), ..DeviceOverride::default() }
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn devices_are_those_of_the_best_source() {
         &'a str,
         Option<CheckpointFact>,
         Option<PodResources>,
-        Vec<GivenDevice>,
+        Vec<DeviceOverride>,
         Option<(&'a [&'a str], &'a [&'a str], DeviceSource)>,
     );
     let rows: Vec<Row<'_>> = vec![

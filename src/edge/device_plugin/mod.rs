@@ -46,7 +46,7 @@ pub use client::{PluginClient, wire_devices};
 #[cfg(feature = "cri")]
 pub use control::{Caller, ControlError, MAX_CONTROL_BYTES, ask_stand_in};
 #[cfg(feature = "cri")]
-pub use registration_server::{Incoming, StandIn, Timeouts, in_time};
+pub use registration_server::{Incoming, RegistrationServer, Timeouts, in_time};
 
 #[cfg(feature = "cri")]
 #[rustfmt::skip]

@@ -115,7 +115,7 @@ pub enum Incoming {
 
 /// The sockets while they are served.
 #[derive(Debug)]
-pub struct StandIn {
+pub struct RegistrationServer {
     sockets: Sockets,
     handle: Handle,
     receiver: mpsc::Receiver<Incoming>,
@@ -127,7 +127,7 @@ pub struct StandIn {
     thread: Option<JoinHandle<()>>,
 }
 
-impl StandIn {
+impl RegistrationServer {
     /// Serves in a folder, whose stale sockets are gone. A second signal to end while the first is still
     /// being heeded calls `give_up`.
     ///
@@ -241,7 +241,7 @@ pub async fn in_time<T>(
     timeout(patience, call).await.unwrap_or_else(|_| Err(late.to_owned()))
 }
 
-impl Drop for StandIn {
+impl Drop for RegistrationServer {
     fn drop(&mut self) {
         // What waits to be taken is let go, so that nothing waits for ever.
         self.receiver.close();

@@ -86,7 +86,7 @@ fn pressure_of(devices: [&str; 3], left: [u64; 3], soft: Option<&str>, memory: u
 
 /// Writes what is done: signals, each with what runs, and what one look cannot tell.
 fn told(pressure: &Pressure) -> String {
-    let act = |act: &Act| {
+    let act = |act: &PressureAction| {
         let runs = |function, mark| if act.reclaim.contains(&function) { mark } else { "" };
         let only_if = match act.only_if {
             None => "",

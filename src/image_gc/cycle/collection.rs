@@ -16,7 +16,7 @@ use serde::Serialize;
 
 /// What the runtime and the statistics say at the time of a cycle, or the text with which they fail.
 #[derive(Clone, Copy, Debug)]
-pub struct World<'a> {
+pub struct GcInputs<'a> {
     /// `ListImages`
     pub images: Result<&'a [ListedImage], &'a str>,
     /// Every container, in every state.
@@ -107,7 +107,7 @@ pub struct PassedOver {
 pub fn garbage_collect(
     records: &mut Records,
     cycle: Cycle<'_>,
-    world: World<'_>,
+    world: GcInputs<'_>,
     remove: Remove<'_>,
 ) -> Collection {
     let Cycle { policy, rules, began, now } = cycle;
@@ -150,7 +150,7 @@ pub fn garbage_collect(
 pub fn delete_unused_images(
     records: &mut Records,
     cycle: Cycle<'_>,
-    world: World<'_>,
+    world: GcInputs<'_>,
     remove: Remove<'_>,
 ) -> Collection {
     let mut done = match begin(records, cycle, world) {
@@ -162,12 +162,16 @@ pub fn delete_unused_images(
 }
 
 /// Looks at the images and removes none, as the detection between two collections does.
-pub fn look_at_images(records: &mut Records, cycle: Cycle<'_>, world: World<'_>) -> Collection {
+pub fn look_at_images(records: &mut Records, cycle: Cycle<'_>, world: GcInputs<'_>) -> Collection {
     begin(records, cycle, world).unwrap_or_else(failed)
 }
 
 /// Lists, detects, and finds the candidates.
-fn begin(records: &mut Records, cycle: Cycle<'_>, world: World<'_>) -> Result<Collection, String> {
+fn begin(
+    records: &mut Records,
+    cycle: Cycle<'_>,
+    world: GcInputs<'_>,
+) -> Result<Collection, String> {
     let images = world.images?;
     let in_use = images_in_use(images, world.users?, cycle.rules)?;
     detect(records, images, &in_use, cycle.now, cycle.rules);

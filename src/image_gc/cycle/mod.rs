@@ -9,8 +9,8 @@ mod passes;
 mod usage;
 
 pub use collection::{
-    Collection, Considered, Cycle, Event, PassedOver, World, delete_unused_images, garbage_collect,
-    look_at_images,
+    Collection, Considered, Cycle, Event, GcInputs, PassedOver, delete_unused_images,
+    garbage_collect, look_at_images,
 };
 pub use detection::{ImageUser, ListedImage, Record, Records, detect, image_key, images_in_use};
 pub use passes::{

@@ -6,7 +6,7 @@
 //! its memory only, so a moment lies between two others.
 
 use super::reason::WayReason;
-use super::{Asked, candidates, item};
+use super::{ExplainInput, candidates, item};
 use crate::answer::{Certainty, Worded};
 use crate::facts::timestamp::Timestamp;
 use crate::image_gc::cycle::Usage;
@@ -124,7 +124,7 @@ pub fn largest_available(capacity: i64, high: i32) -> Option<i64> {
 }
 
 /// Returns the three ways; `None`: a plan is about other images.
-pub(super) fn ways(asked: Asked<'_>, known: &ImageTimes) -> Option<Vec<Way>> {
+pub(super) fn ways(asked: ExplainInput<'_>, known: &ImageTimes) -> Option<Vec<Way>> {
     let now = item(asked.periodic, asked.image)?;
     let pressed = item(asked.eviction, asked.image)?;
     Some(vec![
@@ -135,7 +135,7 @@ pub(super) fn ways(asked: Asked<'_>, known: &ImageTimes) -> Option<Vec<Way>> {
 }
 
 /// Returns why an image never goes, whatever the trigger.
-fn never(asked: Asked<'_>, item: &PlannedImage) -> Option<WayReason> {
+fn never(asked: ExplainInput<'_>, item: &PlannedImage) -> Option<WayReason> {
     match item.verdict {
         Verdict::NoId => Some(WayReason::NoId),
         _ if asked.image.pinned => Some(WayReason::Pinned),
@@ -155,8 +155,8 @@ fn closed(by: WayBy, because: WayReason) -> Way {
     }
 }
 
-fn by_age(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
-    let Asked { policy, sources, .. } = asked;
+fn by_age(asked: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
+    let ExplainInput { policy, sources, .. } = asked;
     let max = policy.max_age;
     if let Some(because) = never(asked, item) {
         return closed(WayBy::Age, because);
@@ -179,7 +179,7 @@ fn by_age(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
     way
 }
 
-fn by_space(asked: Asked<'_>, known: &ImageTimes, now: &PlannedImage) -> Way {
+fn by_space(asked: ExplainInput<'_>, known: &ImageTimes, now: &PlannedImage) -> Way {
     let policy = asked.policy;
     if let Some(because) = never(asked, now) {
         return closed(WayBy::Space, because);
@@ -194,7 +194,7 @@ fn by_space(asked: Asked<'_>, known: &ImageTimes, now: &PlannedImage) -> Way {
     way
 }
 
-fn by_pressure(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
+fn by_pressure(asked: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage) -> Way {
     if let Some(because) = never(asked, item) {
         return closed(WayBy::Pressure, because);
     }
@@ -204,7 +204,7 @@ fn by_pressure(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage) -> Way
 }
 
 /// Begins a way that is open from the minimum age on.
-fn young(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage, by: WayBy) -> Way {
+fn young(asked: ExplainInput<'_>, known: &ImageTimes, item: &PlannedImage, by: WayBy) -> Way {
     let min = asked.policy.min_age;
     let found = known.first_detected;
     let mut way = Way {
@@ -219,7 +219,7 @@ fn young(asked: Asked<'_>, known: &ImageTimes, item: &PlannedImage, by: WayBy) -
 
 /// Finds the state of a way, says when, and drops a moment that is past. `strictly` is 1 where the moment
 /// itself is too early.
-fn settle(way: &mut Way, asked: Asked<'_>, item: &PlannedImage, strictly: i64) {
+fn settle(way: &mut Way, asked: ExplainInput<'_>, item: &PlannedImage, strictly: i64) {
     let now = asked.sources.now;
     let is_past = |moment: Option<Timestamp>| moment.is_some_and(|at| at.plus(strictly) <= now);
     way.state = match (item.verdict, way.not_before) {
@@ -251,7 +251,7 @@ fn settle(way: &mut Way, asked: Asked<'_>, item: &PlannedImage, strictly: i64) {
 }
 
 /// Finds out how full the disk must be.
-fn space(asked: Asked<'_>, now: &PlannedImage) -> SpaceWay {
+fn space(asked: ExplainInput<'_>, now: &PlannedImage) -> SpaceWay {
     let policy = asked.policy;
     let mut space = SpaceWay {
         usage: asked.periodic.run.usage,
@@ -302,7 +302,7 @@ fn freed_before(plan: &ImageGcPlan, then: &PlannedImage) -> Option<i64> {
     sizes.reduce(i64::saturating_add)
 }
 
-fn space_because(asked: Asked<'_>, space: &SpaceWay) -> Vec<WayReason> {
+fn space_because(asked: ExplainInput<'_>, space: &SpaceWay) -> Vec<WayReason> {
     let high_threshold_percent = space.high_threshold_percent;
     let Some(usage) = space.usage else { return vec![WayReason::UsageUnknown] };
     let known = space.largest_available_bytes.zip(space.missing_bytes);

@@ -35,7 +35,7 @@ use serde::Serialize;
 
 /// Everything that the story is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct ExplainInput<'a> {
     /// The image.
     pub image: &'a Image,
     /// All images.
@@ -141,8 +141,8 @@ pub struct TriggerVerdict {
 }
 
 /// Tells the story of an image; `None`: a plan is about other images.
-pub fn explain(asked: Asked<'_>) -> Option<ImageExplanation> {
-    let Asked { image, rules, .. } = asked;
+pub fn explain(asked: ExplainInput<'_>) -> Option<ImageExplanation> {
+    let ExplainInput { image, rules, .. } = asked;
     let key = image_key(&image.id, &image.runtime_handler, rules);
     let used_by = asked.uses.of_key(&key);
     let now = item(asked.periodic, image)?;
@@ -204,7 +204,7 @@ fn verdict(plan: &ImageGcPlan, image: &Image) -> Option<TriggerVerdict> {
 }
 
 /// Returns what is known of an image of which a plan needs to know nothing: it is in use, or pinned.
-fn known_beside(asked: Asked<'_>, used_by: &[Use], in_use: bool) -> ImageTimes {
+fn known_beside(asked: ExplainInput<'_>, used_by: &[Use], in_use: bool) -> ImageTimes {
     let sources = asked.sources;
     let created = used_by.iter().map(|used| used.created_at).min();
     let known = ImageTimes::of(sources, &asked.image.id, &asked.image.runtime_handler, created);
@@ -227,7 +227,7 @@ fn known_beside(asked: Asked<'_>, used_by: &[Use], in_use: bool) -> ImageTimes {
 }
 
 /// Puts together what the plans rest on; most of it is the same.
-fn basis(asked: Asked<'_>) -> Basis {
+fn basis(asked: ExplainInput<'_>) -> Basis {
     let mut basis = asked.periodic.basis.clone();
     for other in [&asked.eviction.basis.missing, &asked.age.basis.missing] {
         let more = other.iter().filter(|it| !asked.periodic.basis.missing.contains(it));

@@ -109,7 +109,7 @@ impl Node {
         let largest = largest.and_then(|largest| u64::try_from(largest).ok());
         let periodic = planned(Trigger::Periodic, self.available);
         let then = planned(Trigger::Periodic, largest);
-        explain(Asked {
+        explain(ExplainInput {
             image: self.images.iter().find(|image| image.id == id).expect("an image"),
             images: &self.images,
             periodic: &periodic,

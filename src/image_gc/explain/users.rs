@@ -4,7 +4,7 @@
 //! question of `src/image_gc/containers` (`evictContainers` in
 //! `pkg/kubelet/kuberuntime/kuberuntime_gc.go`).
 
-use super::Asked;
+use super::ExplainInput;
 use super::reason::{DeadLimit, UseFate};
 use crate::answer::Worded;
 use crate::facts::runtime::ContainerState;
@@ -28,7 +28,7 @@ pub struct ExplainedUse {
 }
 
 impl ExplainedUse {
-    pub(super) fn of(used: &Use, asked: Asked<'_>) -> Self {
+    pub(super) fn of(used: &Use, asked: ExplainInput<'_>) -> Self {
         let max_per_pod_container = asked.container_policy.max_per_pod_container;
         let limit = Some(DeadLimit { max_per_pod_container });
         let (in_loop, under_pressure) = if used.state == ContainerState::Running {

@@ -8,7 +8,7 @@ use crate::facts::kubelet::KubeletStart;
 use crate::facts::lookup::Lookup;
 use crate::facts::runtime::{Image, ImageStorage};
 use crate::image_gc::cycle::{
-    AgeVerdict, Candidate, Collection, Cycle, ImageFs, ImageUser, SpaceVerdict, World,
+    AgeVerdict, Candidate, Collection, Cycle, GcInputs, ImageFs, ImageUser, SpaceVerdict,
     delete_unused_images, garbage_collect,
 };
 use crate::image_gc::plan::{ImageGcPlan, Inputs, Trigger, Verdict, plan};
@@ -118,7 +118,7 @@ fn done(history: &History, asked: &Question, id: impl Fn(usize) -> String + Copy
     let (images, mut users) = (listed(&history.images(now, id)), history.users(now, id));
     let mounted = (0..history.lives.len()).filter(|index| asked.volumes & (1 << index) != 0);
     users.push(ImageUser { volumes: mounted.map(id).collect(), ..ImageUser::default() });
-    let world = World { images: Ok(&images), users: Ok(&users), image_fs: Ok(asked.fs) };
+    let world = GcInputs { images: Ok(&images), users: Ok(&users), image_fs: Ok(asked.fs) };
     let began = at(history.start + asked.began_after);
     let age_alone = ImageGcPolicy { high_threshold_percent: 101, ..asked.policy };
     let policy = match asked.trigger {

@@ -5,7 +5,7 @@ use super::report::{Freed, Outcome, Run, Trigger};
 use crate::answer::Worded;
 use crate::image_gc::certainty::Space;
 use crate::image_gc::cycle::{AgeVerdict, Considered, ImageFs, SpaceVerdict, Usage};
-use crate::image_gc::knowledge::{Answer, ImageTimes};
+use crate::image_gc::knowledge::{ImageTimes, Tristate};
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::{Consequence, Dependency, ImageAge, ImageReason, RunReason};
 use crate::image_gc::uses::Use;
@@ -15,7 +15,7 @@ use crate::k8s::duration::GoDuration;
 pub(super) fn decision(
     inputs: &Inputs<'_>,
     usage: Option<Usage>,
-    age: Answer,
+    age: Tristate,
     space: Space,
 ) -> Vec<Worded<RunReason>> {
     let policy = &inputs.policy;
@@ -33,13 +33,13 @@ pub(super) fn decision(
     because
 }
 
-fn age_decision(inputs: &Inputs<'_>, age: Answer) -> RunReason {
+fn age_decision(inputs: &Inputs<'_>, age: Tristate) -> RunReason {
     let maximum_age = inputs.policy.max_age;
     let up = inputs.kubelet_start.as_ref().map(|start| GoDuration(inputs.now.since(start.at)));
     match (age, up) {
         _ if maximum_age.0 == 0 => RunReason::MaximumAgeOff,
-        (Answer::Always, Some(up)) => RunReason::UpForLonger { up, maximum_age },
-        (Answer::Never, Some(up)) => RunReason::UpForLess { up, maximum_age },
+        (Tristate::Always, Some(up)) => RunReason::UpForLonger { up, maximum_age },
+        (Tristate::Never, Some(up)) => RunReason::UpForLess { up, maximum_age },
         _ => RunReason::UpForUnknown { maximum_age },
     }
 }

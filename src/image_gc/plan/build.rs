@@ -8,12 +8,14 @@ use super::ties::Ties;
 use crate::answer::{Basis, Certainty, Missing, Worded};
 use crate::facts::runtime::Image;
 use crate::facts::timestamp::Timestamp;
-use crate::image_gc::certainty::{Outlook, Passes, RemovalForecast, Space, age_pass_runs, foresee};
-use crate::image_gc::cycle::{
-    AgeVerdict, Candidate, Collection, Considered, Cycle, ImageFs, Record, Records, SpaceVerdict,
-    World, delete_unused_images, garbage_collect, image_key, look_at_images,
+use crate::image_gc::certainty::{
+    PassOutlook, Passes, RemovalForecast, Space, age_pass_runs, foresee,
 };
-use crate::image_gc::knowledge::{ASSUMPTIONS, Answer, ImageTimes, RecordCoverage, Sources};
+use crate::image_gc::cycle::{
+    AgeVerdict, Candidate, Collection, Considered, Cycle, GcInputs, ImageFs, Record, Records,
+    SpaceVerdict, delete_unused_images, garbage_collect, image_key, look_at_images,
+};
+use crate::image_gc::knowledge::{ASSUMPTIONS, ImageTimes, RecordCoverage, Sources, Tristate};
 use crate::image_gc::lint::images::looks_like_pause;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::image_gc::reason::ImageReason;
@@ -44,7 +46,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         Trigger::Periodic if !policy.is_collecting() => Ok(EMPTY),
         _ => inputs.image_fs.as_ref().map(|(fs, _)| *fs),
     };
-    let world = World {
+    let world = GcInputs {
         images: Ok(&images),
         users: Ok(&inputs.uses.users),
         image_fs: fs.map_err(String::as_str),
@@ -56,7 +58,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         _ => garbage_collect(&mut records, cycle, world, &mut remove),
     };
     let age = match inputs.trigger {
-        Trigger::Eviction => Answer::Never,
+        Trigger::Eviction => Tristate::Never,
         _ => age_pass_runs(cycle, start),
     };
     let space = match (inputs.trigger, &inputs.image_fs) {
@@ -143,7 +145,7 @@ fn likely_records(inputs: &Inputs<'_>, known: &BTreeMap<String, ImageTimes>) -> 
 
 /// The outlook of each candidate, by key.
 struct Outlooks<'a> {
-    by_key: BTreeMap<&'a str, Outlook>,
+    by_key: BTreeMap<&'a str, PassOutlook>,
     at_least: i64,
     at_most: i64,
 }
@@ -166,8 +168,8 @@ impl<'a> Outlooks<'a> {
         Self { by_key: keys.zip(outlooks).collect(), at_least, at_most }
     }
 
-    fn get(&self, key: &str) -> Outlook {
-        let unknown = Outlook { age: Answer::Perhaps, any: Answer::Perhaps };
+    fn get(&self, key: &str) -> PassOutlook {
+        let unknown = PassOutlook { age: Tristate::Perhaps, any: Tristate::Perhaps };
         self.by_key.get(key).copied().unwrap_or(unknown)
     }
 }
@@ -269,16 +271,16 @@ fn verdict(considered: &Considered) -> Verdict {
 
 fn certainty(
     verdict: Verdict,
-    outlook: Outlook,
+    outlook: PassOutlook,
     known: Option<&ImageTimes>,
     space: Space,
 ) -> Certainty {
     let is_sure = match verdict {
-        Verdict::RemovedForAge => outlook.age == Answer::Always,
+        Verdict::RemovedForAge => outlook.age == Tristate::Always,
         verdict if verdict.is_removal() => {
-            outlook.any == Answer::Always && outlook.age == Answer::Never
+            outlook.any == Tristate::Always && outlook.age == Tristate::Never
         }
-        _ => outlook.any == Answer::Never,
+        _ => outlook.any == Tristate::Never,
     };
     match known.map_or(RecordCoverage::Nothing, |known| known.basis) {
         _ if is_sure => Certainty::Certain,
@@ -312,7 +314,7 @@ fn run(
     inputs: &Inputs<'_>,
     policy: &ImageGcPolicy,
     done: &Collection,
-    age: Answer,
+    age: Tristate,
     space: Space,
 ) -> Run {
     let usage = inputs.image_fs.as_ref().ok().and_then(|(fs, _)| fs.usage());
@@ -324,9 +326,9 @@ fn run(
         minimum_age: policy.min_age,
         maximum_age: policy.max_age,
         removes_old: match age {
-            Answer::Always => Some(true),
-            Answer::Never => Some(false),
-            Answer::Perhaps => None,
+            Tristate::Always => Some(true),
+            Tristate::Never => Some(false),
+            Tristate::Perhaps => None,
         },
         wants_space: match space {
             Space::Unknown => None,

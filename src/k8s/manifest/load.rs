@@ -5,7 +5,7 @@
 use super::field::FieldPath;
 use super::problem::{Object, Place, Position, Problem, ProblemKind, Syntax, shortened};
 use super::uniform::{self, Uniform};
-use super::{carrier, object, unknown};
+use super::{pod_template, object, unknown};
 use crate::k8s::pod::Pod;
 use crate::k8s::yaml;
 use serde_json::value::RawValue;
@@ -268,13 +268,13 @@ fn read_one_json(text: &str, place: &Place, loaded: &mut Loaded) -> bool {
 fn add(pods: Uniform, text: &str, place: &Place, loaded: &mut Loaded) {
     match pods {
         Uniform::Pod(pod) => {
-            carrier::add_pod(*pod, place, loaded);
+            pod_template::add_pod(*pod, place, loaded);
             unknown::note_in_text(text, place, loaded);
         }
         Uniform::Pods(pods) => {
             loaded.pods.reserve(pods.len());
             for (at, pod) in pods.into_iter().enumerate() {
-                carrier::add_pod(pod, &place.item(at), loaded);
+                pod_template::add_pod(pod, &place.item(at), loaded);
             }
         }
     }

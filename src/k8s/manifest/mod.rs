@@ -11,7 +11,7 @@
 //! ```
 
 mod api_fields;
-mod carrier;
+mod pod_template;
 mod duplicates;
 mod field;
 mod kinds;

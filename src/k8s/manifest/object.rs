@@ -1,6 +1,6 @@
 //! The careful way: one object of whatever kind, item by item, each mistake kept to its item.
 
-use super::carrier;
+use super::pod_template;
 use super::duplicates::last_wins;
 use super::field;
 use super::kinds::{Kind, kind};
@@ -110,7 +110,7 @@ fn try_read(
     }
     let implied = match found {
         Kind::Object(carries, _) => {
-            return carrier::read(text, kind_name, carries, place, loaded)
+            return pod_template::read(text, kind_name, carries, place, loaded)
                 .map_err(|kind| Box::new((Some(name), kind)));
         }
         Kind::ListOf(kind, version) => Some((kind, version)),

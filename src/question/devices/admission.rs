@@ -9,7 +9,7 @@ use crate::answer::{Basis, Failure, Missing};
 use crate::device::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use crate::device::manager::topology::TopologyManager;
 use crate::device::manager::{ManagerState, PodAdmission, SilentPlugins};
-use crate::device::plan::{InTurn, Turn, UnknownFacts};
+use crate::device::plan::{AdmissionContext, InTurn, UnknownFacts};
 use crate::device::reconstruct::{
     ReconstructedManager, asked_devices, assemble, keeping, of_node, some,
 };
@@ -298,7 +298,7 @@ impl DeviceAdmission {
     fn decide(&mut self, pod: &Pod, uid: String, basis: &mut Basis) -> DeviceDecision {
         let mut pod = pod.clone();
         pod.metadata.uid.clone_from(&uid);
-        let turn = Turn {
+        let turn = AdmissionContext {
             manager: &self.manager,
             circumstances: &self.circumstances,
             doubts: &self.doubts,

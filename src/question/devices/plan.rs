@@ -12,10 +12,10 @@ use crate::device::manager::allocate::{
 };
 use crate::device::manager::{ManagerState, PluginOptions, Plugins};
 use crate::device::plan::{
-    DevicePlan, Now, PodToPlan, Question, Turn, UnhealthyDevice, UnknownFacts, asked_resources,
-    asks_for_devices, changes, foresee, plan, state_of, unhealthy,
+    AdmissionContext, DevicePlan, Now, PodToPlan, UnhealthyDevice, UnknownFacts, WhatIf,
+    asked_resources, asks_for_devices, changes, foresee, plan, state_of, unhealthy,
 };
-use crate::device::reconstruct::{GivenDevice, ReconstructedManager, assemble, keeping, some};
+use crate::device::reconstruct::{DeviceOverride, ReconstructedManager, assemble, keeping, some};
 use crate::facts::devices::DeviceFacts;
 use crate::facts::live::incomplete;
 use crate::facts::node_pods::{NodePods, Standing};
@@ -31,7 +31,7 @@ pub struct DevicePlanOptions {
     /// The pods.
     pub subject: Subject,
     /// Devices that are named; they are all of their resources.
-    pub given: Vec<GivenDevice>,
+    pub given: Vec<DeviceOverride>,
     /// Devices that count as unhealthy.
     pub unhealthy: Vec<String>,
     /// The kubelet restarts first.
@@ -95,7 +95,7 @@ pub fn device_plan<P: AskedPlugins>(
     if restart {
         know_checkpoint(node, &options.given, &mut assembled, &mut basis)?;
     }
-    let question = Question {
+    let question = WhatIf {
         unhealthy: options.unhealthy.clone(),
         kubelet_restart: restart,
         of_node: is_all,
@@ -167,7 +167,8 @@ pub fn device_plan<P: AskedPlugins>(
     assume(&to_plan, &state, restart, &mut basis);
     let admitting = state;
     let mut planned = loop {
-        let turn = Turn { manager: &manager, circumstances: &circumstances, doubts: &doubts };
+        let turn =
+            AdmissionContext { manager: &manager, circumstances: &circumstances, doubts: &doubts };
         let asked = (&question, basis.clone());
         let planned = plan(&mut admitting.clone(), &to_plan, &turn, &mut plugins, asked);
         // Without its answer the preference is as unknown as if nobody had asked.
@@ -298,7 +299,7 @@ fn know_pods(
 /// Makes sure that it is known what a kubelet that starts finds in its checkpoint.
 fn know_checkpoint(
     node: &KubeletNode,
-    given: &[GivenDevice],
+    given: &[DeviceOverride],
     assembled: &mut ReconstructedManager,
     basis: &mut Basis,
 ) -> Result<(), Failure> {

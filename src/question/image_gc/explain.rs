@@ -5,7 +5,7 @@ use crate::answer::Failure;
 use crate::image_gc::containers::GcTrigger;
 use crate::image_gc::cycle::ImageFs;
 use crate::image_gc::disk::{DiskFacts, ImageDisk};
-use crate::image_gc::explain::{self, Asked, ImageExplanation, largest_available};
+use crate::image_gc::explain::{self, ExplainInput, ImageExplanation, largest_available};
 use crate::image_gc::image_name::find_image;
 use crate::image_gc::knowledge::Sources;
 use crate::image_gc::plan::{ImageGcPlan, Trigger};
@@ -65,7 +65,7 @@ pub fn image_story(
     let at_threshold = at_threshold(node, &periodic)?;
     let runtime = node.runtime()?;
     let containers = collected_containers(node, GcTrigger::Loop);
-    let told = explain::explain(Asked {
+    let told = explain::explain(ExplainInput {
         image,
         images,
         periodic: &periodic,

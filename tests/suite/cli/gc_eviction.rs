@@ -495,7 +495,7 @@ struct Pressure {
     thresholds: Vec<Threshold>,
     conditions: Vec<String>,
     local_storage: Vec<Exceeding>,
-    acts: Vec<Act>,
+    acts: Vec<PressureAction>,
     reclaims: Reclaims,
     decision: Vec<Reason>,
     missing: Vec<String>,
@@ -544,21 +544,21 @@ struct Exceeding {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Act {
+struct PressureAction {
     signal: String,
     grace_period: String,
     only_if: Option<String>,
     resource: String,
     event: String,
     reclaim: Vec<String>,
-    settlement: Option<Settlement>,
+    settlement: Option<ReclaimOutcome>,
     victim: Option<Victim>,
     victim_unknown: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Settlement {
+struct ReclaimOutcome {
     enough: Option<bool>,
     freed_bytes: FreedBytes,
     still_crossed: Vec<String>,

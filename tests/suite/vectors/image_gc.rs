@@ -3,8 +3,8 @@
 use super::input::rules;
 use kq::facts::timestamp::Timestamp;
 use kq::image_gc::cycle::{
-    AgeVerdict, Candidate, Collection, Cycle, ImageFs, ImageUser, ListedImage, Record, Records,
-    SpaceVerdict, World, candidates, delete_unused_images, detect, garbage_collect, image_key,
+    AgeVerdict, Candidate, Collection, Cycle, GcInputs, ImageFs, ImageUser, ListedImage, Record,
+    Records, SpaceVerdict, candidates, delete_unused_images, detect, garbage_collect, image_key,
     images_in_use, size_text, space_pass, ties,
 };
 use kq::image_gc::policy::ImageGcPolicy;
@@ -84,7 +84,7 @@ fn cycles(input: &Value) -> Value {
 fn run(step: &Value, state: &mut State, records: &mut Records, cycle: Cycle<'_>) -> Value {
     let users = state.users(step);
     let error = |field: &str| step[field].as_str();
-    let world = World {
+    let world = GcInputs {
         images: error("list_images_error").map_or(Ok(&state.images), Err),
         users: error("list_pods_error").map_or(Ok(&users), Err),
         image_fs: error("image_fs_error").map_or(Ok(state.image_fs.unwrap_or_default()), Err),

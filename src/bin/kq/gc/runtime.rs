@@ -7,7 +7,7 @@ use kq::edge::cri::{CriSession, RuntimeNeeds, StatusNeeds};
 use kq::edge::host::read_filesystem;
 use kq::facts::filesystems::FolderRole;
 use kq::facts::runtime::{ContainerState, ContainerStatus};
-use kq::image_gc::apply::{ImageRuntime, Removed, Sight, UNREADABLE_AT_MOST};
+use kq::image_gc::apply::{ImagePresence, ImageRuntime, Removed, UNREADABLE_AT_MOST};
 use kq::image_gc::apply_report::ContainerResult;
 use kq::image_gc::containers::{ContainerGcPlan, ContainerStep, SandboxStep, Step};
 use kq::image_gc::cycle::{ImageFs, Usage};
@@ -121,7 +121,7 @@ fn done(result: Result<(), String>) -> Removed {
 }
 
 impl ImageRuntime for NodeRuntime {
-    fn look(&self, id: &str) -> Result<Sight, String> {
+    fn look(&self, id: &str) -> Result<ImagePresence, String> {
         let sight = self.sight(id)?;
         // A container that was removed after it was listed has no status any more; that says nothing of
         // the next list.
@@ -137,7 +137,7 @@ impl ImageRuntime for NodeRuntime {
 }
 
 impl NodeRuntime {
-    fn sight(&self, id: &str) -> Result<Sight, String> {
+    fn sight(&self, id: &str) -> Result<ImagePresence, String> {
         let image = self.session.image(id)?;
         // After the image: a container that was created in between is seen.
         let needs = RuntimeNeeds {
@@ -152,7 +152,11 @@ impl NodeRuntime {
         let mut statuses = match facts.container_statuses.found.take() {
             Some(found) => found.value,
             None if facts.version.has_image_volumes() == Some(false) => {
-                return Ok(Sight { image, containers: containers.value, statuses: Vec::new() });
+                return Ok(ImagePresence {
+                    image,
+                    containers: containers.value,
+                    statuses: Vec::new(),
+                });
             }
             None => return Err(facts.container_statuses.reason()),
         };
@@ -169,7 +173,7 @@ impl NodeRuntime {
             error: Some(format!("container {} came while kq looked", container.name)),
             ..ContainerStatus::default()
         }));
-        Ok(Sight { image, containers: containers.value, statuses })
+        Ok(ImagePresence { image, containers: containers.value, statuses })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Row, container_of, ids, name, numbers, refusal};
 use crate::device::plan::{
-    DevicePlan, Fate, HeldDevices, NotOffered, Outlook, PlannedPod, Verdict,
+    DevicePlan, Fate, HeldDevices, NotOffered, PlannedPod, RestartEffect, Verdict,
 };
 use crate::device::reconstruct::some;
 use crate::output::terminal::plain;
@@ -61,7 +61,7 @@ pub(super) fn with_held(pod: &PlannedPod, restart: bool, row: &mut Row, wide: bo
 }
 
 /// Says how a kubelet that starts refuses a pod.
-fn refused(pod: &PlannedPod, outlook: &Outlook) -> String {
+fn refused(pod: &PlannedPod, outlook: &RestartEffect) -> String {
     let mut running: Vec<&str> =
         outlook.held.iter().filter(|held| held.runs).map(|held| &*held.container).collect();
     running.dedup();

@@ -3,7 +3,7 @@
 use super::sample_plugin::{Behaviour, Plugin, device, registration};
 use kq::edge::device_plugin::socket_registry::Held;
 use kq::edge::device_plugin::v1beta1::RegisterRequest;
-use kq::edge::device_plugin::{Incoming, StandIn, Timeouts, ask_stand_in};
+use kq::edge::device_plugin::{Incoming, RegistrationServer, Timeouts, ask_stand_in};
 use std::future::pending;
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -21,7 +21,7 @@ fn held(folder: &tempfile::TempDir) -> Held {
     Held::open(folder.path()).expect("it is there")
 }
 
-fn next(stand_in: &mut StandIn) -> Option<Incoming> {
+fn next(stand_in: &mut RegistrationServer) -> Option<Incoming> {
     match stand_in.next_or(TIME, pin!(pending::<()>())) {
         ControlFlow::Break(()) => panic!("this call never ends"),
         ControlFlow::Continue(incoming) => incoming,
@@ -33,7 +33,7 @@ fn a_plugin_that_goes_before_it_is_answered_is_watched() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let patience = Timeouts { dial: TIME, call: TIME };
     let mut stand_in =
-        StandIn::start(&held(&folder), patience, || {}).expect("nobody else is there");
+        RegistrationServer::start(&held(&folder), patience, || {}).expect("nobody else is there");
     let _plugin = Plugin::start(
         folder.path(),
         "gpu.sock",
@@ -81,7 +81,7 @@ fn nothing_is_done_for_a_caller_that_has_gone() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let patience = Timeouts { dial: TIME, call: TIME };
     let mut stand_in =
-        StandIn::start(&held(&folder), patience, || {}).expect("nobody else is there");
+        RegistrationServer::start(&held(&folder), patience, || {}).expect("nobody else is there");
     // One that goes before it was listened to, and one that waits.
     drop(call(folder.path()));
     let waits = call(folder.path());
@@ -116,7 +116,7 @@ fn those_who_wait_keep_nobody_from_asking() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let patience = Timeouts { dial: TIME, call: TIME };
     let mut stand_in =
-        StandIn::start(&held(&folder), patience, || {}).expect("nobody else is there");
+        RegistrationServer::start(&held(&folder), patience, || {}).expect("nobody else is there");
     let mut kept = Vec::new();
     for number in 0..20 {
         let caller = call(folder.path());

@@ -192,7 +192,7 @@ impl Seen {
         let kind = match name.as_str() {
             _ if !entry.is_socket => SocketKind::NoSocket,
             KUBELET_SOCKET => SocketKind::Kubelet,
-            CONTROL_SOCKET => SocketKind::StandIn,
+            CONTROL_SOCKET => SocketKind::RegistrationServer,
             _ => SocketKind::Plugin,
         };
         let listening = match kind {
@@ -369,8 +369,10 @@ fn stand_in(
 ) -> Option<Vec<(String, String)>> {
     use crate::devices::allocate::ask;
     use crate::devices::serve::request::{Answer, Request};
-    let is_there =
-        report.sockets.iter().any(|socket| socket.kind == SocketKind::StandIn && socket.listens());
+    let is_there = report
+        .sockets
+        .iter()
+        .any(|socket| socket.kind == SocketKind::RegistrationServer && socket.listens());
     if !is_there {
         return None;
     }

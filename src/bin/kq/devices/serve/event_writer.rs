@@ -3,7 +3,7 @@
 use super::Lines;
 use crate::exit::Failure;
 use crate::write;
-use kq::device::fake_kubelet::{Event, Throttle, Told};
+use kq::device::fake_kubelet::{Event, Throttle, TimedEvent};
 use kq::edge::clock::moment;
 
 /// Tells what happens, and not more than can be read.
@@ -51,7 +51,7 @@ impl EventWriter {
     }
 
     fn write(&self, event: Event) -> Result<(), Failure> {
-        let told = Told { time: moment(), event };
+        let told = TimedEvent { time: moment(), event };
         match self.lines {
             Lines::Text => write::text(format!("{told}\n")),
             Lines::Json => write::line(&told),

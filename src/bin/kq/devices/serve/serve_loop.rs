@@ -15,7 +15,7 @@ use kq::edge::clock::moment;
 use kq::edge::device_plugin::folder::{FolderError, KUBELET_SOCKET, claim};
 use kq::edge::device_plugin::socket_registry::{REGISTERED, Registered, lock, remove_stale};
 use kq::edge::device_plugin::{
-    Caller, Incoming, MAX_CONTROL_BYTES, PluginClient, StandIn, Timeouts,
+    Caller, Incoming, MAX_CONTROL_BYTES, PluginClient, RegistrationServer, Timeouts,
 };
 use kq::edge::host::host_root;
 use kq::k8s::duration::GoDuration;
@@ -46,7 +46,7 @@ pub struct ServeLoop {
     teller: EventWriter,
     /// What waits until pods are admitted, and whom to answer. Those are let go before the sockets are.
     waiting: VecDeque<(Request, Caller)>,
-    stand_in: StandIn,
+    stand_in: RegistrationServer,
     pub call_timeout: Duration,
     /// The names of pods, by UID.
     names: BTreeMap<String, String>,
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         call: args.call_timeout,
     };
     let grace = GoDuration(i64::try_from(args.grace_period.as_nanos()).unwrap_or(i64::MAX));
-    let stand_in = StandIn::start(&held, patience, give_up)
+    let stand_in = RegistrationServer::start(&held, patience, give_up)
         .context("cannot listen")
         .map_err(Failure::missing)?;
     // Only once it can serve is anything put aside.
