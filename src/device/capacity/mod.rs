@@ -5,7 +5,7 @@ mod view;
 pub use view::{table, wide};
 
 use crate::answer::{Basis, answer};
-use crate::device::manager::{CapacityReason, STOP_GRACE, why_none_healthy};
+use crate::device::manager::{CapacityReason, NoneHealthy, STOP_GRACE};
 use crate::device::reconstruct::{DeviceSource, ReconstructedManager};
 use crate::facts::node_object::NodeObject;
 use crate::facts::timestamp::Timestamp;
@@ -243,7 +243,7 @@ fn gone(
 ) -> Offered {
     let none = Some(Count { devices: 0, at_least: false });
     let minutes = STOP_GRACE.0 / 60_000_000_000;
-    let why = why_none_healthy(around.kubelet_start, Some(around.now));
+    let why = NoneHealthy::of(around.kubelet_start, Some(around.now)).to_string();
     // The checkpoint still has it, so the kubelet has not forgotten it.
     let says_none = around.node.is_some() && !node_has;
     let (state, capacity, reason) = match known {

@@ -42,9 +42,9 @@ impl<'h> Sharing<'h> {
                 let named = others.take(NAMED).map(|other| {
                     format!("{} {}", holdings.holders[&other.pod].shown(), other.container)
                 });
-                let named: Vec<String> = named.collect();
-                let more = pods.len() - 1 - named.len();
-                doubles.insert(*key, Reason::OtherPods(named, more));
+                let others: Vec<String> = named.collect();
+                let more = pods.len() - 1 - others.len();
+                doubles.insert(*key, Reason::OtherPods { others, more });
             }
             if pods.len() == 1 {
                 doubles.extend(of_one_pod(holdings, holders));
@@ -87,14 +87,14 @@ fn of_one_pod<'h>(holdings: &Holdings<'_>, keys: &[&'h Key]) -> Vec<(&'h Key, Re
     }
     let mut found = Vec::new();
     for (_, _, key) in keepers {
-        let names: Vec<String> = keepers
+        let others: Vec<String> = keepers
             .iter()
             .filter(|(_, _, other)| other != key)
             .take(NAMED)
             .map(|(_, _, other)| other.container.clone())
             .collect();
-        let more = keepers.len() - 1 - names.len();
-        found.push((*key, Reason::OtherContainers(names, more)));
+        let more = keepers.len() - 1 - others.len();
+        found.push((*key, Reason::OtherContainers { others, more }));
     }
     found
 }

@@ -1,7 +1,8 @@
 //! The answer of `--free`: the devices that are left.
 
+use super::reason::CheckpointDamage;
 use super::report::DeviceList;
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Worded, answer};
 use serde::Serialize;
 
 /// The healthy devices that no active pod has.
@@ -15,7 +16,7 @@ pub struct FreeDevices {
     /// The resources of which nobody told what is healthy.
     pub unknown: Vec<String>,
     /// What is wrong with the checkpoint, where the kubelet does not take it.
-    pub damage: Option<String>,
+    pub damage: Option<Worded<CheckpointDamage>>,
     /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,

@@ -2,9 +2,9 @@
 
 use super::conflicts::Sharing;
 use super::holding::{Holder, Holding, Key, Role};
-use super::reason::Reason;
+use super::reason::{HealthReason, Reason, SourceGap};
 use super::report::{Asked, Health};
-use crate::device::manager::{STOP_GRACE, why_none_healthy};
+use crate::device::manager::NoneHealthy;
 use crate::facts::devices::{CheckpointFact, DeviceFacts};
 use crate::facts::node_pods::{NodePods, Standing};
 use crate::facts::pod_resources::AllocatableResources;
@@ -41,18 +41,13 @@ impl<'a> DeviceSources<'a> {
         Self { asked, facts, pods, healthy, registered, kubelet_start: None, now: None }
     }
 
-    /// Says what it means that the kubelet offers no device of a resource. It waits for a plugin for a
-    /// while, when it starts and when the plugin stops, and then forgets the resource.
-    fn why_none(&self, resource: &str) -> String {
+    /// Returns why the kubelet may offer no device of a resource.
+    fn why_none(&self, resource: &str) -> NoneHealthy {
         let is_recorded = self.checkpoint().filter(|read| read.error.is_none());
-        let is_recorded = is_recorded.map(|read| read.registered.contains_key(resource));
-        if is_recorded == Some(false) {
-            return format!(
-                "the kubelet knows no plugin of it; one that stopped is forgotten after {} minutes",
-                STOP_GRACE.0 / 60_000_000_000
-            );
+        match is_recorded.map(|read| read.registered.contains_key(resource)) {
+            Some(false) => NoneHealthy::NoPlugin,
+            Some(true) | None => NoneHealthy::of(self.kubelet_start, self.now),
         }
-        why_none_healthy(self.kubelet_start, self.now)
     }
 
     /// Returns the checkpoint, where it was asked for.
@@ -60,43 +55,42 @@ impl<'a> DeviceSources<'a> {
         self.asked.checkpoint().then(|| self.facts.checkpoint.value()).flatten()
     }
 
-    /// Returns whether a device is healthy, and who says so.
-    pub fn health(&self, resource: &str, device: &str) -> (Health, String) {
+    /// Returns whether a device is healthy, and why.
+    pub fn health(&self, resource: &str, device: &str) -> (Health, HealthReason) {
         if let Some(healthy) = &self.healthy {
             let is_healthy = healthy.get(resource).is_some_and(|ids| ids.contains(device));
             return match is_healthy {
-                true => (Health::Healthy, "the kubelet offers it".to_owned()),
-                false => (Health::Unhealthy, "the kubelet does not offer it".to_owned()),
+                true => (Health::Healthy, HealthReason::Offered),
+                false => (Health::Unhealthy, HealthReason::NotOffered),
             };
         }
         let registered = self.registered.as_ref().and_then(|registered| registered.get(resource));
-        let was = registered.map(|ids| ids.contains(device));
-        let then = match was {
-            Some(true) => "; it was healthy when the checkpoint was written",
-            Some(false) => "; it was not healthy when the checkpoint was written",
-            None => "",
+        let was_healthy = registered.map(|ids| ids.contains(device));
+        let why = match (self.asked.pod_resources(), SourceGap::of_health(self.facts)) {
+            (true, Some(why)) => HealthReason::Unknown { why, was_healthy },
+            _ => HealthReason::NotAsked { was_healthy },
         };
-        let why = match self.asked.pod_resources() {
-            false => "the pod-resources API was not asked".to_owned(),
-            true => self.why_no_health(),
-        };
-        (Health::Unknown, format!("{why}{then}"))
-    }
-
-    fn why_no_health(&self) -> String {
-        match self.facts.pod_resources.value() {
-            Some(told) => format!(
-                "the kubelet does not tell its healthy devices ({})",
-                told.allocatable.reason()
-            ),
-            None => not_had("the pod-resources API", &self.facts.pod_resources.reason()),
-        }
+        (Health::Unknown, why)
     }
 }
 
-/// Returns why a source is not there.
-pub(super) fn not_had(source: &str, reason: &str) -> String {
-    format!("{source} is unavailable ({reason})")
+impl SourceGap {
+    /// Returns why the checkpoint is unavailable; `None`: it is there.
+    pub(super) fn of_checkpoint(facts: &DeviceFacts) -> Option<Self> {
+        let checkpoint = &facts.checkpoint;
+        checkpoint.found.is_none().then(|| Self::Checkpoint { error: checkpoint.reason() })
+    }
+
+    /// Returns why the healthy devices are unknown; `None`: they are known.
+    pub(super) fn of_health(facts: &DeviceFacts) -> Option<Self> {
+        match facts.pod_resources.value() {
+            None => Some(Self::PodResources { error: facts.pod_resources.reason() }),
+            Some(told) if told.allocatable.found.is_none() => {
+                Some(Self::HealthyDevices { error: told.allocatable.reason() })
+            }
+            Some(_) => None,
+        }
+    }
 }
 
 fn healthy(told: &AllocatableResources) -> BTreeMap<&str, BTreeSet<&str>> {
@@ -125,47 +119,41 @@ pub(super) fn judge(
 ) -> Vec<Reason> {
     let active = match &holder.standing {
         // All else is as it may be with a pod that is gone.
-        Standing::Gone(why) => return vec![Reason::PodGone(why.to_string())],
-        Standing::Ended(why) => return vec![Reason::PodEnded(why.to_string())],
-        Standing::Unknown(why) => return vec![Reason::Unknown(why.to_string())],
+        Standing::Gone(why) => return vec![Reason::PodGone { why: why.clone() }],
+        Standing::Ended(why) => return vec![Reason::PodEnded { why: why.clone() }],
+        Standing::Unknown(why) => return vec![Reason::PodUnknown { why: why.clone() }],
         Standing::Active(why) => why,
     };
     let (role, _) = holder.role(&key.container);
     let mut reasons: Vec<Reason> = sharing.double(key).into_iter().cloned().collect();
     match role {
         Role::None => reasons.push(Reason::NoSuchContainer),
-        Role::Unknown => reasons.push(Reason::Unknown(
-            "the pod's specification is not known, so neither is what its containers ask for"
-                .to_owned(),
-        )),
+        Role::Unknown => reasons.push(Reason::SpecUnknown),
         Role::Init | Role::Sidecar | Role::App if !asks(holder, key) => {
             reasons.push(Reason::NotAskedFor);
         }
         Role::Init | Role::Sidecar | Role::App => {}
     }
     reasons.extend(in_one_source(holding, holder, role, known));
-    reasons.extend(holding.skipped.clone().map(Reason::Skipped));
+    reasons.extend(holding.skipped.clone().map(|error| Reason::Skipped { error }));
     if let Some(healthy) = &known.healthy {
         let ids = healthy.get(&*key.resource);
         match ids.map_or(0, BTreeSet::len) {
-            0 => reasons.push(Reason::NoneHealthy(known.why_none(&key.resource))),
-            count if !ids.is_some_and(|ids| ids.contains(&*key.device)) => {
-                reasons.push(Reason::NotAmongHealthy(count));
+            0 => reasons.push(Reason::NoneHealthy { why: known.why_none(&key.resource) }),
+            healthy if !ids.is_some_and(|ids| ids.contains(&*key.device)) => {
+                reasons.push(Reason::NotAmongHealthy { healthy });
             }
             _ => {}
         }
     } else if known.asked.pod_resources() && known.facts.pod_resources.found.is_some() {
-        reasons.push(Reason::Unknown(known.why_no_health()));
+        let gap = SourceGap::of_health(known.facts);
+        reasons.extend(gap.map(|why| Reason::HealthUnknown { why }));
     }
     if role == Role::Init && has_ended(holder, key, known.pods) {
-        reasons.push(Reason::InitEnded(users(key, holder, sharing)));
+        reasons.push(Reason::InitEnded { used_by: users(key, holder, sharing) });
     }
     if reasons.is_empty() {
-        reasons.push(Reason::Held(match role {
-            Role::Init => format!("init container, pod active: {active}"),
-            Role::Sidecar => format!("sidecar, pod active: {active}"),
-            _ => format!("pod active: {active}"),
-        }));
+        reasons.push(Reason::Held { role, why: active.clone() });
     }
     reasons.sort_by_key(Reason::state);
     reasons
@@ -192,18 +180,11 @@ fn in_one_source(
     match (holding.in_checkpoint, holding.in_pod_resources) {
         (true, false) => match told {
             // What the kubelet does not read decides nothing.
-            None => damage.map(|_| {
-                Reason::Unknown(
-                    "in a checkpoint that is damaged, and nothing else was asked".to_owned(),
-                )
+            None => damage.map(|_| Reason::OnlyInCheckpoint { is_damaged: true, why: None }),
+            Some(told) if told.found.is_none() => Some(Reason::OnlyInCheckpoint {
+                is_damaged: damage.is_some(),
+                why: SourceGap::of_health(facts),
             }),
-            Some(told) if told.found.is_none() => {
-                let why = not_had("the pod-resources API", &told.reason());
-                Some(Reason::Unknown(match damage {
-                    Some(_) => format!("in a checkpoint that is damaged, and {why}"),
-                    None => format!("in the checkpoint; {why}"),
-                }))
-            }
             // Ordinary init containers are never listed.
             Some(_) => match role {
                 Role::Init => None,
@@ -211,19 +192,13 @@ fn in_one_source(
                 Role::Sidecar | Role::App => Some(Reason::NotTold),
                 // The pod has no such container to list, and that is said.
                 Role::None => None,
-                Role::Unknown => Some(Reason::Unknown(
-                    "in the checkpoint, and not told by the kubelet, as it is with init containers"
-                        .to_owned(),
-                )),
+                Role::Unknown => Some(Reason::MayBeInit),
             },
         },
         (false, true) if known.asked.checkpoint() => match facts.checkpoint.value() {
             Some(read) if read.absent => Some(Reason::NoCheckpoint),
             Some(_) => Some(damage.map_or(Reason::NotRecorded, |_| Reason::Damaged)),
-            None => {
-                let why = not_had("the checkpoint", &facts.checkpoint.reason());
-                Some(Reason::Unknown(format!("the kubelet tells of it; {why}")))
-            }
+            None => SourceGap::of_checkpoint(facts).map(|why| Reason::OnlyTold { why }),
         },
         _ => damage.map(|_| Reason::Damaged),
     }

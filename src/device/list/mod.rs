@@ -20,7 +20,7 @@ mod view;
 
 pub use free::{FreeDevices, FreeOf};
 pub use holding::Role;
-pub use reason::{Reason, State};
+pub use reason::{CheckpointDamage, HealthReason, Reason, ResourceNote, SourceGap, State};
 pub use report::{Asked, DeviceList, DeviceRow, Finding, Given, Health, PodRef};
 pub use resources::{FreeDevice, ResourceSummary};
 pub use view::{dropped, free, given, resources, table, wide};

@@ -1,5 +1,10 @@
-//! What can be the matter with a device in a container.
+//! What can be the matter with a device in a container, with a resource and with the sources: facts, and the
+//! sentences made of them.
 
+use super::holding::Role;
+use crate::device::manager::NoneHealthy;
+use crate::facts::node_pods::StandingReason;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -48,12 +53,23 @@ impl Serialize for State {
 }
 
 /// Why a device is in its state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Reason {
-    /// Other pods have it as well; how many more than are named.
-    OtherPods(Vec<String>, usize),
-    /// Other containers of the pod have it that may not share it; how many more than are named.
-    OtherContainers(Vec<String>, usize),
+    /// Other pods have it as well.
+    OtherPods {
+        /// Their names, and the containers.
+        others: Vec<String>,
+        /// How many more than are named.
+        more: usize,
+    },
+    /// Other containers of the pod have it that may not share it.
+    OtherContainers {
+        /// Their names.
+        others: Vec<String>,
+        /// How many more than are named.
+        more: usize,
+    },
     /// The pod has no such container.
     NoSuchContainer,
     /// The container asks for none.
@@ -68,41 +84,181 @@ pub enum Reason {
     NoCheckpoint,
     /// The kubelet holds it, and its checkpoint is damaged.
     Damaged,
-    /// The plugin's answer in the checkpoint cannot be decoded: why.
-    Skipped(String),
-    /// No device of the resource is healthy: what that can mean.
-    NoneHealthy(String),
-    /// Others of the resource are healthy: how many.
-    NotAmongHealthy(usize),
-    /// The pod is gone: why that is known.
-    PodGone(String),
-    /// The pod ended: why that is known.
-    PodEnded(String),
-    /// The init container ended; who uses it again.
-    InitEnded(Vec<String>),
-    /// Something could not be found out.
-    Unknown(String),
-    /// As it should be: why the pod is active.
-    Held(String),
+    /// The plugin's answer in the checkpoint cannot be decoded.
+    Skipped {
+        /// The kubelet's error.
+        error: String,
+    },
+    /// No device of the resource is healthy.
+    NoneHealthy {
+        /// What that can mean.
+        why: NoneHealthy,
+    },
+    /// Others of the resource are healthy.
+    NotAmongHealthy {
+        /// How many.
+        healthy: usize,
+    },
+    /// The pod is gone.
+    PodGone {
+        /// How that is known.
+        why: StandingReason,
+    },
+    /// The pod ended.
+    PodEnded {
+        /// How that is known.
+        why: StandingReason,
+    },
+    /// The init container ended.
+    InitEnded {
+        /// The containers that use the device again.
+        used_by: Vec<String>,
+    },
+    /// Whether the pod is active is unknown.
+    PodUnknown {
+        /// Why.
+        why: StandingReason,
+    },
+    /// The pod's specification is unknown.
+    SpecUnknown,
+    /// Which devices are healthy is unknown.
+    HealthUnknown {
+        /// Why.
+        why: SourceGap,
+    },
+    /// Only the checkpoint has it, and the pod-resources API was not queried or is unavailable.
+    OnlyInCheckpoint {
+        /// The kubelet does not take the checkpoint.
+        is_damaged: bool,
+        /// Null: the API was not queried.
+        why: Option<SourceGap>,
+    },
+    /// The checkpoint has it and the kubelet does not list it; an init container may hold it.
+    MayBeInit,
+    /// Only the kubelet lists it, and the checkpoint is unavailable.
+    OnlyTold {
+        /// Why.
+        why: SourceGap,
+    },
+    /// As it should be.
+    Held {
+        /// What the container is in its pod.
+        role: Role,
+        /// Why the pod is active.
+        why: StandingReason,
+    },
+}
+
+/// A source that is unavailable, or that leaves something out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum SourceGap {
+    /// The checkpoint is unavailable.
+    Checkpoint {
+        /// Why.
+        error: String,
+    },
+    /// The pod-resources API is unavailable.
+    PodResources {
+        /// Why.
+        error: String,
+    },
+    /// The pod-resources API does not list the healthy devices.
+    HealthyDevices {
+        /// Why.
+        error: String,
+    },
+}
+
+/// Why a device is healthy or not, or why that is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum HealthReason {
+    /// The kubelet offers it.
+    Offered,
+    /// The kubelet does not offer it.
+    NotOffered,
+    /// The pod-resources API was not queried.
+    NotAsked {
+        /// Whether it was healthy when the checkpoint was written; null: unknown.
+        was_healthy: Option<bool>,
+    },
+    /// The kubelet's healthy devices are unknown.
+    Unknown {
+        /// Why.
+        why: SourceGap,
+        /// Whether it was healthy when the checkpoint was written; null: unknown.
+        was_healthy: Option<bool>,
+    },
+}
+
+/// What contradicts what about a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ResourceNote {
+    /// The node's status has another number than the kubelet.
+    StatusDiffers {
+        /// Of the node's status.
+        allocatable: i64,
+        /// Of the kubelet.
+        healthy: i64,
+    },
+    /// The node's status does not have the resource.
+    NotInStatus,
+    /// Pods have more devices than are allocatable.
+    MoreThanAllocatable {
+        /// How many devices active pods have.
+        allocated: usize,
+        /// Of the node's status.
+        allocatable: i64,
+    },
+}
+
+/// What is wrong with a checkpoint that the kubelet does not take, by what is shown in its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum CheckpointDamage {
+    /// What the kubelet lists is shown.
+    KubeletShown {
+        /// The kubelet's error.
+        error: String,
+    },
+    /// The entries that are whole are shown.
+    WholeEntriesShown {
+        /// The kubelet's error.
+        error: String,
+        /// How many.
+        entries: usize,
+    },
+    /// Its entries are shown as they are.
+    EntriesShown {
+        /// The kubelet's error.
+        error: String,
+    },
 }
 
 impl Reason {
     /// Returns the state that follows.
     pub fn state(&self) -> State {
         match self {
-            Self::OtherPods(..) | Self::OtherContainers(..) => State::Double,
+            Self::OtherPods { .. } | Self::OtherContainers { .. } => State::Double,
             Self::NoSuchContainer | Self::NotAskedFor => State::Orphan,
             Self::NotTold
             | Self::PodNotTold
             | Self::NotRecorded
             | Self::NoCheckpoint
-            | Self::Skipped(_) => State::Missing,
-            Self::NoneHealthy(_) | Self::NotAmongHealthy(_) => State::Unhealthy,
-            Self::PodGone(_) | Self::PodEnded(_) => State::Stale,
-            Self::InitEnded(_) => State::InitHeld,
-            Self::Unknown(_) => State::Unknown,
+            | Self::Skipped { .. } => State::Missing,
+            Self::NoneHealthy { .. } | Self::NotAmongHealthy { .. } => State::Unhealthy,
+            Self::PodGone { .. } | Self::PodEnded { .. } => State::Stale,
+            Self::InitEnded { .. } => State::InitHeld,
+            Self::PodUnknown { .. }
+            | Self::SpecUnknown
+            | Self::HealthUnknown { .. }
+            | Self::OnlyInCheckpoint { .. }
+            | Self::MayBeInit
+            | Self::OnlyTold { .. } => State::Unknown,
             // The kubelet that runs decides; what it would forget is said once, for all.
-            Self::Damaged | Self::Held(_) => State::Ok,
+            Self::Damaged | Self::Held { .. } => State::Ok,
         }
     }
 }
@@ -110,11 +266,11 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherPods(others, more) => {
+            Self::OtherPods { others, more } => {
                 write!(f, "also in {}", others.join(", "))?;
                 and_more(f, *more)
             }
-            Self::OtherContainers(others, more) => {
+            Self::OtherContainers { others, more } => {
                 write!(f, "also in {} of the pod", others.join(", "))?;
                 and_more(f, *more)?;
                 f.write_str("; only what an ordinary init container had may be used again")
@@ -139,32 +295,138 @@ impl fmt::Display for Reason {
             Self::Damaged => f.write_str(
                 "held; forgotten when the kubelet starts again, as its checkpoint is damaged",
             ),
-            Self::Skipped(error) => write!(
+            Self::Skipped { error } => write!(
                 f,
                 "what the plugin answered cannot be decoded ({error}): the entry is skipped when the \
                  kubelet starts again"
             ),
-            Self::NoneHealthy(why) => write!(f, "none is healthy: {why}"),
-            Self::NotAmongHealthy(count) => write!(
+            Self::NoneHealthy { why } => write!(f, "none is healthy: {why}"),
+            Self::NotAmongHealthy { healthy } => write!(
                 f,
-                "not among the {count} healthy: its plugin calls it unhealthy, or lists it no more"
+                "not among the {healthy} healthy: its plugin calls it unhealthy, or lists it no more"
             ),
-            Self::PodGone(why) => write!(
+            Self::PodGone { why } => write!(
                 f,
                 "the pod is gone ({why}); the entry stays until a pod asks for devices again"
             ),
-            Self::PodEnded(why) => write!(
+            Self::PodEnded { why } => write!(
                 f,
                 "the pod ended ({why}); the entry stays until a pod asks for devices again"
             ),
-            Self::InitEnded(users) if users.is_empty() => {
+            Self::InitEnded { used_by } if used_by.is_empty() => {
                 f.write_str("the init container ended; kept, unused, until the pod ends")
             }
-            Self::InitEnded(users) => {
-                write!(f, "the init container ended; used again by {}", users.join(", "))
+            Self::InitEnded { used_by } => {
+                write!(f, "the init container ended; used again by {}", used_by.join(", "))
             }
-            Self::Unknown(why) => f.write_str(why),
-            Self::Held(why) => f.write_str(why),
+            Self::PodUnknown { why } => why.fmt(f),
+            Self::SpecUnknown => f.write_str(
+                "the pod's specification is not known, so neither is what its containers ask for",
+            ),
+            Self::HealthUnknown { why } => why.fmt(f),
+            Self::OnlyInCheckpoint { is_damaged, why } => {
+                match is_damaged {
+                    true => f.write_str("in a checkpoint that is damaged, and ")?,
+                    false => f.write_str("in the checkpoint; ")?,
+                }
+                match why {
+                    Some(why) => why.fmt(f),
+                    None => f.write_str("nothing else was asked"),
+                }
+            }
+            Self::MayBeInit => f.write_str(
+                "in the checkpoint, and not told by the kubelet, as it is with init containers",
+            ),
+            Self::OnlyTold { why } => write!(f, "the kubelet tells of it; {why}"),
+            Self::Held { role, why } => {
+                f.write_str(match role {
+                    Role::Init => "init container, ",
+                    Role::Sidecar => "sidecar, ",
+                    Role::App | Role::None | Role::Unknown => "",
+                })?;
+                write!(f, "pod active: {why}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for SourceGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Checkpoint { error } => write!(f, "the checkpoint is unavailable ({error})"),
+            Self::PodResources { error } => {
+                write!(f, "the pod-resources API is unavailable ({error})")
+            }
+            Self::HealthyDevices { error } => {
+                write!(f, "the kubelet does not tell its healthy devices ({error})")
+            }
+        }
+    }
+}
+
+impl fmt::Display for HealthReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let was_healthy = match self {
+            Self::Offered => return f.write_str("the kubelet offers it"),
+            Self::NotOffered => return f.write_str("the kubelet does not offer it"),
+            Self::NotAsked { was_healthy } => {
+                f.write_str("the pod-resources API was not asked")?;
+                was_healthy
+            }
+            Self::Unknown { why, was_healthy } => {
+                why.fmt(f)?;
+                was_healthy
+            }
+        };
+        f.write_str(match was_healthy {
+            Some(true) => "; it was healthy when the checkpoint was written",
+            Some(false) => "; it was not healthy when the checkpoint was written",
+            None => "",
+        })
+    }
+}
+
+impl fmt::Display for ResourceNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StatusDiffers { allocatable, healthy } => write!(
+                f,
+                "the node's status says {allocatable} allocatable, and the kubelet has {healthy} healthy: \
+                 it reports its status every few seconds, and at once on changes"
+            ),
+            Self::NotInStatus => f.write_str(
+                "the node's status does not have it: a plugin has just registered, or the resource was \
+                 just removed",
+            ),
+            Self::MoreThanAllocatable { allocated, allocatable } => write!(
+                f,
+                "pods have {allocated} devices and {allocatable} are allocatable: the scheduler sends no \
+                 more, and those that run keep theirs"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for CheckpointDamage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::KubeletShown { error }
+        | Self::WholeEntriesShown { error, .. }
+        | Self::EntriesShown { error }) = self;
+        write!(
+            f,
+            "the checkpoint is damaged (the kubelet says: {error}), and a kubelet that starts takes nothing \
+             of it and hands the devices out again: do not restart it before kq devices verify; "
+        )?;
+        match self {
+            Self::KubeletShown { .. } => f.write_str("what is shown is what the kubelet tells"),
+            Self::WholeEntriesShown { entries: 0, .. } => f.write_str("no entry in it is whole"),
+            Self::WholeEntriesShown { entries: 1, .. } => {
+                f.write_str("the one entry that is whole is shown")
+            }
+            Self::WholeEntriesShown { entries, .. } => {
+                write!(f, "the {entries} entries that are whole are shown")
+            }
+            Self::EntriesShown { .. } => f.write_str("its entries are shown as they stand there"),
         }
     }
 }
@@ -173,13 +435,5 @@ fn and_more(f: &mut fmt::Formatter<'_>, more: usize) -> fmt::Result {
     match more {
         0 => Ok(()),
         more => write!(f, " and {more} more"),
-    }
-}
-
-crate::schema::schema_as!(Reason, String);
-
-impl Serialize for Reason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::conflicts::Sharing;
 use super::holding::{Holder, Holding, Holdings, Key, PodKey, Role, in_effect};
-use super::judge::{DeviceSources, judge, not_had};
-use super::reason::{Reason, State};
+use super::judge::{DeviceSources, judge};
+use super::reason::{CheckpointDamage, HealthReason, Reason, SourceGap, State};
 use super::resources::{ResourceSummary, summaries};
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Worded, answer};
 use crate::device::reconstruct::some;
 use crate::device::run_options::{Dropped, run_options};
 use crate::facts::checkpoint::device::ContainerAllocateResponse;
@@ -58,7 +58,7 @@ pub struct DeviceList {
     #[schemars(with = "BTreeMap<String, ResourceSummary>")]
     pub resources: Vec<ResourceSummary>,
     /// What is wrong with the checkpoint, where the kubelet does not take it.
-    pub damage: Option<String>,
+    pub damage: Option<Worded<CheckpointDamage>>,
     /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
@@ -107,8 +107,8 @@ pub struct DeviceRow {
     pub numa_nodes: Vec<i64>,
     /// Whether it is healthy.
     pub health: Health,
-    /// Who says so, or why nobody does.
-    pub health_because: String,
+    /// Why.
+    pub health_because: Worded<HealthReason>,
     /// The worst of what is the matter.
     pub state: State,
     /// All that is the matter, the worst first.
@@ -126,7 +126,7 @@ pub struct Finding {
     /// What it makes of the device.
     pub state: State,
     /// Why.
-    pub reason: Reason,
+    pub reason: Worded<Reason>,
 }
 
 /// Whether a device is healthy.
@@ -181,7 +181,7 @@ impl DeviceList {
         let items: Vec<DeviceRow> = rows.into_iter().map(|(_, row)| row).collect();
         let mut assumptions = Vec::new();
         let resources = summaries(snapshot, &known, &items, &mut assumptions);
-        let damage = known.checkpoint().and_then(|read| damage(read, told.is_some()));
+        let damage = known.checkpoint().and_then(|read| damage(read, told.is_some())).map(Worded);
         if damage.is_some() && told.is_some() {
             assumptions.push(
                 "no init container that ended holds a device that is free: the kubelet does not tell \
@@ -274,11 +274,11 @@ fn row(
         device: key.device.clone(),
         numa_nodes: holding.numa_nodes.iter().copied().collect(),
         health,
-        health_because,
+        health_because: Worded(health_because),
         state: findings.first().map_or(State::Ok, Reason::state),
         findings: findings
             .into_iter()
-            .map(|reason| Finding { state: reason.state(), reason })
+            .map(|reason| Finding { state: reason.state(), reason: Worded(reason) })
             .collect(),
         in_checkpoint: known.checkpoint().map(|_| holding.in_checkpoint),
         in_pod_resources: told.then_some(holding.in_pod_resources),
@@ -315,21 +315,14 @@ fn given(holdings: &Holdings<'_>, known: &DeviceSources<'_>) -> Vec<Given> {
     given.collect()
 }
 
-/// Says what is wrong with a checkpoint that the kubelet does not take.
-fn damage(read: &CheckpointFact, is_told: bool) -> Option<String> {
-    let error = read.error.as_ref()?;
-    let entries = read.entries.len();
-    let shown = match (read.is_partial, entries) {
-        _ if is_told => "what is shown is what the kubelet tells".to_owned(),
-        (true, 0) => "no entry in it is whole".to_owned(),
-        (true, 1) => "the one entry that is whole is shown".to_owned(),
-        (true, _) => format!("the {entries} entries that are whole are shown"),
-        (false, _) => "its entries are shown as they stand there".to_owned(),
-    };
-    Some(format!(
-        "the checkpoint is damaged (the kubelet says: {error}), and a kubelet that starts takes nothing of \
-         it and hands the devices out again: do not restart it before kq devices verify; {shown}"
-    ))
+/// Returns what is wrong with a checkpoint that the kubelet does not take.
+fn damage(read: &CheckpointFact, is_told: bool) -> Option<CheckpointDamage> {
+    let (error, entries) = (read.error.clone()?, read.entries.len());
+    Some(match (is_told, read.is_partial) {
+        (true, _) => CheckpointDamage::KubeletShown { error },
+        (false, true) => CheckpointDamage::WholeEntriesShown { error, entries },
+        (false, false) => CheckpointDamage::EntriesShown { error },
+    })
 }
 
 /// Says what stands in a checkpoint that the kubelet does not take, and the kubelet does not tell.
@@ -419,26 +412,17 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
     let mut missing = Vec::new();
     if asked.checkpoint() {
         // What is wrong with one that is there is told on its own.
-        if facts.checkpoint.value().is_none() {
-            missing.push(format!(
-                "{}; give it with --checkpoint FILE",
-                not_had("the checkpoint", &facts.checkpoint.reason())
-            ));
-        }
+        let gap = SourceGap::of_checkpoint(facts);
+        missing.extend(gap.map(|gap| format!("{gap}; give it with --checkpoint FILE")));
     }
     if asked.pod_resources() {
-        match facts.pod_resources.value() {
-            None => missing.push(format!(
-                "{}; give its answers with --pod-resources FILE, or leave it out with --source \
-                 checkpoint",
-                not_had("the pod-resources API", &facts.pod_resources.reason())
-            )),
-            Some(told) if told.allocatable.found.is_none() => missing.push(format!(
-                "the kubelet does not tell its healthy devices ({})",
-                told.allocatable.reason()
-            )),
-            Some(_) => {}
-        }
+        missing.extend(SourceGap::of_health(facts).map(|gap| match gap {
+            SourceGap::PodResources { .. } => format!(
+                "{gap}; give its answers with --pod-resources FILE, or leave it out with --source \
+                 checkpoint"
+            ),
+            _ => gap.to_string(),
+        }));
     }
     match snapshot.pods.value() {
         None => missing.push(format!(

@@ -1,8 +1,9 @@
 //! What there is of each resource, who has how many, and what is left.
 
 use super::judge::DeviceSources;
-use super::reason::State;
+use super::reason::{ResourceNote, State};
 use super::report::DeviceRow;
+use crate::answer::Worded;
 use crate::facts::snapshot::Snapshot;
 use crate::k8s::pod::{ResourceList, ResourceName};
 use serde::Serialize;
@@ -28,7 +29,7 @@ pub struct ResourceSummary {
     /// The healthy devices that no active pod has; `None`: which are healthy is not known.
     pub free: Option<Vec<FreeDevice>>,
     /// What contradicts what.
-    pub notes: Vec<String>,
+    pub notes: Vec<Worded<ResourceNote>>,
 }
 
 /// A device that no active pod has.
@@ -95,7 +96,7 @@ pub(super) fn summaries(
             free,
             notes: Vec::new(),
         };
-        summary.notes = notes(&summary, known, status.is_some());
+        summary.notes = notes(&summary, known, status.is_some()).into_iter().map(Worded).collect();
         summary
     });
     let summaries = summaries.collect();
@@ -127,29 +128,25 @@ fn amount(list: &ResourceList, name: &str) -> Option<i64> {
     list.get(&ResourceName::from(name)).map(crate::k8s::quantity::Quantity::value)
 }
 
-fn notes(summary: &ResourceSummary, known: &DeviceSources<'_>, has_node: bool) -> Vec<String> {
+fn notes(
+    summary: &ResourceSummary,
+    known: &DeviceSources<'_>,
+    has_node: bool,
+) -> Vec<ResourceNote> {
     let mut notes = Vec::new();
     let healthy = summary.healthy.and_then(|healthy| i64::try_from(healthy).ok());
     match (summary.allocatable, healthy, known.healthy.is_some()) {
-        (Some(allocatable), Some(healthy), true) if allocatable != healthy => notes.push(format!(
-            "the node's status says {allocatable} allocatable, and the kubelet has {healthy} healthy: \
-             it reports its status every few seconds, and at once on changes"
-        )),
-        (None, Some(_), true) if has_node => notes.push(
-            "the node's status does not have it: a plugin has just registered, or the resource was \
-             just removed"
-                .to_owned(),
-        ),
+        (Some(allocatable), Some(healthy), true) if allocatable != healthy => {
+            notes.push(ResourceNote::StatusDiffers { allocatable, healthy });
+        }
+        (None, Some(_), true) if has_node => notes.push(ResourceNote::NotInStatus),
         _ => {}
     }
     if let (Some(allocatable), true) = (summary.allocatable, summary.allocated > 0)
         && usize::try_from(allocatable).is_ok_and(|allocatable| allocatable < summary.allocated)
     {
-        notes.push(format!(
-            "pods have {} devices and {allocatable} are allocatable: the scheduler sends no more, and \
-             those that run keep theirs",
-            summary.allocated
-        ));
+        let allocated = summary.allocated;
+        notes.push(ResourceNote::MoreThanAllocatable { allocated, allocatable });
     }
     notes
 }

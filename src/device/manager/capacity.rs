@@ -3,7 +3,9 @@
 use super::state::{Endpoint, ManagerState};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
+use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// How long a resource outlives its plugin (`endpointStopGracePeriod`).
 pub const STOP_GRACE: GoDuration = GoDuration(5 * GoDuration::MINUTE.0);
@@ -67,20 +69,60 @@ impl CapacityReason {
     }
 }
 
-/// Says what can be the matter where the kubelet knows a resource and no healthy device of it.
-pub fn why_none_healthy(kubelet_start: Option<Timestamp>, now: Option<Timestamp>) -> String {
-    let minutes = STOP_GRACE.0 / 60_000_000_000;
-    let until = kubelet_start.map(|start| start.plus(STOP_GRACE.0));
-    let unhealthy = "its plugin lists no healthy device";
-    match (until, now) {
-        (Some(until), Some(now)) if now <= until => format!(
-            "{unhealthy}, stopped, or did not register since the kubelet started; waited for until {until}"
-        ),
-        (Some(_), Some(_)) => format!("{unhealthy}, or stopped in the last {minutes} minutes"),
-        _ => format!(
-            "{unhealthy}, stopped, or did not register since the kubelet started, and is waited for \
-             {minutes} minutes (--kubelet-start tells since when)"
-        ),
+/// Why no device of a resource may be healthy. The kubelet waits for a plugin for a while, when it starts and when the
+/// plugin stops, and then forgets the resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum NoneHealthy {
+    /// The kubelet knows no plugin of it.
+    NoPlugin,
+    /// The kubelet started a short while ago.
+    JustStarted {
+        /// Until when it waits for plugins from before its start.
+        waits_until: Timestamp,
+    },
+    /// The kubelet waits no longer for plugins from before its start.
+    LongStarted,
+    /// When the kubelet started is unknown.
+    StartUnknown,
+}
+
+impl NoneHealthy {
+    /// Returns it for a resource that the kubelet knows.
+    pub fn of(kubelet_start: Option<Timestamp>, now: Option<Timestamp>) -> Self {
+        match (kubelet_start.map(|start| start.plus(STOP_GRACE.0)), now) {
+            (Some(waits_until), Some(now)) if now <= waits_until => {
+                Self::JustStarted { waits_until }
+            }
+            (Some(_), Some(_)) => Self::LongStarted,
+            _ => Self::StartUnknown,
+        }
+    }
+}
+
+impl fmt::Display for NoneHealthy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let minutes = STOP_GRACE.0 / GoDuration::MINUTE.0;
+        let unhealthy = "its plugin lists no healthy device";
+        match self {
+            Self::NoPlugin => write!(
+                f,
+                "the kubelet knows no plugin of it; one that stopped is forgotten after {minutes} minutes"
+            ),
+            Self::JustStarted { waits_until } => write!(
+                f,
+                "{unhealthy}, stopped, or did not register since the kubelet started; waited for until \
+                 {waits_until}"
+            ),
+            Self::LongStarted => {
+                write!(f, "{unhealthy}, or stopped in the last {minutes} minutes")
+            }
+            Self::StartUnknown => write!(
+                f,
+                "{unhealthy}, stopped, or did not register since the kubelet started, and is waited for \
+                 {minutes} minutes (--kubelet-start tells since when)"
+            ),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ mod state;
 pub mod topology;
 
 pub use admit::{Affinities, PodAdmission, Step};
-pub use capacity::{Capacity, CapacityReason, ResourceCapacity, STOP_GRACE, why_none_healthy};
+pub use capacity::{Capacity, CapacityReason, NoneHealthy, ResourceCapacity, STOP_GRACE};
 pub use numa::NumaNodes;
 pub use plugins::{Allocated, PluginOptions, Plugins, SilentPlugins};
 pub use registration::{

@@ -270,7 +270,7 @@ fn no_snapshot_holds_what_plugins_answered() {
 #[expect(dead_code, reason = "the fields are there to be read")]
 mod contract {
     use super::{checkpoint, folder_with, kq};
-    use crate::cli::contract::Said;
+    use crate::cli::contract::{Reason, Said};
     use crate::devices::stored::{MOMENTS, stored};
     use serde::Deserialize;
     use std::collections::BTreeMap;
@@ -285,7 +285,7 @@ mod contract {
         items: Vec<Item>,
         given: Vec<Given>,
         resources: BTreeMap<String, Resource>,
-        damage: Option<String>,
+        damage: Option<Reason>,
         assumptions: Vec<Said>,
         warnings: Vec<Said>,
         missing: Vec<Said>,
@@ -299,7 +299,7 @@ mod contract {
         at: String,
         items: Vec<FreeOf>,
         unknown: Vec<String>,
-        damage: Option<String>,
+        damage: Option<Reason>,
         assumptions: Vec<Said>,
         warnings: Vec<Said>,
         missing: Vec<Said>,
@@ -331,7 +331,7 @@ mod contract {
         device: String,
         numa_nodes: Vec<i64>,
         health: String,
-        health_because: String,
+        health_because: Reason,
         state: String,
         findings: Vec<Finding>,
         in_checkpoint: Option<bool>,
@@ -342,7 +342,7 @@ mod contract {
     #[serde(rename_all = "camelCase")]
     struct Finding {
         state: String,
-        reason: String,
+        reason: Reason,
     }
 
     #[derive(Debug, Deserialize)]
@@ -382,7 +382,7 @@ mod contract {
         allocated: u64,
         stale: u64,
         free: Option<Vec<Free>>,
-        notes: Vec<String>,
+        notes: Vec<Reason>,
     }
 
     #[derive(Debug, Deserialize)]

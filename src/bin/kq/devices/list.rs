@@ -101,7 +101,7 @@ impl Args {
         let list = device_list(&node, asked, &selection)?;
         if self.output.is_for_people() {
             // It comes before all that it puts in doubt.
-            list.damage.iter().for_each(|text| warn(text));
+            list.damage.iter().for_each(|damage| warn(&damage.to_string()));
         }
         self.show(&list)?;
         if self.output.is_for_people() {
