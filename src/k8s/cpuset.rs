@@ -3,6 +3,7 @@
 //! Reading follows `cpuset.Parse` in `k8s.io/utils/cpuset`, with its error texts.
 
 use crate::k8s::go_text::{NumError, atoi, quote};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -92,6 +93,12 @@ impl FromStr for CpuSet {
             cpus.extend(start..=end);
         }
         Ok(Self(cpus))
+    }
+}
+
+impl Serialize for CpuSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

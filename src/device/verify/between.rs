@@ -3,7 +3,8 @@
 use super::file::{StateFileContent, VerifyContext};
 use super::finding::Findings;
 use super::report::{Examined, Held};
-use crate::answer::{Finding, Severity};
+use super::rule::StateFileRule;
+use crate::answer::Finding;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::pod_allocation::PodAllocations;
 use crate::facts::node_pods::Standing;
@@ -41,22 +42,7 @@ fn stale(
     let Some(pods) = known.pods else { return };
     for uid in uids {
         let (Standing::Gone(why) | Standing::Ended(why)) = pods.standing(uid) else { continue };
-        findings.add(
-            Severity::Info,
-            "stale",
-            format!("pod {uid}"),
-            why.to_string(),
-            match file {
-                StateFile::Devices => {
-                    "normal: its devices are freed when the next pod asks for devices"
-                }
-                StateFile::Cpu | StateFile::Memory => {
-                    "normal for some seconds: a kubelet that runs takes it out soon"
-                }
-                StateFile::Dra => "normal until the claim is unprepared",
-                _ => "normal: it stays until the file is written for another reason",
-            },
-        );
+        findings.add(format!("pod {uid}"), &StateFileRule::Stale { file, pod: uid, why });
     }
 }
 
@@ -76,13 +62,7 @@ fn resizes(files: &[StateFileContent<'_>], examined: &[Examined]) -> Vec<Finding
     };
     let mut findings = Findings::of(&file.path);
     for place in differing(allocated, actuated) {
-        findings.add(
-            Severity::Info,
-            "resize",
-            place,
-            "is not what actuated_pods_state has",
-            "normal while a pod is resized: granted, and not in effect yet",
-        );
+        findings.add(place, &StateFileRule::Resize);
     }
     findings.into_vec()
 }

@@ -5,7 +5,7 @@ use super::damage::Damage;
 use super::file::StateFileContent;
 use super::finding::Findings;
 use super::report::{Examined, FileVerdict, Held};
-use crate::answer::Severity;
+use super::rule::StateFileRule;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::dra::{ClaimInfo, DraRefusal, load};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,26 +56,14 @@ fn contradictions(claims: &[ClaimInfo], findings: &mut Findings<'_>) {
         for (driver, devices) in devices {
             let ids = devices.iter().flatten().flat_map(|it| it.cdi_device_ids.iter().flatten());
             for id in ids.filter(|id| !is_cdi_name(id)) {
-                findings.add(
-                    Severity::Warning,
-                    "cdi-name",
-                    format!("{place} {driver}"),
-                    format!("{id} is no name of a CDI device (vendor.com/class=name)"),
-                    "the runtime refuses a container with it",
-                );
-                findings.advise("look at the driver");
+                let rule = StateFileRule::CdiName { driver, name: id };
+                findings.add(format!("{place} {driver}"), &rule);
             }
         }
     }
     for ((namespace, name), count) in names.into_iter().filter(|(_, count)| *count > 1) {
-        findings.add(
-            Severity::Error,
-            "duplicate-claim",
-            format!("{namespace}/{name}"),
-            format!("stands {count} times in the file"),
-            "the kubelet keeps one of them only: the last",
-        );
-        findings.advise("ask who wrote the file");
+        let rule = StateFileRule::DuplicateClaim { count };
+        findings.add(format!("{namespace}/{name}"), &rule);
     }
 }
 

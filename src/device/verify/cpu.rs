@@ -3,19 +3,16 @@
 
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
-use super::finding::{DELETE, Findings};
+use super::finding::Findings;
+use super::next_start::NextStart;
 use super::report::{Examined, FileVerdict, Held, Verdict, policy_for};
+use super::rule::{CpuContradiction, CpuRule, StateFileRule};
 use crate::answer::Basis;
-use crate::answer::Severity;
 use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::cpu_manager::{CpuLoad, CpuRefusal, CpuState, load};
+use crate::facts::checkpoint::cpu_manager::{CpuRefusal, CpuState, load};
 use crate::facts::checkpoint::layout::{Layered, Load};
 use crate::k8s::cpuset::CpuSet;
-use crate::k8s::go_text::quote;
-use std::collections::BTreeSet;
-
-/// Why CPUs of a file do not matter that is written for another policy than the static one.
-const UNUSED: &str = "nobody uses these CPUs with this policy";
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks at the file.
 pub(super) fn examine(
@@ -40,9 +37,7 @@ pub(super) fn examine(
         Ok(_) => unchecked(&found, &mut findings),
         Err(CpuRefusal::ContainersNotKnown) => {
             verdict.verdict = Verdict::Unknown;
-            verdict.at_next_start = "depends on whether the runtime still has the containers of \
-                                     this file of layout v1"
-                .to_owned();
+            verdict.at_next_start = NextStart::DependsOnContainers.into();
         }
         Err(refusal) => {
             verdict.refuse(file, StateFile::Cpu, &refusal.to_string());
@@ -110,16 +105,9 @@ pub(super) fn beginning(text: &str) -> String {
 }
 
 /// Says that nobody checks a file without a checksum.
-fn unchecked(found: &CpuLoad, findings: &mut Findings<'_>) {
+pub(super) fn unchecked<C: Layered, S, E>(found: &Load<C, S, E>, findings: &mut Findings<'_>) {
     if found.taken().is_some_and(|attempt| attempt.checksum_in_file() == 0) {
-        findings.add(
-            Severity::Warning,
-            "no-checksum",
-            "checksum",
-            "is 0 or not there",
-            "the kubelet takes the file unchecked; it never writes such a file itself",
-        );
-        findings.advise("ask who wrote the file");
+        findings.add("checksum", &StateFileRule::NoChecksum);
     }
 }
 
@@ -130,69 +118,55 @@ fn contradictions(
     verdict: &mut FileVerdict,
     findings: &mut Findings<'_>,
 ) {
-    let is_static = known.cpu_policy.unwrap_or(&state.policy_name) == "static";
-    let severity = if is_static { Severity::Error } else { Severity::Warning };
-    let mut refuse = |error: String| match is_static {
-        true => {
-            verdict.not_started_with(Some(error.clone()));
-            format!("the static policy does not start: {error}")
+    let policy = known.cpu_policy.unwrap_or(&state.policy_name);
+    let mut add = |place: String, contradiction| {
+        let rule = CpuRule { policy, contradiction };
+        findings.add(place, &rule);
+        if let Some(error) = rule.kubelet_error() {
+            verdict.not_started_with(Some(error));
         }
-        false => UNUSED.to_owned(),
     };
     let default = &state.default_cpu_set;
     let common = |a: &CpuSet, b: &CpuSet| -> CpuSet {
         let other: BTreeSet<i64> = b.iter().collect();
         a.iter().filter(|cpu| other.contains(cpu)).collect()
     };
-    let entries: Vec<(&String, String, &CpuSet)> = state
+    let entries: Vec<(&String, &String, &CpuSet)> = state
         .containers
         .iter()
-        .flat_map(|(pod, containers)| {
-            containers.iter().map(move |(name, cpus)| (pod, name.clone(), cpus))
-        })
+        .flat_map(|(pod, containers)| containers.iter().map(move |(name, cpus)| (pod, name, cpus)))
         .collect();
     if default.is_empty() && !entries.is_empty() {
-        findings.add(
-            severity,
-            "empty-default",
-            "defaultCpuSet",
-            "is empty, and containers have CPUs of their own",
-            refuse("default cpuset cannot be empty".to_owned()),
-        );
-        findings.advise(DELETE);
+        add("defaultCpuSet".to_owned(), CpuContradiction::EmptyDefault);
     }
     for (pod, container, cpus) in &entries {
         let place = format!("entries.{pod}.{container}");
         let shared = common(cpus, default);
         if !shared.is_empty() {
-            let error = format!(
-                "pod: {pod}, container: {container} cpuset: {} overlaps with default cpuset {}",
-                quote(&cpus.to_string()),
-                quote(&default.to_string())
+            let default_cpu_set = default;
+            add(
+                place.clone(),
+                CpuContradiction::SharedCpus { pod, container, cpus, shared, default_cpu_set },
             );
-            let found = format!("{cpus}: {shared} is in defaultCpuSet {default} as well");
-            findings.add(severity, "shared-cpus", place.clone(), found, refuse(error));
-            findings.advise(DELETE);
         }
         if cpus.is_empty() {
-            findings.add(
-                Severity::Warning,
-                "no-cpus",
-                place,
-                "has no CPUs",
-                "the kubelet makes an entry for containers with CPUs of their own only",
-            );
-            findings.advise("ask who wrote the file");
+            add(place, CpuContradiction::NoCpus);
         }
     }
-    between_pods(state, severity, findings);
-    machine(state, known, is_static, verdict, findings);
+    for double in between_pods(state) {
+        add("entries".to_owned(), double);
+    }
+    if policy == "static"
+        && let Some(other) = machine(state, known)
+    {
+        add("defaultCpuSet, entries".to_owned(), other);
+    }
 }
 
 /// Finds CPUs that two pods have. Containers of one pod share: an init container leaves its CPUs to those
 /// after it, and a pod that has CPUs as a whole gives them to its containers.
-fn between_pods(state: &CpuState, severity: Severity, findings: &mut Findings<'_>) {
-    let mut owners: std::collections::BTreeMap<i64, BTreeSet<&str>> = Default::default();
+fn between_pods(state: &CpuState) -> impl Iterator<Item = CpuContradiction<'_>> {
+    let mut owners: BTreeMap<i64, BTreeSet<&str>> = BTreeMap::new();
     for (pod, containers) in &state.containers {
         for cpu in containers.values().flat_map(CpuSet::iter) {
             owners.entry(cpu).or_default().insert(pod);
@@ -203,59 +177,26 @@ fn between_pods(state: &CpuState, severity: Severity, findings: &mut Findings<'_
             owners.entry(cpu).or_default().insert(pod);
         }
     }
-    let mut conflicts: std::collections::BTreeMap<Vec<&str>, Vec<i64>> = Default::default();
+    let mut conflicts: BTreeMap<Vec<&str>, Vec<i64>> = BTreeMap::new();
     for (cpu, pods) in owners {
         if pods.len() > 1 {
             conflicts.entry(pods.into_iter().collect()).or_default().push(cpu);
         }
     }
-    for (pods, cpus) in conflicts {
-        let cpus: CpuSet = cpus.into_iter().collect();
-        let found = format!("{cpus} belong to {} pods: {}", pods.len(), pods.join(", "));
-        findings.add(
-            severity,
-            "double-cpus",
-            "entries",
-            found,
-            match severity {
-                Severity::Error => "CPUs that are said to be exclusive are not",
-                _ => UNUSED,
-            },
-        );
-        findings.advise(DELETE);
-    }
+    conflicts
+        .into_iter()
+        .map(|(pods, cpus)| CpuContradiction::DoubleCpus { cpus: cpus.into_iter().collect(), pods })
 }
 
 /// Holds the CPUs of the file against those of the machine.
-fn machine(
-    state: &CpuState,
-    known: &VerifyContext<'_>,
-    is_static: bool,
-    verdict: &mut FileVerdict,
-    findings: &mut Findings<'_>,
-) {
-    let Some(cpus) = &known.cpus else { return };
+fn machine<'k>(state: &CpuState, known: &'k VerifyContext<'_>) -> Option<CpuContradiction<'k>> {
+    let cpus = known.cpus.as_ref()?;
     let of_pods = state.pods.iter().flat_map(|pods| pods.values());
     let sets = state.containers.values().flat_map(|containers| containers.values()).chain(of_pods);
     let all: CpuSet = sets.chain([&state.default_cpu_set]).flat_map(CpuSet::iter).collect();
     let is_empty = state.default_cpu_set.is_empty() && all.is_empty();
     let beyond = !all.is_subset(cpus);
     let missing = !known.strict_cpu_reservation && !cpus.is_subset(&all);
-    if is_empty || !is_static || !(beyond || missing) {
-        return;
-    }
-    let error = format!(
-        "current set of available CPUs {} doesn't match with CPUs in state {}",
-        quote(&cpus.to_string()),
-        quote(&all.to_string())
-    );
-    findings.add(
-        Severity::Error,
-        "other-cpus",
-        "defaultCpuSet, entries",
-        format!("the file has {all}, the machine {cpus}"),
-        format!("the static policy does not start: {error}"),
-    );
-    findings.advise(DELETE);
-    verdict.not_started_with(Some(error));
+    let is_other = !is_empty && (beyond || missing);
+    is_other.then_some(CpuContradiction::OtherCpus { in_file: all, of_machine: cpus })
 }

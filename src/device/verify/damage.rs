@@ -9,7 +9,7 @@ use std::fmt;
 
 /// The kind of damage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Damage {
     /// There is nothing in it.
     Empty,

@@ -3,9 +3,10 @@
 use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
-use super::finding::{Findings, mend};
+use super::finding::Findings;
+use super::next_start::NextStart;
 use super::report::{Examined, FileVerdict, Held, Verdict};
-use crate::answer::Severity;
+use super::rule::{DeviceRule, Holders};
 use crate::device::manager::check_registration;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::device::{DeviceCheckpoint, salvage};
@@ -103,7 +104,7 @@ pub(super) fn examine_stored(
     let mut verdict = FileVerdict::of(file);
     if fact.absent {
         verdict.verdict = Verdict::Absent;
-        verdict.at_next_start = "starts with nothing".to_owned();
+        verdict.at_next_start = NextStart::StartsWithoutDevices.into();
         return Examined { verdict, findings: Vec::new(), held: Held::Nothing };
     }
     verdict.checksum_in_file = fact.checksum_in_file;
@@ -118,10 +119,7 @@ pub(super) fn examine_stored(
         verdict.advice = Some(if fact.entries.is_empty() { LOST } else { DISCARDED }.to_owned());
         verdict.verdict = Verdict::Discarded;
         verdict.kubelet_error = Some(error.clone());
-        verdict.at_next_start =
-            "logs that device allocation info may not be up to date, and starts \
-                                 with no allocations; the next write replaces the file"
-                .to_owned();
+        verdict.at_next_start = NextStart::ForgetsDevices.into();
         if fact.is_old_layout {
             verdict.damaged(Damage::OldLayout { written_by: "a kubelet of 1.19 or older" });
         }
@@ -138,62 +136,25 @@ pub(super) fn examine_stored(
 }
 
 fn contradictions(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Findings<'_>) {
-    let advice = mend(StateFile::Devices);
     let mut seen = BTreeSet::new();
     for (at, entry) in fact.entries.iter().enumerate() {
         let place = place(at, entry);
         if !seen.insert((&entry.pod_uid, &entry.container_name, &entry.resource_name)) {
-            findings.add(
-                Severity::Warning,
-                "duplicate-entry",
-                place.clone(),
-                "stands in the file more than once",
-                "the kubelet takes the last of them, and forgets the devices of the others",
-            );
-            findings.advise(advice);
+            findings.add(&place, &DeviceRule::DuplicateEntry);
         }
         if let PluginAnswer::Undecodable(error) = &entry.answer {
-            findings.add(
-                Severity::Error,
-                "undecodable-answer",
-                place.clone(),
-                format!("AllocResp cannot be decoded: {error}"),
-                "the kubelet skips the entry and gives the devices to the next pod that asks",
-            );
-            findings.advise(advice);
+            findings.add(&place, &DeviceRule::UndecodableAnswer { error });
         }
         if entry.device_ids.values().all(Vec::is_empty) {
-            findings.add(
-                Severity::Warning,
-                "no-ids",
-                place.clone(),
-                "has no device",
-                "the kubelet makes an entry for allocated devices only",
-            );
-            findings.advise(advice);
+            findings.add(&place, &DeviceRule::NoIds);
         }
-        for node in entry.device_ids.keys().filter(|node| **node < -1) {
-            findings.add(
-                Severity::Warning,
-                "numa-number",
-                place.clone(),
-                format!("has devices under NUMA node {node}"),
-                "nodes count from 0, and -1 stands for none; the kubelet tells the number as it is on its \
-                 pod-resources API, and goes by what the plugin says of the device otherwise",
-            );
-            findings.advise(advice);
+        for &node in entry.device_ids.keys().filter(|node| **node < -1) {
+            findings.add(&place, &DeviceRule::NumaNumber { node });
         }
-        for (name, value) in [("PodUID", &entry.pod_uid), ("ContainerName", &entry.container_name)]
+        for (field, value) in [("PodUID", &entry.pod_uid), ("ContainerName", &entry.container_name)]
         {
             if value.is_empty() {
-                findings.add(
-                    Severity::Error,
-                    "no-owner",
-                    place.clone(),
-                    format!("has no {name}"),
-                    "the devices belong to nobody, and nothing frees them",
-                );
-                findings.advise(advice);
+                findings.add(&place, &DeviceRule::NoOwner { field });
             }
         }
     }
@@ -201,14 +162,8 @@ fn contradictions(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &m
     let resources: BTreeSet<&String> = of_entries.chain(fact.registered.keys()).collect();
     for resource in resources {
         if let Err(error) = check_registration("v1beta1", resource) {
-            findings.add(
-                Severity::Warning,
-                "resource-name",
-                shown(resource),
-                error.to_string(),
-                "no plugin can register under this name, so nobody wrote it in good faith",
-            );
-            findings.advise("ask who wrote the file");
+            let error = error.to_string();
+            findings.add(shown(resource), &DeviceRule::ResourceName { error });
         }
     }
     numa_nodes(fact, findings);
@@ -247,15 +202,8 @@ fn numa_nodes(fact: &CheckpointFact, findings: &mut Findings<'_>) {
         }
     }
     for ((resource, id), nodes) in nodes.into_iter().filter(|(_, nodes)| nodes.len() > 1) {
-        let under: Vec<String> = nodes.iter().map(|nodes| format!("{nodes:?}")).collect();
-        findings.add(
-            Severity::Warning,
-            "numa-nodes",
-            format!("{} {}", shown(resource), shown(id)),
-            format!("stands under NUMA nodes {}", under.join(" and ")),
-            "a device is where it is, unless its plugin told something else in between",
-        );
-        findings.advise("look at what the plugin tells: kq devices list");
+        let place = format!("{} {}", shown(resource), shown(id));
+        findings.add(place, &DeviceRule::NumaNodes { nodes });
     }
 }
 
@@ -274,19 +222,10 @@ fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
         if ids.is_empty() {
             continue;
         }
-        let told: Vec<&str> = ids.iter().copied().take(TOLD).collect();
-        let more = match ids.len().checked_sub(TOLD) {
-            None | Some(0) => String::new(),
-            Some(more) => format!(" and {more} more"),
-        };
-        findings.add(
-            Severity::Info,
-            "not-registered",
-            format!("RegisteredDevices.{}", shown(resource)),
-            format!("does not list {}{more}, which are in use", told.join(", ")),
-            "they were not healthy when the file was written, or their plugin had not registered \
-             again after a start of the kubelet",
-        );
+        let more = ids.len().saturating_sub(TOLD);
+        let devices = ids.into_iter().take(TOLD).collect();
+        let place = format!("RegisteredDevices.{}", shown(resource));
+        findings.add(place, &DeviceRule::NotRegistered { devices, more });
     }
 }
 
@@ -308,25 +247,13 @@ fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Find
         let all: BTreeSet<&str> = owners.iter().map(|(pod, _)| *pod).collect();
         let pods: BTreeSet<&str> = all.into_iter().filter(|pod| !has_ended(pod)).collect();
         let told = owners.iter().take(TOLD);
-        let told: Vec<String> =
+        let containers: Vec<String> =
             told.map(|(pod, name)| format!("{}/{}", shown(pod), shown(name))).collect();
-        let told = told.join(", ");
         let place = format!("{} {}", shown(resource), shown(id));
         if pods.len() > 1 {
-            findings.add(
-                Severity::Error,
-                "double",
-                place,
-                format!("belongs to {} pods: {told}", pods.len()),
-                "two pods use a device that is to be used by one",
-            );
-            findings.advise(match pods.iter().all(is_active) {
-                true => "delete one of the pods",
-                false => {
-                    "look which of the pods are on the node (--pods FILE): where both are, one must \
-                     go; what is of a pod that is gone is freed with the next allocation"
-                }
-            });
+            let (count, are_active) = (pods.len(), pods.iter().all(is_active));
+            let holders = Holders::Pods { count, containers, are_active };
+            findings.add(place, &DeviceRule::Double { holders });
             continue;
         }
         let Some(pod) = pods.first() else { continue };
@@ -336,24 +263,11 @@ fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Find
             spec.map(|spec| mine.filter(|name| keeps(spec, name)).collect());
         match keepers {
             Some(keepers) if keepers.len() > 1 => {
-                findings.add(
-                    Severity::Error,
-                    "double",
-                    place,
-                    format!("belongs to the containers {} of pod {pod}", keepers.join(", ")),
-                    "only init containers that end leave their devices to others",
-                );
-                findings.advise("delete the pod");
+                let holders = Holders::Containers { pod, containers: keepers };
+                findings.add(place, &DeviceRule::Double { holders });
             }
             Some(_) => {}
-            None => findings.add(
-                Severity::Info,
-                "shared-in-pod",
-                place,
-                format!("belongs to several containers of one pod: {told}"),
-                "init containers leave their devices to those after them; which of these are init \
-                 containers is not known",
-            ),
+            None => findings.add(place, &DeviceRule::SharedInPod { containers }),
         }
     }
 }

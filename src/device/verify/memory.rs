@@ -1,15 +1,18 @@
 //! `memory_manager_state`. A static policy adds up what containers have and does not start where the file
 //! says something else (`validateState` in `policy_static.go` of `pkg/kubelet/cm/memorymanager`).
 
-use super::cpu::describe;
+use super::cpu::{describe, unchecked};
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
-use super::finding::{DELETE, Findings};
+use super::finding::Findings;
+use super::next_start::NextStart;
 use super::report::{Examined, FileVerdict, Held, policy_for};
+use super::rule::{MemoryContradiction, MemoryRule};
 use crate::answer::Basis;
-use crate::answer::Severity;
 use crate::facts::checkpoint::StateFile;
-use crate::facts::checkpoint::memory_manager::{MemoryRefusal, MemoryState, NumaNodeState, load};
+use crate::facts::checkpoint::memory_manager::{
+    MemoryRefusal, MemoryState, MemoryTable, NumaNodeState, load,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks at the file.
@@ -31,28 +34,16 @@ pub(super) fn examine(
     describe(&mut verdict, &found);
     verdict.policy = found.shown.as_ref().map(|state| state.policy_name.clone());
     match &found.outcome {
-        Ok(_) => {
-            if found.taken().is_some_and(|attempt| attempt.checksum_in_file() == 0) {
-                findings.add(
-                    Severity::Warning,
-                    "no-checksum",
-                    "checksum",
-                    "is 0 or not there",
-                    "the kubelet takes the file unchecked; it never writes such a file itself",
-                );
-                findings.advise("ask who wrote the file");
-            }
-        }
+        Ok(_) => unchecked(&found, &mut findings),
         Err(refusal) => {
             verdict.refuse(file, StateFile::Memory, &refusal.to_string());
             match refusal {
                 MemoryRefusal::Policy { .. } => {}
                 MemoryRefusal::Panic { node, memory_type } => {
                     verdict.kubelet_error = Some(refusal.to_string());
-                    verdict.at_next_start = format!(
-                        "does not start: it panics, because {memory_type} of NUMA node {node} is null"
-                    );
                     let place = format!("machineState.{node}.memoryMap.{memory_type}");
+                    let (memory_type, node) = (memory_type.clone(), *node);
+                    verdict.at_next_start = NextStart::PanicsAtNull { memory_type, node }.into();
                     verdict.damaged(Damage::of_type(&format!("{place} is null")));
                 }
                 MemoryRefusal::Json(_) | MemoryRefusal::Corrupt => {
@@ -83,17 +74,8 @@ pub(super) fn examine(
 /// Finds amounts that do not add up.
 fn contradictions(state: &MemoryState, known: &VerifyContext<'_>, findings: &mut Findings<'_>) {
     let policy = known.memory_policy.unwrap_or(&state.policy_name);
-    let (severity, why) = match policy {
-        "Static" => (
-            Severity::Error,
-            "the static policy adds up what containers have when it starts, and does not start \
-             with anything else",
-        ),
-        _ => (Severity::Warning, "nobody uses these amounts with this policy"),
-    };
-    let mut add = |id, place: String, found: String| {
-        findings.add(severity, id, place, found, why);
-        findings.advise(DELETE);
+    let mut add = |place: String, contradiction| {
+        findings.add(place, &MemoryRule { policy, contradiction });
     };
     let nodes: BTreeMap<i64, &NumaNodeState> = state
         .machine_state
@@ -105,40 +87,37 @@ fn contradictions(state: &MemoryState, known: &VerifyContext<'_>, findings: &mut
         let tables = node.memory_map.iter().flatten();
         let huge_pages = tables.filter(|(kind, _)| kind.starts_with("hugepages-"));
         let huge_pages = huge_pages.filter_map(|(_, table)| table.as_ref());
-        let huge_pages: i128 = huge_pages.map(|table| i128::from(table.total)).sum();
+        let huge_pages: u128 = huge_pages.map(|table| u128::from(table.total)).sum();
         for (kind, table) in node.memory_map.iter().flatten() {
             let Some(table) = table else { continue };
             let place = format!("{place}.memoryMap.{kind}");
             // Huge pages are taken out of the memory that they are made of.
-            let (pages, less) = match &**kind {
-                "memory" if huge_pages > 0 => (huge_pages, format!(" - huge pages {huge_pages}")),
-                _ => (0, String::new()),
-            };
-            let left = i128::from(table.total) - i128::from(table.system_reserved) - pages;
-            if i128::from(table.allocatable) != left {
-                let found = format!(
-                    "allocatable {} is not total {} - systemReserved {}{less}",
-                    table.allocatable, table.total, table.system_reserved
+            let huge_pages = if kind == "memory" { huge_pages } else { 0 };
+            let &MemoryTable { total, system_reserved, allocatable, reserved, free } = table;
+            let given = u128::from(allocatable) + u128::from(system_reserved) + huge_pages;
+            if given != u128::from(total) {
+                add(
+                    place.clone(),
+                    MemoryContradiction::Allocatable {
+                        allocatable,
+                        total,
+                        system_reserved,
+                        huge_pages,
+                    },
                 );
-                add("allocatable", place.clone(), found);
             }
-            if table.reserved.checked_add(table.free) != Some(table.allocatable) {
-                let found = format!(
-                    "reserved {} + free {} is not allocatable {}",
-                    table.reserved, table.free, table.allocatable
-                );
-                add("reserved-and-free", place, found);
+            if reserved.checked_add(free) != Some(allocatable) {
+                let sum = MemoryContradiction::ReservedAndFree { reserved, free, allocatable };
+                add(place, sum);
             }
         }
         let cells = node.cells.as_deref().unwrap_or_default();
-        for cell in cells {
-            let other = nodes.get(cell).map(|node| node.cells.as_deref().unwrap_or_default());
-            if other != Some(cells) {
-                let found = match other {
-                    None => format!("names NUMA node {cell}, which is not in machineState"),
-                    Some(other) => format!("is {cells:?}, and that of NUMA node {cell} {other:?}"),
-                };
-                add("cells", format!("{place}.cells"), found);
+        for &node in cells {
+            let cells_of_node =
+                nodes.get(&node).map(|node| node.cells.as_deref().unwrap_or_default());
+            if cells_of_node != Some(cells) {
+                let other = MemoryContradiction::Cells { cells, node, cells_of_node };
+                add(format!("{place}.cells"), other);
             }
         }
     }
@@ -146,10 +125,10 @@ fn contradictions(state: &MemoryState, known: &VerifyContext<'_>, findings: &mut
 }
 
 /// Holds what is reserved on each group of NUMA nodes against what containers have of it.
-fn sums(
-    state: &MemoryState,
+fn sums<'s>(
+    state: &'s MemoryState,
     nodes: &BTreeMap<i64, &NumaNodeState>,
-    add: &mut impl FnMut(&'static str, String, String),
+    add: &mut impl FnMut(String, MemoryContradiction<'s>),
 ) {
     let mut given: BTreeMap<(Vec<i64>, &str), u128> = BTreeMap::new();
     for (pod, containers) in &state.containers {
@@ -160,13 +139,13 @@ fn sums(
                 let mut affinity = block.numa_affinity.clone().unwrap_or_default();
                 affinity.sort_unstable();
                 let place = || format!("entries.{pod}.{container}");
-                if let Some(stranger) = affinity.iter().find(|node| !nodes.contains_key(node)) {
-                    let found = format!("has memory of NUMA node {stranger}, which is not there");
-                    add("unknown-node", place(), found);
+                if let Some(&node) = affinity.iter().find(|node| !nodes.contains_key(node)) {
+                    add(place(), MemoryContradiction::UnknownNode { node });
                     return;
                 }
                 if affinity.is_empty() {
-                    add("no-node", place(), format!("has {} of no NUMA node", block.memory_type));
+                    let memory_type = &block.memory_type;
+                    add(place(), MemoryContradiction::NoNode { memory_type });
                     return;
                 }
                 if !is_whole {
@@ -206,9 +185,9 @@ fn sums(
             });
             let given: u128 = within.map(|(_, bytes)| bytes).sum();
             if given != reserved {
-                let found = format!("{reserved} are reserved, and containers have {given} of them");
                 let nodes: Vec<String> = group.iter().map(ToString::to_string).collect();
-                add("sum", format!("machineState.{}.memoryMap.{kind}", nodes.join(",")), found);
+                let place = format!("machineState.{}.memoryMap.{kind}", nodes.join(","));
+                add(place, MemoryContradiction::Sum { reserved, given });
             }
         }
     }

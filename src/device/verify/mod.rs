@@ -6,6 +6,7 @@
 //! * `damage`: in which way bytes are not what the kubelet wrote; `recognise`: whose content they are.
 //! * `devices`, `cpu`, `memory`, `pods`, `claims`: each kind of file.
 //! * `between`: the files against each other and the pods.
+//! * `rule`: what can be found; `next_start`: what the kubelet does with a file.
 //! * `finding`, `report`, `view`: the answer.
 
 mod between;
@@ -16,14 +17,17 @@ mod devices;
 mod file;
 mod finding;
 mod memory;
+mod next_start;
 mod pods;
 mod recognise;
 mod report;
+mod rule;
 #[cfg(test)]
 mod tests;
 pub mod view;
 
 pub use damage::Damage;
 pub use file::{Content, StateFileContent, VerifyContext};
+pub use next_start::NextStart;
 pub use recognise::recognise;
 pub use report::{FileVerdict, Verdict, Verification};

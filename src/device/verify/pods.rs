@@ -4,8 +4,9 @@ use super::cpu::beginning;
 use super::damage::Damage;
 use super::file::{StateFileContent, VerifyContext};
 use super::finding::Findings;
+use super::next_start::NextStart;
 use super::report::{Examined, FileVerdict, Held, Verdict};
-use crate::answer::Severity;
+use super::rule::StateFileRule;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::pod_allocation::{
     PodAllocations, PodsRefusal, Resources, load, load_v1_32,
@@ -54,17 +55,10 @@ pub(super) fn examine(
     if kind == StateFile::PodStatus && !known.is_1_32 {
         // A kubelet of 1.33 or later leaves the old file where it is.
         verdict.verdict = Verdict::Unused;
-        verdict.at_next_start = "does not look at it: only a kubelet 1.32 does".to_owned();
+        verdict.at_next_start = NextStart::Ignores.into();
         verdict.kubelet_error = None;
     } else if is_old && kind != StateFile::PodStatus && found.outcome.is_ok() {
-        findings.add(
-            Severity::Warning,
-            "old-layout",
-            "data.allocationEntries",
-            "is what Kubernetes 1.32 wrote",
-            "the kubelet reads it as a file without pods, and forgets which resources it granted",
-        );
-        findings.advise("ask who put the file there");
+        findings.add("data.allocationEntries", &StateFileRule::OldLayout);
     }
     let mut held = Held::Nothing;
     if let Ok(pods) = found.shown {
@@ -93,13 +87,7 @@ fn above_limits(resources: &Resources, place: &str, findings: &mut Findings<'_>)
         let Some(limit) = limit.filter(|limit| request.compare(limit) == Ordering::Greater) else {
             continue;
         };
-        findings.add(
-            Severity::Warning,
-            "request-above-limit",
-            format!("{place}.requests.{name}"),
-            format!("{request} is more than the limit {limit}"),
-            "the API server refuses such a pod, so that the kubelet cannot have had it",
-        );
-        findings.advise("ask who wrote the file");
+        let rule = StateFileRule::RequestAboveLimit { request, limit };
+        findings.add(format!("{place}.requests.{name}"), &rule);
     }
 }

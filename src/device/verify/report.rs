@@ -3,10 +3,11 @@
 use super::between::between;
 use super::damage::Damage;
 use super::file::{Content, StateFileContent, VerifyContext};
-use super::finding::{DELETE, Findings};
+use super::finding::Findings;
+use super::next_start::NextStart;
+use super::rule::DELETE;
 use super::{claims, cpu, devices, memory, pods};
-use crate::answer::{Basis, answer};
-use crate::answer::{Finding, Severity};
+use crate::answer::{Basis, Finding, Severity, Worded, answer};
 use crate::facts::checkpoint::StateFile;
 use crate::k8s::go_text::quote;
 use serde::Serialize;
@@ -44,7 +45,7 @@ pub enum Verdict {
 #[serde(rename_all = "camelCase")]
 pub struct FileVerdict {
     /// Which file it is; `None`: nothing tells.
-    pub file: Option<&'static str>,
+    pub file: Option<StateFile>,
     /// Where it is, as it was named.
     pub path: String,
     /// How many bytes it has.
@@ -61,11 +62,9 @@ pub struct FileVerdict {
     /// What becomes of it.
     pub verdict: Verdict,
     /// What is wrong with its bytes.
-    pub damage: Option<Damage>,
-    /// What is wrong with its bytes, in words.
-    pub damage_text: Option<String>,
+    pub damage: Option<Worded<Damage>>,
     /// What the kubelet does at its next start.
-    pub at_next_start: String,
+    pub at_next_start: Worded<NextStart>,
     /// What to do about a file that the kubelet does not take.
     pub advice: Option<String>,
     /// What it says then.
@@ -99,7 +98,7 @@ impl FileVerdict {
             _ => None,
         };
         Self {
-            file: file.file.map(StateFile::name),
+            file: file.file,
             path: file.path.clone(),
             size,
             layout: None,
@@ -108,8 +107,7 @@ impl FileVerdict {
             checksum_computed: None,
             verdict: Verdict::Ok,
             damage: None,
-            damage_text: None,
-            at_next_start: "takes it".to_owned(),
+            at_next_start: NextStart::Takes.into(),
             advice: None,
             kubelet_error: None,
             derivation: Vec::new(),
@@ -120,10 +118,10 @@ impl FileVerdict {
     pub(super) fn refuse(&mut self, file: &StateFileContent<'_>, kind: StateFile, cause: &str) {
         self.verdict = Verdict::Refused;
         let error = kind.refusal(cause, &file.folder);
-        self.at_next_start = match kind {
-            StateFile::AllocatedPods => "does not start: it panics".to_owned(),
-            _ => "does not start".to_owned(),
-        };
+        self.at_next_start = Worded(match kind {
+            StateFile::AllocatedPods => NextStart::Panics,
+            _ => NextStart::DoesNotStart,
+        });
         self.kubelet_error = Some(error);
     }
 
@@ -131,15 +129,14 @@ impl FileVerdict {
     pub(super) fn not_started_with(&mut self, error: Option<String>) {
         if self.verdict == Verdict::Ok {
             self.verdict = Verdict::Refused;
-            self.at_next_start = "does not start".to_owned();
+            self.at_next_start = NextStart::DoesNotStart.into();
             self.kubelet_error = error;
         }
     }
 
     /// Says what is wrong with the bytes.
     pub(super) fn damaged(&mut self, damage: Damage) {
-        self.damage_text = Some(damage.to_string());
-        self.damage = Some(damage);
+        self.damage = Some(damage.into());
     }
 
     /// Tells whether something is wrong with the file.
@@ -246,21 +243,18 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
     match &file.content {
         Content::Absent => {
             verdict.verdict = Verdict::Absent;
-            verdict.at_next_start =
-                "starts with nothing, and writes it when there is something to \
-                                     remember"
-                    .to_owned();
+            verdict.at_next_start = NextStart::StartsWithNothing.into();
             of(verdict)
         }
         Content::Unreadable(reason) => {
             verdict.verdict = Verdict::Unreadable;
-            verdict.at_next_start = NOT_KNOWN.to_owned();
+            verdict.at_next_start = NextStart::Unknown.into();
             verdict.derivation.push(reason.clone());
             of(verdict)
         }
         Content::Unrecorded => {
             verdict.verdict = Verdict::Unrecorded;
-            verdict.at_next_start = NOT_KNOWN.to_owned();
+            verdict.at_next_start = NextStart::Unknown.into();
             verdict.derivation.push("is not in the snapshot".to_owned());
             of(verdict)
         }
@@ -275,7 +269,7 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
             ) => pods::examine(file, kind, bytes, known),
             None => {
                 verdict.verdict = Verdict::Unrecognised;
-                verdict.at_next_start = NOT_KNOWN.to_owned();
+                verdict.at_next_start = NextStart::Unknown.into();
                 let why = "neither its name nor its content tells which of the kubelet's files it is: say it \
                            with --kind";
                 verdict.derivation.push(why.to_owned());
@@ -284,9 +278,6 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
         },
     }
 }
-
-/// What the kubelet does with a file that nobody could look at.
-pub(super) const NOT_KNOWN: &str = "is not known";
 
 /// Returns the policy that a file is held against: the configured one. Where that is not known it is that of
 /// the file, or the default one when no kubelet has the file's.

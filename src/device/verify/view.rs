@@ -1,6 +1,7 @@
 //! The answer for people.
 
-use super::report::{FileVerdict, NOT_KNOWN, Verdict, Verification};
+use super::next_start::NextStart;
+use super::report::{FileVerdict, Verdict, Verification};
 use crate::answer::{Finding, Severity, finding_view};
 use crate::facts::checkpoint::StateFile;
 use crate::output::table::{Column, Rows, or_dash};
@@ -10,9 +11,7 @@ const SHOWN: usize = 2_000;
 
 const FILES: &[Column<FileVerdict>] = &[
     Column::new("FILE", |file| file.path.clone()),
-    Column::new("KIND", |file| {
-        or_dash(file.file.and_then(StateFile::named).map(|kind| kind.short()))
-    }),
+    Column::new("KIND", |file| or_dash(file.file.map(StateFile::short))),
     Column::wide("SIZE", |file| or_dash(file.size)),
     Column::new("LAYOUT", |file| or_dash(file.layout.as_ref().filter(|text| !text.is_empty()))),
     Column::new("CHECKSUM", |file| {
@@ -26,8 +25,8 @@ const FILES: &[Column<FileVerdict>] = &[
     }),
     Column::new("VERDICT", |file| file.verdict.to_string()),
     Column::narrow("WHAT", |file| brief(&what(file))),
-    Column::wide("WHAT", |file| or_dash(file.damage_text.as_ref())),
-    Column::wide("AT NEXT START", |file| file.at_next_start.clone()),
+    Column::wide("WHAT", |file| or_dash(file.damage.as_ref())),
+    Column::wide("AT NEXT START", |file| file.at_next_start.to_string()),
     Column::wide("SAYS", |file| or_dash(file.kubelet_error.as_ref())),
 ];
 
@@ -91,11 +90,11 @@ pub fn notes(answer: &Verification) -> Option<String> {
 
 /// What there is to say of a file in one line.
 fn what(file: &FileVerdict) -> String {
-    let unread = file.derivation.first().filter(|_| file.at_next_start == NOT_KNOWN);
+    let unread = file.derivation.first().filter(|_| *file.at_next_start == NextStart::Unknown);
     if file.verdict == Verdict::Contradicts {
         return format!("the kubelet {}, with the errors below", file.at_next_start);
     }
-    match (&file.damage_text, &file.kubelet_error, unread) {
+    match (&file.damage, &file.kubelet_error, unread) {
         (Some(damage), _, _) => format!("{damage}; the kubelet {}", file.at_next_start),
         (None, Some(error), _) => format!("the kubelet {}: {error}", file.at_next_start),
         (None, None, Some(reason)) => reason.clone(),

@@ -1,6 +1,7 @@
 //! Which files there are, what their kubelet calls them, and how it says that it does not start.
 
 use crate::k8s::go_text::quote;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +79,14 @@ impl StateFile {
             "could not restore state from checkpoint: {cause}, please drain this node and delete \
              {owner} checkpoint file {path} before restarting Kubelet"
         )
+    }
+}
+
+crate::schema::schema_as!(StateFile, String);
+
+impl Serialize for StateFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

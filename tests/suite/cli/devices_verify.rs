@@ -155,7 +155,7 @@ fn each_kind_of_damage_is_told() {
     ];
     for (name, content, verdict, damage) in rows {
         let (code, file, _) = verify(name, &content, "");
-        let told = (code, &file["verdict"], &file["damageText"]);
+        let told = (code, &file["verdict"], &file["damage"]["text"]);
         assert_eq!(told, (1, &json!(verdict), &json!(damage)), "{name}: {damage}");
     }
 }
@@ -179,7 +179,7 @@ fn the_kubelet_speaks_in_its_own_words() {
     let said: Vec<String> = files
         .map(|file| {
             let error = file["kubeletError"].as_str().unwrap_or_default();
-            format!("{}: {error}\n", file["atNextStart"].as_str().unwrap_or_default())
+            format!("{}: {error}\n", file["atNextStart"]["text"].as_str().unwrap_or_default())
         })
         .collect();
     let said = said.concat().replace(&folder.display().to_string(), "FOLDER");

@@ -4,6 +4,7 @@ use super::{judge, places, told};
 use crate::device::verify::{Verification, VerifyContext};
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::{CpuState, encode};
+use serde_json::json;
 
 /// A file of a policy: the shared CPUs, and those of containers.
 fn file(policy: &str, default: &str, sets: &[(&str, &str, &str)]) -> Vec<u8> {
@@ -54,6 +55,11 @@ fn contradictions_count_under_the_static_policy() {
     }
     let answer = of(&file("static", "0-1", &[("p", "c", "1-3")]), &VerifyContext::default());
     assert_eq!(places(&answer), ["entries.p.c: 1-3: 1 is in defaultCpuSet 0-1 as well"]);
+    let facts = json!({
+        "policy": "static", "pod": "p", "container": "c", "cpus": "1-3", "shared": "1",
+        "defaultCpuSet": "0-1",
+    });
+    assert_eq!(json!(answer.findings[0].facts), facts);
 }
 
 #[test]

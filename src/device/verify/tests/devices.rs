@@ -160,7 +160,7 @@ fn in_a_file_with_a_wrong_checksum_a_double_is_no_reason_to_delete() {
     let text = text.replacen("\"AllocResp\":\"\"", "\"AllocResp\":\"!\"", 1);
     let verdict = &of(text.as_bytes(), &VerifyContext::default()).files[0];
     assert_eq!(verdict.kubelet_error.as_deref(), Some("illegal base64 data at input byte 0"));
-    let told = verdict.damage_text.as_deref().unwrap_or_default();
+    let told = verdict.damage.as_ref().expect("damage").to_string();
     let place = "AllocResp of p0/c/example.com/gpu: illegal base64 data at input byte 0";
     assert!(told.ends_with(place), "{told}");
 }

@@ -6,6 +6,7 @@ use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::memory_manager::{
     Block, MemoryState, MemoryTable, NumaNodeState, encode,
 };
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// A machine with two NUMA nodes of 100 bytes, 10 for the system; a container has 30 of the first.
@@ -137,6 +138,18 @@ fn amounts_must_add_up() {
 }
 
 #[test]
+fn a_sum_of_more_than_64_bits_is_told() {
+    let mut state = sound();
+    let block = Block { size: u64::MAX, ..blocks(&mut state)[0].clone() };
+    blocks(&mut state).push(block);
+    let bytes = encode(&state).text;
+    let answer = judge(StateFile::Memory, bytes.as_bytes(), &VerifyContext::default());
+    let [finding] = &answer.findings[..] else { panic!("{:?}", answer.findings) };
+    let facts = json!({ "policy": "Static", "reserved": 30, "given": "18446744073709551645" });
+    assert_eq!((&*finding.id, json!(finding.facts)), ("sum", facts));
+}
+
+#[test]
 fn what_the_kubelet_takes() {
     let sound = encode(&sound()).text;
     let null = r#"{"policyName":"Static","machineState":{"0":{"memoryMap":{"memory":null}}}}"#;
@@ -152,7 +165,7 @@ fn what_the_kubelet_takes() {
         let known = VerifyContext { memory_policy, ..VerifyContext::default() };
         let answer = judge(StateFile::Memory, text.as_bytes(), &known);
         assert_eq!(told(&answer), expected, "{text}");
-        let damage = answer.files[0].damage_text.clone().unwrap_or_default();
+        let damage = answer.files[0].damage.as_ref().map(ToString::to_string).unwrap_or_default();
         let is_null = damage.ends_with("machineState.0.memoryMap.memory is null");
         assert_eq!(is_null, text == null, "{text}: {damage}");
     }

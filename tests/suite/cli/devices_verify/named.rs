@@ -31,7 +31,7 @@ fn what_follows_from_damage_is_no_reason_to_delete_a_pod() {
     let (code, file, findings) = verify(name, &bytes, "");
     assert_eq!((code, &file["verdict"]), (1, &json!("DISCARDED")));
     let damage = format!("a bit flipped at offset {at}: it is '6', with '7' the checksum is right");
-    assert_eq!(file["damageText"], json!(damage));
+    assert_eq!(file["damage"]["text"], json!(damage));
     assert!(findings.iter().any(|it| it["id"] == "double"), "{findings:?}");
     for finding in &findings {
         assert_eq!(finding["severity"], "INFO", "{finding}");
@@ -132,7 +132,8 @@ fn what_is_wrong_is_told_in_full() {
     let uid = "f15af62b-4c98-4646-8723-56f2d5065452";
     let problem =
         format!("AllocResp of {uid}/c/example.com/widget: illegal base64 data at input byte 0");
-    assert_eq!(file["damage"], json!({"kind": "type", "problem": problem}));
+    let text = format!("JSON with something else in it than belongs there: {problem}");
+    assert_eq!(file["damage"], json!({"code": "type", "problem": problem, "text": text}));
     let broken = String::from_utf8_lossy(DEVICES).replacen(
         "\"ContainerName\":\"i2\"",
         "\"ContainerName\":2",

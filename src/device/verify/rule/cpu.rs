@@ -1,0 +1,113 @@
+//! What can contradict itself or the machine in `cpu_manager_state`.
+
+use super::{ASK_WRITER, DELETE};
+use crate::answer::{Rule, Severity, Wording};
+use crate::k8s::cpuset::CpuSet;
+use crate::k8s::go_text::quote;
+use serde::Serialize;
+
+/// A contradiction under a policy; with another policy than the static one the CPUs of the file do not matter.
+#[derive(Clone, Debug, Serialize)]
+pub(in super::super) struct CpuRule<'a> {
+    /// `cpuManagerPolicy`, or that of the file.
+    pub policy: &'a str,
+    #[serde(flatten)]
+    pub contradiction: CpuContradiction<'a>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(in super::super) enum CpuContradiction<'a> {
+    /// Containers have CPUs, and no CPU is shared.
+    EmptyDefault,
+    /// A container has CPUs that are shared as well.
+    SharedCpus {
+        /// The UID of its pod.
+        pod: &'a str,
+        container: &'a str,
+        /// The CPUs of the container.
+        cpus: &'a CpuSet,
+        /// Those of them that are in `default_cpu_set`.
+        shared: CpuSet,
+        default_cpu_set: &'a CpuSet,
+    },
+    /// An entry has no CPUs.
+    NoCpus,
+    /// Several pods have the same CPUs.
+    DoubleCpus {
+        cpus: CpuSet,
+        /// The UIDs.
+        pods: Vec<&'a str>,
+    },
+    /// The machine has other CPUs.
+    OtherCpus { in_file: CpuSet, of_machine: &'a CpuSet },
+}
+
+impl CpuRule<'_> {
+    fn is_static(&self) -> bool {
+        self.policy == "static"
+    }
+
+    /// Returns the error with which the kubelet does not start; `None`: it starts.
+    pub fn kubelet_error(&self) -> Option<String> {
+        if !self.is_static() {
+            return None;
+        }
+        match &self.contradiction {
+            CpuContradiction::EmptyDefault => Some("default cpuset cannot be empty".to_owned()),
+            CpuContradiction::SharedCpus { pod, container, cpus, default_cpu_set, .. } => {
+                Some(format!(
+                    "pod: {pod}, container: {container} cpuset: {} overlaps with default cpuset {}",
+                    quote(&cpus.to_string()),
+                    quote(&default_cpu_set.to_string())
+                ))
+            }
+            CpuContradiction::OtherCpus { in_file, of_machine } => Some(format!(
+                "current set of available CPUs {} doesn't match with CPUs in state {}",
+                quote(&of_machine.to_string()),
+                quote(&in_file.to_string())
+            )),
+            CpuContradiction::NoCpus | CpuContradiction::DoubleCpus { .. } => None,
+        }
+    }
+}
+
+impl Rule for CpuRule<'_> {
+    fn severity(&self) -> Severity {
+        match self.contradiction {
+            CpuContradiction::NoCpus => Severity::Warning,
+            _ if self.is_static() => Severity::Error,
+            _ => Severity::Warning,
+        }
+    }
+
+    fn wording(&self) -> Wording {
+        let found = match &self.contradiction {
+            CpuContradiction::NoCpus => {
+                return Wording::new("has no CPUs")
+                    .because(
+                        "the kubelet makes an entry for containers with CPUs of their own only",
+                    )
+                    .advise(ASK_WRITER);
+            }
+            CpuContradiction::EmptyDefault => {
+                "is empty, and containers have CPUs of their own".to_owned()
+            }
+            CpuContradiction::SharedCpus { cpus, shared, default_cpu_set, .. } => {
+                format!("{cpus}: {shared} is in defaultCpuSet {default_cpu_set} as well")
+            }
+            CpuContradiction::DoubleCpus { cpus, pods } => {
+                format!("{cpus} belong to {} pods: {}", pods.len(), pods.join(", "))
+            }
+            CpuContradiction::OtherCpus { in_file, of_machine } => {
+                format!("the file has {in_file}, the machine {of_machine}")
+            }
+        };
+        let why = match self.kubelet_error() {
+            Some(error) => format!("the static policy does not start: {error}"),
+            None if self.is_static() => "CPUs that are said to be exclusive are not".to_owned(),
+            None => "nobody uses these CPUs with this policy".to_owned(),
+        };
+        Wording::new(found).because(why).advise(DELETE)
+    }
+}

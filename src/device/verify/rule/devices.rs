@@ -1,0 +1,164 @@
+//! What can be found in `kubelet_internal_checkpoint`.
+
+use super::ASK_WRITER;
+use crate::answer::{Rule, Severity, Wording};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+const MEND: &str = "nothing while the kubelet runs, which goes by what it has in memory; for one that is stopped: \
+                    kq devices repair";
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(in super::super) enum DeviceRule<'a> {
+    /// A container has several entries for a resource.
+    DuplicateEntry,
+    /// The plugin's answer cannot be decoded.
+    UndecodableAnswer { error: &'a str },
+    /// An entry has no device.
+    NoIds,
+    /// Devices are under a number that no NUMA node has.
+    NumaNumber { node: i64 },
+    /// An entry does not name its pod or container.
+    NoOwner {
+        /// The empty field.
+        field: &'static str,
+    },
+    /// No plugin can register the resource.
+    ResourceName { error: String },
+    /// A device is under several NUMA nodes.
+    NumaNodes {
+        /// The nodes in each entry.
+        nodes: BTreeSet<Vec<i64>>,
+    },
+    /// Devices in use were not healthy when the file was written.
+    NotRegistered {
+        /// The first of them.
+        devices: Vec<&'a str>,
+        /// How many more there are.
+        more: usize,
+    },
+    /// Containers have the same device, and may not share it.
+    Double { holders: Holders<'a> },
+    /// Containers of a pod have the same device, and may or may not share it.
+    SharedInPod {
+        /// The first of them, as POD/CONTAINER.
+        containers: Vec<String>,
+    },
+}
+
+/// Who has a device that only one may have.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(in super::super) enum Holders<'a> {
+    /// Several pods.
+    Pods {
+        /// How many.
+        count: usize,
+        /// The first of them, as POD/CONTAINER.
+        containers: Vec<String>,
+        /// Each of the pods is known to be active.
+        are_active: bool,
+    },
+    /// Several containers of a pod.
+    Containers {
+        /// The UID.
+        pod: &'a str,
+        containers: Vec<&'a str>,
+    },
+}
+
+impl Rule for DeviceRule<'_> {
+    fn severity(&self) -> Severity {
+        match self {
+            Self::UndecodableAnswer { .. } | Self::NoOwner { .. } | Self::Double { .. } => {
+                Severity::Error
+            }
+            Self::DuplicateEntry
+            | Self::NoIds
+            | Self::NumaNumber { .. }
+            | Self::ResourceName { .. }
+            | Self::NumaNodes { .. } => Severity::Warning,
+            Self::NotRegistered { .. } | Self::SharedInPod { .. } => Severity::Info,
+        }
+    }
+
+    fn wording(&self) -> Wording {
+        match self {
+            Self::DuplicateEntry => Wording::new("stands in the file more than once")
+                .because("the kubelet takes the last of them, and forgets the devices of the others")
+                .advise(MEND),
+            Self::UndecodableAnswer { error } => {
+                Wording::new(format!("AllocResp cannot be decoded: {error}"))
+                    .because(
+                        "the kubelet skips the entry and gives the devices to the next pod that asks",
+                    )
+                    .advise(MEND)
+            }
+            Self::NoIds => Wording::new("has no device")
+                .because("the kubelet makes an entry for allocated devices only")
+                .advise(MEND),
+            Self::NumaNumber { node } => {
+                Wording::new(format!("has devices under NUMA node {node}"))
+                    .because(
+                        "nodes count from 0, and -1 stands for none; the kubelet tells the number as it is \
+                         on its pod-resources API, and goes by what the plugin says of the device otherwise",
+                    )
+                    .advise(MEND)
+            }
+            Self::NoOwner { field } => Wording::new(format!("has no {field}"))
+                .because("the devices belong to nobody, and nothing frees them")
+                .advise(MEND),
+            Self::ResourceName { error } => Wording::new(error)
+                .because("no plugin can register under this name, so nobody wrote it in good faith")
+                .advise(ASK_WRITER),
+            Self::NumaNodes { nodes } => {
+                let under: Vec<String> = nodes.iter().map(|nodes| format!("{nodes:?}")).collect();
+                Wording::new(format!("stands under NUMA nodes {}", under.join(" and ")))
+                    .because(
+                        "a device is where it is, unless its plugin told something else in between",
+                    )
+                    .advise("look at what the plugin tells: kq devices list")
+            }
+            Self::NotRegistered { devices, more } => {
+                let more = match more {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let devices = devices.join(", ");
+                Wording::new(format!("does not list {devices}{more}, which are in use"))
+                    .because(
+                        "they were not healthy when the file was written, or their plugin had not \
+                         registered again after a start of the kubelet",
+                    )
+                    .advise("nothing")
+            }
+            Self::Double { holders: Holders::Pods { count, containers, are_active } } => {
+                Wording::new(format!("belongs to {count} pods: {}", containers.join(", ")))
+                    .because("two pods use a device that is to be used by one")
+                    .advise(match are_active {
+                        true => "delete one of the pods",
+                        false => {
+                            "look which of the pods are on the node (--pods FILE): where both are, one \
+                             must go; what is of a pod that is gone is freed with the next allocation"
+                        }
+                    })
+            }
+            Self::Double { holders: Holders::Containers { pod, containers } } => {
+                let containers = containers.join(", ");
+                Wording::new(format!("belongs to the containers {containers} of pod {pod}"))
+                    .because("only init containers that end leave their devices to others")
+                    .advise("delete the pod")
+            }
+            Self::SharedInPod { containers } => {
+                let containers = containers.join(", ");
+                Wording::new(format!("belongs to several containers of one pod: {containers}"))
+                    .because(
+                        "init containers leave their devices to those after them; which of these are init \
+                         containers is not known",
+                    )
+                    .advise("nothing")
+            }
+        }
+    }
+}
