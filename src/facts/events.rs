@@ -47,6 +47,27 @@ impl PodReference {
     }
 }
 
+impl PodEvent {
+    /// Returns the preemptor and the node that the scheduler's message names: `Preempted by WHOM on node NODE`.
+    ///
+    /// | scheduler | whom |
+    /// |---|---|
+    /// | the oldest | NAMESPACE/NAME |
+    /// | older | `a pod`, as not everybody may know of it |
+    /// | 1.36 | `pod UID` |
+    /// | for a group of pods | `podgroup UID` |
+    pub fn preempted_by(&self) -> Option<(&str, &str)> {
+        let message = self.message.strip_prefix("Preempted by ")?;
+        message.rsplit_once(" on node ").filter(|_| self.reason == "Preempted")
+    }
+
+    /// Returns the UID of the preemptor, where the event does not name the pod as well.
+    pub fn preemptor_uid(&self) -> Option<&str> {
+        let (whom, _) = self.preempted_by().filter(|_| self.related.is_none())?;
+        whom.strip_prefix("pod ")
+    }
+}
+
 /// Why something is no list of events.
 #[derive(Debug, thiserror::Error)]
 pub enum EventsError {

@@ -24,8 +24,9 @@
 //! An event without the pod's UID is likely at the most while the pod exists. `each_row_of_the_table` in `tests` holds the
 //! rows; what the containers and the phase alone force stands in `termination`.
 
+use super::meaning::{Interpretation, Meaning, Qualification};
 use super::report::{Cause, Evidence, EvidenceSource};
-use super::sequel::{Known, Sequel};
+use super::sequel::{Observations, Sequel};
 use crate::answer::Certainty;
 use crate::eviction::DisruptionTarget;
 use crate::facts::events::PodEvent;
@@ -36,7 +37,7 @@ use crate::preemption::{CONDITION_MESSAGE, REASON_PREEMPTING};
 
 /// A piece of evidence, and what it points to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sign {
+pub(super) struct Clue {
     pub(super) evidence: Evidence,
     /// `None`: it says something, but not who put an end to the pod.
     pub(super) points_to: Option<(Cause, Certainty)>,
@@ -44,75 +45,68 @@ pub(super) struct Sign {
     pub(super) is_unfulfilled: bool,
 }
 
-/// What a text means, and how sure that is.
+/// What follows from a piece of evidence, and how sure that is.
 #[derive(Clone, Debug, PartialEq)]
-struct Meaning {
+struct Inference {
     points_to: Option<(Cause, Certainty)>,
-    means: String,
+    means: Interpretation,
     is_unfulfilled: bool,
 }
 
-impl Meaning {
-    fn new(cause: Cause, certainty: Certainty, means: impl Into<String>) -> Self {
-        Self { points_to: Some((cause, certainty)), means: means.into(), is_unfulfilled: false }
+impl Inference {
+    fn new(points_to: Option<(Cause, Certainty)>, meaning: Meaning) -> Self {
+        let means = Interpretation { meaning, qualifications: Vec::new() };
+        Self { points_to, means, is_unfulfilled: false }
+    }
+
+    fn qualified(mut self, because: Qualification) -> Self {
+        self.means.qualifications.push(because);
+        self
     }
 
     /// Makes it no surer than this, and says why.
-    fn at_most(self, most: Certainty, because: &str) -> Self {
+    fn at_most(self, most: Certainty, because: Qualification) -> Self {
         match self.points_to {
-            Some((cause, certainty)) if certainty < most => Self {
-                points_to: Some((cause, most)),
-                means: format!("{}; {because}", self.means),
-                ..self
-            },
+            Some((cause, certainty)) if certainty < most => {
+                Self { points_to: Some((cause, most)), ..self.qualified(because) }
+            }
             _ => self,
         }
     }
 
     /// Points to no cause: what was announced did not come, or came otherwise.
-    fn unfulfilled(self, because: &str) -> Self {
-        Self { points_to: None, means: format!("{}; {because}", self.means), is_unfulfilled: true }
+    fn unfulfilled(self, because: Qualification) -> Self {
+        Self { points_to: None, is_unfulfilled: true, ..self.qualified(because) }
     }
 }
 
-fn refused(known: &Known<'_>, certainty: Certainty) -> Meaning {
-    Meaning::new(
-        Cause::RefusedAtAdmission,
-        certainty,
-        match (known.pod.is_some(), known.has_run) {
-            (_, true) => {
-                "the kubelet refused the pod, which had run here: a kubelet that restarts admits its pods again"
-            }
-            (true, false) => "the kubelet refused the pod; nothing shows that it had run here",
-            (false, false) => {
-                "the kubelet refused the pod, at its arrival or when the kubelet restarted"
-            }
-        },
-    )
+fn refused(observed: &Observations<'_>) -> Inference {
+    let had_run = observed.pod.map(|_| observed.has_run);
+    certain(Cause::RefusedAtAdmission, Meaning::Refused { had_run })
 }
 
 /// How often the same may be said until it is passed over.
 const MANY: usize = 50;
 
-/// Returns the signs, the strongest first: the status, conditions, the log, the latest events.
-pub(super) fn signs(
-    known: &Known<'_>,
+/// Returns the clues, the strongest first: the status, conditions, the log, the latest events.
+pub(super) fn clues(
+    observed: &Observations<'_>,
     events: &[&PodEvent],
     lines: &[&LogLine],
     now: Timestamp,
-) -> Vec<Sign> {
-    let mut signs = Vec::new();
-    if let Some(pod) = known.pod {
-        let of_pod = &known.at(now);
-        signs.extend(of_status(pod, known));
+) -> Vec<Clue> {
+    let mut clues = Vec::new();
+    if let Some(pod) = observed.pod {
+        let of_pod = &observed.at(now);
+        clues.extend(of_status(pod, observed));
         let conditions =
             pod.status.conditions.iter().filter(|it| it.kind == DisruptionTarget::TYPE);
-        signs.extend(conditions.map(|condition| of_condition(pod, condition, of_pod)));
-        signs.extend(of_metadata(pod));
-        signs.extend(of_containers(pod));
+        clues.extend(conditions.map(|condition| of_condition(pod, condition, of_pod)));
+        clues.extend(of_metadata(pod));
+        clues.extend(of_containers(pod));
     }
     let is_gone = lines.iter().any(|it| it.says == LogEntry::Preempted);
-    add_new(&mut signs, lines.iter().map(|line| of_line(line, is_gone, known)));
+    add_new(&mut clues, lines.iter().map(|line| of_line(line, is_gone, observed)));
     let mut latest: Vec<&PodEvent> = events.to_vec();
     latest.sort_by_key(|event| std::cmp::Reverse(event.at));
     // A taint that went away, or is borne now, ends what was announced before.
@@ -122,45 +116,45 @@ pub(super) fn signs(
     {
         latest.retain(|event| !is_taint(event) || *event == latest_of_taint);
     }
-    add_new(&mut signs, latest.iter().filter_map(|event| of_event(event, known)));
-    signs
+    add_new(&mut clues, latest.iter().filter_map(|event| of_event(event, observed)));
+    clues
 }
 
 /// Adds what is not there yet, within bounds: a log may say the same a thousand times.
-fn add_new(signs: &mut Vec<Sign>, more: impl Iterator<Item = Sign>) {
+fn add_new(clues: &mut Vec<Clue>, more: impl Iterator<Item = Clue>) {
     let mut added = 0;
-    for sign in more {
-        if added < MANY && !signs.contains(&sign) {
-            signs.push(sign);
+    for clue in more {
+        if added < MANY && !clues.contains(&clue) {
+            clues.push(clue);
             added += 1;
         }
     }
 }
 
-fn certain(cause: Cause, means: &str) -> Meaning {
-    Meaning::new(cause, Certainty::Certain, means)
+fn certain(cause: Cause, meaning: Meaning) -> Inference {
+    Inference::new(Some((cause, Certainty::Certain)), meaning)
 }
 
-fn likely(cause: Cause, means: &str) -> Meaning {
-    Meaning::new(cause, Certainty::Likely, means)
+fn likely(cause: Cause, meaning: Meaning) -> Inference {
+    Inference::new(Some((cause, Certainty::Likely)), meaning)
 }
 
-fn nothing(means: &str) -> Meaning {
-    Meaning { points_to: None, means: means.to_owned(), is_unfulfilled: false }
+fn nothing(meaning: Meaning) -> Inference {
+    Inference::new(None, meaning)
 }
 
 fn time(text: Option<&String>) -> Option<Timestamp> {
     text.and_then(|text| text.parse().ok())
 }
 
-fn sign(source: EvidenceSource, at: Option<Timestamp>, says: String, meaning: Meaning) -> Sign {
-    let Meaning { points_to, means, is_unfulfilled } = meaning;
-    Sign { evidence: Evidence { source, at, says, means }, points_to, is_unfulfilled }
+fn clue(source: EvidenceSource, at: Option<Timestamp>, says: String, inference: Inference) -> Clue {
+    let Inference { points_to, means, is_unfulfilled } = inference;
+    Clue { evidence: Evidence { source, at, says, means: means.into() }, points_to, is_unfulfilled }
 }
 
 /// The status: the kubelet writes its reason once all containers have ended, together with the phase (`mergePodStatus`,
 /// `pkg/kubelet/status/status_manager.go`).
-fn of_status(pod: &Pod, known: &Known<'_>) -> Option<Sign> {
+fn of_status(pod: &Pod, observed: &Observations<'_>) -> Option<Clue> {
     let status = &pod.status;
     let (phase, reason, message) =
         (status.phase.as_str(), status.reason.as_str(), status.message.as_str());
@@ -172,43 +166,31 @@ fn of_status(pod: &Pod, known: &Known<'_>) -> Option<Sign> {
         (reason, "") => format!("phase {phase}, {reason}"),
         (reason, message) => format!("phase {phase}, {reason}: {message}"),
     };
-    let meaning = match reason {
-        _ if is_refusal(reason, message) => refused(known, Certainty::Certain),
+    let inference = match reason {
+        _ if is_refusal(reason, message) => refused(observed),
         "" => nothing(match phase {
-            "Running" | "Pending" => "no component has ended it so far",
-            "Succeeded" => {
-                "no reason: the phase of a victim of the kubelet is Succeeded too, without its reason, when all of \
-                 its containers exit with 0"
-            }
-            _ => "no component wrote a reason",
+            "Running" | "Pending" => Meaning::NotEnded,
+            "Succeeded" => Meaning::SucceededWithoutReason,
+            _ => Meaning::NoReason,
         }),
-        REASON_PREEMPTING => {
-            certain(Cause::PreemptedByKubelet, "the kubelet killed it to admit a critical pod")
-        }
-        "Evicted" => certain(
-            Cause::EvictedByKubelet,
-            "the kubelet evicted it: the node ran short, or it exceeded a limit of local storage",
-        ),
+        REASON_PREEMPTING => certain(Cause::PreemptedByKubelet, Meaning::PreemptedByKubelet),
+        "Evicted" => certain(Cause::EvictedByKubelet, Meaning::EvictedForResources),
         "Terminated" | "Shutdown" | "NodeShutdown" => {
-            let shutdown =
-                certain(Cause::NodeShutdown, "the kubelet stopped it as the node shut down");
+            let shutdown = certain(Cause::NodeShutdown, Meaning::NodeShutdown);
             match message.contains("shut") {
                 true => shutdown,
-                false => shutdown.at_most(Certainty::Likely, "the message is not the kubelet's"),
+                false => shutdown.at_most(Certainty::Likely, Qualification::ForeignMessage),
             }
         }
-        "DeadlineExceeded" => certain(
-            Cause::DeadlineExceeded,
-            "the kubelet ended it: activeDeadlineSeconds were over",
-        ),
-        "NodeLost" => nothing("its node does not answer: its state is not known"),
-        _ => nothing("a reason that the kubelet does not use"),
+        "DeadlineExceeded" => certain(Cause::DeadlineExceeded, Meaning::DeadlineExceeded),
+        "NodeLost" => nothing(Meaning::NodeLost),
+        _ => nothing(Meaning::ForeignReason),
     };
-    let meaning = match phase {
-        "Failed" => meaning,
-        _ => meaning.at_most(Certainty::Possible, "the kubelet writes this with the phase Failed"),
+    let inference = match phase {
+        "Failed" => inference,
+        _ => inference.at_most(Certainty::Possible, Qualification::PhaseIsNotFailed),
     };
-    Some(sign(EvidenceSource::Status, None, says, meaning))
+    Some(clue(EvidenceSource::Status, None, says, inference))
 }
 
 /// Tells whether a pod was not taken at all. What is evicted and what is refused for want of room have the
@@ -246,53 +228,52 @@ pub(super) fn is_refusal(reason: &str, message: &str) -> bool {
 }
 
 /// The condition: written before the pod is disrupted (since 1.26); the kubelet's own, together with a final phase.
-fn of_condition(pod: &Pod, condition: &PodCondition, known: &Known<'_>) -> Sign {
+fn of_condition(pod: &Pod, condition: &PodCondition, observed: &Observations<'_>) -> Clue {
     let PodCondition { kind, reason, status, message, .. } = condition;
     let at = time(condition.last_transition_time.as_ref());
     let says = format!("{kind} {status}, {reason}: {message}");
-    let deletes = |cause, means: &str| of_deletion(certain(cause, means), known, at);
-    let meaning = match reason.as_str() {
-        _ if status != "True" => nothing("no component is about to disrupt it"),
-        "PreemptionByScheduler" => deletes(
-            Cause::PreemptedByScheduler,
-            "the scheduler deleted it for a pod of higher priority",
-        ),
-        "EvictionByEvictionAPI" => deletes(
-            Cause::EvictedThroughApi,
-            "a client of the eviction API evicted it: a drain, an autoscaler, a descheduler",
-        ),
-        "DeletionByTaintManager" | "DeletionByDeviceTaintManager" => deletes(
-            Cause::DeletedByTaintManager,
-            "it was deleted for a NoExecute taint that it does not tolerate",
-        ),
-        "DeletionByPodGC" => {
-            let means = "the pod garbage collector removed it: its node is gone or out of service";
-            match pod.status.phase.as_str() {
-                // The collector writes the phase with the condition (`pkg/controller/podgc/gc_controller.go`).
-                "Failed" => certain(Cause::DeletedByPodGc, means),
-                _ => deletes(Cause::DeletedByPodGc, means),
-            }
+    let deletes = |cause, meaning| of_deletion(certain(cause, meaning), observed, at);
+    let inference = match reason.as_str() {
+        _ if status != "True" => nothing(Meaning::NoDisruption),
+        "PreemptionByScheduler" => {
+            deletes(Cause::PreemptedByScheduler, Meaning::PreemptedByScheduler)
         }
-        "TerminationByKubelet" => by_kubelet(pod, message, known, at),
-        _ => nothing("a reason that kq does not know"),
+        "EvictionByEvictionAPI" => deletes(Cause::EvictedThroughApi, Meaning::EvictedThroughApi),
+        "DeletionByTaintManager" | "DeletionByDeviceTaintManager" => {
+            deletes(Cause::DeletedByTaintManager, Meaning::DeletedForTaint)
+        }
+        "DeletionByPodGC" => match pod.status.phase.as_str() {
+            // The collector writes the phase with the condition (`pkg/controller/podgc/gc_controller.go`).
+            "Failed" => certain(Cause::DeletedByPodGc, Meaning::DeletedByPodGc),
+            _ => deletes(Cause::DeletedByPodGc, Meaning::DeletedByPodGc),
+        },
+        "TerminationByKubelet" => by_kubelet(pod, message, observed, at),
+        _ => nothing(Meaning::UnknownReason),
     };
-    sign(EvidenceSource::Condition, at, says, meaning)
+    clue(EvidenceSource::Condition, at, says, inference)
 }
 
 /// Compares a deletion that was announced to what became of the pod.
-fn of_deletion(meaning: Meaning, known: &Known<'_>, at: Option<Timestamp>) -> Meaning {
-    match known.after_deletion(at) {
-        Sequel::Gone | Sequel::Followed => meaning,
-        Sequel::Otherwise => {
-            meaning.unfulfilled("but the pod ended, or was deleted, at another time")
-        }
-        Sequel::Open => meaning.at_most(Certainty::Possible, "but it is not deleted yet"),
-        Sequel::NotCarriedOut => meaning.unfulfilled("but the pod was not deleted, and lives"),
+fn of_deletion(
+    inference: Inference,
+    observed: &Observations<'_>,
+    at: Option<Timestamp>,
+) -> Inference {
+    match observed.after_deletion(at) {
+        Sequel::Gone | Sequel::Followed => inference,
+        Sequel::Otherwise => inference.unfulfilled(Qualification::OtherEndOrDeletion),
+        Sequel::Open => inference.at_most(Certainty::Possible, Qualification::NotDeletedYet),
+        Sequel::NotCarriedOut => inference.unfulfilled(Qualification::NeverDeleted),
     }
 }
 
 /// The kubelet has one reason for all of its own; the status or the message tells which it is.
-fn by_kubelet(pod: &Pod, message: &str, known: &Known<'_>, at: Option<Timestamp>) -> Meaning {
+fn by_kubelet(
+    pod: &Pod,
+    message: &str,
+    observed: &Observations<'_>,
+    at: Option<Timestamp>,
+) -> Inference {
     // `pkg/kubelet/eviction/helpers.go`
     const EVICTIONS: [&str; 5] = [
         "The node was low on resource: ",
@@ -302,37 +283,32 @@ fn by_kubelet(pod: &Pod, message: &str, known: &Known<'_>, at: Option<Timestamp>
         "Usage of EmptyDir volume ",
     ];
     let reason = pod.status.reason.as_str();
-    let meaning = if reason == REASON_PREEMPTING || message == CONDITION_MESSAGE {
-        certain(Cause::PreemptedByKubelet, "the kubelet killed it to admit a critical pod")
+    let inference = if reason == REASON_PREEMPTING || message == CONDITION_MESSAGE {
+        certain(Cause::PreemptedByKubelet, Meaning::PreemptedByKubelet)
     } else if reason == "Evicted" || EVICTIONS.iter().any(|it| message.starts_with(it)) {
-        certain(Cause::EvictedByKubelet, "the kubelet evicted it")
+        certain(Cause::EvictedByKubelet, Meaning::EvictedByKubelet)
     } else if message.contains("node shutdown") {
-        certain(Cause::NodeShutdown, "the kubelet stopped it as the node shut down")
+        certain(Cause::NodeShutdown, Meaning::NodeShutdown)
     } else {
-        let means = "the kubelet ended it: preempted, evicted or shut down, which is not said";
-        certain(Cause::EndedByKubelet, means)
+        certain(Cause::EndedByKubelet, Meaning::EndedByKubelet)
     };
-    if known.is_final() {
-        return match known.was_running_after(at) {
-            false => meaning,
-            true => meaning.at_most(Certainty::Likely, "but a container of it ended later"),
+    if observed.is_final() {
+        return match observed.was_running_after(at) {
+            false => inference,
+            true => inference.at_most(Certainty::Likely, Qualification::ContainerEndedLater),
         };
     }
-    let because = "the kubelet writes this with a final phase";
-    match known.is_being_deleted() {
-        true => meaning.at_most(Certainty::Likely, because),
-        false => match known.after_kill(at) {
-            Sequel::NotCarriedOut => meaning.unfulfilled("but the pod lives"),
-            _ => meaning.at_most(Certainty::Possible, because),
-        },
+    match (observed.is_being_deleted(), observed.after_kill(at)) {
+        (true, _) => inference.at_most(Certainty::Likely, Qualification::PhaseIsNotFinal),
+        (false, Sequel::NotCarriedOut) => inference.unfulfilled(Qualification::NeverEnded),
+        (false, _) => inference.at_most(Certainty::Possible, Qualification::PhaseIsNotFinal),
     }
 }
 
-fn of_metadata(pod: &Pod) -> Option<Sign> {
+fn of_metadata(pod: &Pod) -> Option<Clue> {
     let deletion = pod.metadata.deletion_timestamp.as_ref()?;
     let says = format!("deletionTimestamp {deletion}");
-    let means = "somebody deleted it, and by then it has to be gone";
-    Some(sign(EvidenceSource::Metadata, time(Some(deletion)), says, nothing(means)))
+    Some(clue(EvidenceSource::Metadata, time(Some(deletion)), says, nothing(Meaning::Deleted)))
 }
 
 pub(super) fn every_status(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
@@ -340,7 +316,7 @@ pub(super) fn every_status(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> 
 }
 
 /// The containers: how each ended, and how often it was started again.
-fn of_containers(pod: &Pod) -> Vec<Sign> {
+fn of_containers(pod: &Pod) -> Vec<Clue> {
     // That an init container is done is no news.
     let is_news = |status: &ContainerStatus, end: &TerminatedState| {
         end.exit_code != 0 || pod.status.container_statuses.iter().any(|it| it.name == status.name)
@@ -360,8 +336,8 @@ fn of_containers(pod: &Pod) -> Vec<Sign> {
                 Some(of_end(end, format!("{name}: before: {}; {times}", said_of_end(end))))
             }
             None if status.restart_count > 0 => {
-                let means = nothing("how it ended before is not said");
-                Some(sign(EvidenceSource::Container, None, format!("{name}: {times}"), means))
+                let inference = nothing(Meaning::RestartedAfterUnknownEnd);
+                Some(clue(EvidenceSource::Container, None, format!("{name}: {times}"), inference))
             }
             None => None,
         };
@@ -370,19 +346,15 @@ fn of_containers(pod: &Pod) -> Vec<Sign> {
     every_status(pod).flat_map(of_container).flatten().collect()
 }
 
-fn of_end(end: &TerminatedState, says: String) -> Sign {
+fn of_end(end: &TerminatedState, says: String) -> Clue {
     let meaning = match (end.reason.as_str(), end.exit_code) {
-        ("OOMKilled", _) => "the kernel OOM-killed a process of it".to_owned(),
-        ("ContainerStatusUnknown", _) => "the kubelet does not know how it ended".to_owned(),
-        (_, 0) => "it ended without an error".to_owned(),
-        (_, 137) => "SIGKILL ended it; who sent that is not said".to_owned(),
-        (_, 143) => {
-            "SIGTERM ended it, with which the kubelet stops containers, and others".to_owned()
-        }
-        (_, code @ 129..=192) => format!("signal {} ended it", code - 128),
-        _ => "it ended by itself, with an error".to_owned(),
+        ("OOMKilled", _) => Meaning::OomKilled,
+        ("ContainerStatusUnknown", _) => Meaning::UnknownEnd,
+        (_, 0) => Meaning::EndedWithoutError,
+        (_, code @ 129..=192) => Meaning::EndedBySignal { signal: code - 128 },
+        _ => Meaning::EndedWithError,
     };
-    sign(EvidenceSource::Container, time(end.finished_at.as_ref()), says, nothing(&meaning))
+    clue(EvidenceSource::Container, time(end.finished_at.as_ref()), says, nothing(meaning))
 }
 
 fn said_of_end(end: &TerminatedState) -> String {
@@ -401,84 +373,81 @@ pub(super) fn probe_kill<'m>(reason: &str, message: &'m str) -> Option<(&'m str,
     probe.filter(|_| reason == "Killing").map(|probe| (container, probe))
 }
 
-fn of_line(line: &LogLine, is_gone: bool, known: &Known<'_>) -> Sign {
-    let (says, meaning) = match &line.says {
+fn of_line(line: &LogLine, is_gone: bool, observed: &Observations<'_>) -> Clue {
+    let (says, inference) = match &line.says {
         LogEntry::Preempting { requester, missing } => {
             let whom = requester.as_deref().unwrap_or("a pod that is not named");
             let lacks = match missing.as_str() {
                 "" => String::new(),
                 missing => format!(", which lacks {missing}"),
             };
-            let means = "the kubelet killed it to admit a critical pod";
-            let meaning = match is_gone {
-                true => certain(Cause::PreemptedByKubelet, means),
-                false => certain(Cause::PreemptedByKubelet, means)
-                    .at_most(Certainty::Likely, "that it is gone is not in the log"),
+            let inference = certain(Cause::PreemptedByKubelet, Meaning::PreemptedByKubelet);
+            let inference = match is_gone {
+                true => inference,
+                false => inference.at_most(Certainty::Likely, Qualification::EndIsNotLogged),
             };
-            (format!("Preempting pod for {whom}{lacks}"), meaning)
+            (format!("Preempting pod for {whom}{lacks}"), inference)
         }
-        LogEntry::Preempted => (
-            "Pod evicted successfully".to_owned(),
-            nothing("it was killed, and the kubelet went on with the critical pod"),
-        ),
-        LogEntry::NotPreempted => (
-            "Failed to evict pod".to_owned(),
-            nothing("it did not stop in time; the kubelet admits the critical pod all the same"),
-        ),
+        LogEntry::Preempted => {
+            ("Pod evicted successfully".to_owned(), nothing(Meaning::PreemptionDone))
+        }
+        LogEntry::NotPreempted => {
+            ("Failed to evict pod".to_owned(), nothing(Meaning::PreemptionFailed))
+        }
         LogEntry::Evicted => (
             "Eviction manager: pod is evicted successfully".to_owned(),
-            certain(Cause::EvictedByKubelet, "the kubelet evicted it"),
+            certain(Cause::EvictedByKubelet, Meaning::EvictedByKubelet),
         ),
         LogEntry::Shutdown => (
             "Shutdown manager killing pod".to_owned(),
-            certain(Cause::NodeShutdown, "the kubelet stopped it as the node shut down"),
+            certain(Cause::NodeShutdown, Meaning::NodeShutdown),
         ),
         LogEntry::Denied { reason, message, is_addition } => (
             format!("Pod admission denied, {reason}: {message}"),
-            match (is_addition, known.is_final() || !known.has_run) {
-                (true, _) => refused(known, Certainty::Certain),
-                (false, true) => refused(known, Certainty::Certain)
-                    .at_most(Certainty::Likely, "or it refused to resize the pod"),
-                (false, false) => nothing("the kubelet refused the pod, or refused to resize it"),
+            match (is_addition, observed.is_final() || !observed.has_run) {
+                (true, _) => refused(observed),
+                (false, true) => {
+                    refused(observed).at_most(Certainty::Likely, Qualification::MaybeResize)
+                }
+                (false, false) => nothing(Meaning::RefusedOrNotResized),
             },
         ),
         LogEntry::Event { reason, message } => (
             format!("Event occurred, {reason}: {message}"),
-            kubelet_event(reason, message, known).unwrap_or_else(|| nothing("")),
+            kubelet_event(reason, message, observed)
+                .unwrap_or_else(|| nothing(Meaning::OtherEvent)),
         ),
     };
     // The pod lives that the line says to be gone: its times cannot be compared.
-    let meaning = match known.pod {
-        Some(_) if !known.is_final() => match known.log_names_uid {
-            true => meaning.at_most(Certainty::Possible, "but it lives"),
-            false if meaning.points_to.is_some() => meaning.unfulfilled(
-                "but it lives: without a UID, this may be about an earlier pod of the name",
-            ),
-            false => meaning,
+    let inference = match observed.pod {
+        Some(_) if !observed.is_final() => match observed.log_names_uid {
+            true => inference.at_most(Certainty::Possible, Qualification::Lives),
+            false if inference.points_to.is_some() => {
+                inference.unfulfilled(Qualification::LivesWithoutUid)
+            }
+            false => inference,
         },
-        Some(_) if !known.log_names_uid => meaning.at_most(
-            Certainty::Likely,
-            "without a UID, this may be about an earlier pod of the name",
-        ),
-        _ => meaning,
+        Some(_) if !observed.log_names_uid => {
+            inference.at_most(Certainty::Likely, Qualification::NoUid)
+        }
+        _ => inference,
     };
-    sign(EvidenceSource::KubeletLog, None, format!("{} {says}", line.stamp), meaning)
+    clue(EvidenceSource::KubeletLog, None, format!("{} {says}", line.stamp), inference)
 }
 
-fn of_event(event: &PodEvent, known: &Known<'_>) -> Option<Sign> {
+fn of_event(event: &PodEvent, observed: &Observations<'_>) -> Option<Clue> {
     let PodEvent { reason, message, reporter, count, .. } = event;
-    let meaning = meaning_of_event(event, known)?;
-    let meaning = match known.pod {
-        Some(_) if event.pod.uid.is_empty() => meaning.at_most(
-            Certainty::Likely,
-            "without a UID, this may be about an earlier pod of the name",
-        ),
-        _ => meaning,
+    let inference = inference_of_event(event, observed)?;
+    let inference = match observed.pod {
+        Some(_) if event.pod.uid.is_empty() => {
+            inference.at_most(Certainty::Likely, Qualification::NoUid)
+        }
+        _ => inference,
     };
     let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
     let by = if reporter.is_empty() { "an unknown component" } else { reporter };
     let says = format!("{reason} by {by}{times}: {message}");
-    Some(sign(EvidenceSource::Event, event.at, says, meaning))
+    Some(clue(EvidenceSource::Event, event.at, says, inference))
 }
 
 /// The taint controllers of kube-controller-manager, today's and those before.
@@ -486,63 +455,61 @@ const TAINT_CONTROLLERS: [&str; 4] =
     ["taint-eviction-controller", "device-taint-eviction", "taint-controller", "node-controller"];
 
 /// Says what an event means; `None`: it is about something else, as most are.
-fn meaning_of_event(event: &PodEvent, known: &Known<'_>) -> Option<Meaning> {
+fn inference_of_event(event: &PodEvent, observed: &Observations<'_>) -> Option<Inference> {
     let PodEvent { reason, message, reporter, at, .. } = event;
     Some(match (reason.as_str(), reporter.as_str()) {
         ("Preempted", _) => {
-            let means = "the scheduler deleted it for a pod of higher priority";
-            let meaning = of_deletion(certain(Cause::PreemptedByScheduler, means), known, *at);
+            let inference = certain(Cause::PreemptedByScheduler, Meaning::PreemptedByScheduler);
+            let inference = of_deletion(inference, observed, *at);
             match scheduler_certainty(event) {
-                Certainty::Possible => of_unknown(meaning, known.after_deletion(*at)),
-                most => meaning.at_most(most, "if that component is a scheduler"),
+                Certainty::Possible => of_unknown(inference, observed.after_deletion(*at)),
+                most => inference.at_most(most, Qualification::MaybeNoScheduler),
             }
         }
         ("TaintManagerEviction" | "DeviceTaintManagerEviction", _)
             if message.starts_with("Marking for deletion") =>
         {
-            let means = "it was to be deleted for a NoExecute taint that it does not tolerate";
-            let meaning = of_deletion(likely(Cause::DeletedByTaintManager, means), known, *at);
+            let inference = likely(Cause::DeletedByTaintManager, Meaning::MarkedForTaint);
+            let inference = of_deletion(inference, observed, *at);
             match TAINT_CONTROLLERS.contains(&reporter.as_str()) {
-                true => meaning,
-                false => of_unknown(meaning, known.after_deletion(*at)),
+                true => inference,
+                false => of_unknown(inference, observed.after_deletion(*at)),
             }
         }
         ("TaintManagerEviction" | "DeviceTaintManagerEviction", _) => {
-            nothing("it may stay: the taint is gone, or it tolerates it")
+            nothing(Meaning::TaintCancelled)
         }
-        ("NodeControllerEviction", _) => {
-            nothing("its node did not answer, so that it was deleted (before taints did that)")
-        }
+        ("NodeControllerEviction", _) => nothing(Meaning::NodeDidNotAnswer),
         (_, "kubelet" | "") => {
-            let meaning = kubelet_event(reason, message, known)?;
-            if meaning.points_to.is_none() {
-                return Some(meaning);
+            let inference = kubelet_event(reason, message, observed)?;
+            if inference.points_to.is_none() {
+                return Some(inference);
             }
-            let sequel = known.after_kill(*at);
-            let meaning = match sequel {
-                Sequel::Gone | Sequel::Followed => meaning,
+            let sequel = observed.after_kill(*at);
+            let inference = match sequel {
+                Sequel::Gone | Sequel::Followed => inference,
                 Sequel::Otherwise => {
-                    meaning.at_most(Certainty::Possible, "but the pod ended at another time")
+                    inference.at_most(Certainty::Possible, Qualification::OtherEnd)
                 }
-                Sequel::Open => meaning.at_most(Certainty::Possible, "but it has not ended yet"),
-                Sequel::NotCarriedOut => meaning.unfulfilled("but it lives"),
+                Sequel::Open => inference.at_most(Certainty::Possible, Qualification::NotEndedYet),
+                Sequel::NotCarriedOut => inference.unfulfilled(Qualification::Lives),
             };
             match reporter.as_str() {
-                "" => of_unknown(meaning, sequel),
-                _ => meaning,
+                "" => of_unknown(inference, sequel),
+                _ => inference,
             }
         }
-        ("Evicted", _) => nothing("it was evicted, by another program than the kubelet"),
+        ("Evicted", _) => nothing(Meaning::EvictedByAnother),
         _ => return None,
     })
 }
 
 /// Weighs what an unknown component says: only where the pod ended accordingly it points to a cause.
-fn of_unknown(meaning: Meaning, sequel: Sequel) -> Meaning {
-    const BECAUSE: &str = "if an unknown component is believed";
+fn of_unknown(inference: Inference, sequel: Sequel) -> Inference {
+    const BECAUSE: Qualification = Qualification::UnknownComponent;
     match sequel {
-        Sequel::Followed => meaning.at_most(Certainty::Likely, BECAUSE),
-        _ => Meaning { points_to: None, means: format!("{}; {BECAUSE}", meaning.means), ..meaning },
+        Sequel::Followed => inference.at_most(Certainty::Likely, BECAUSE),
+        _ => Inference { points_to: None, ..inference.qualified(BECAUSE) },
     }
 }
 
@@ -558,33 +525,26 @@ pub(super) fn scheduler_certainty(event: &PodEvent) -> Certainty {
 }
 
 /// Says what an event of the kubelet means, whenever it was.
-fn kubelet_event(reason: &str, message: &str, known: &Known<'_>) -> Option<Meaning> {
-    Some(match reason {
-        REASON_PREEMPTING => likely(
-            Cause::PreemptedByKubelet,
-            "the kubelet was about to kill it to admit a critical pod",
-        ),
-        _ if is_refusal(reason, message) => refused(known, Certainty::Certain),
-        "Evicted" => likely(
-            Cause::EvictedByKubelet,
-            "the kubelet was about to evict it: the node ran short, or it exceeded a limit",
-        ),
-        "ExceededGracePeriod" => nothing("it did not stop in the time that it was given"),
+fn kubelet_event(reason: &str, message: &str, observed: &Observations<'_>) -> Option<Inference> {
+    let meaning = match reason {
+        REASON_PREEMPTING => {
+            return Some(likely(Cause::PreemptedByKubelet, Meaning::PreemptionBegan));
+        }
+        _ if is_refusal(reason, message) => return Some(refused(observed)),
+        "Evicted" => return Some(likely(Cause::EvictedByKubelet, Meaning::EvictionBegan)),
+        "ExceededGracePeriod" => Meaning::ExceededGracePeriod,
         "Killing" => match probe_kill(reason, message) {
             Some((container, probe)) => {
-                nothing(&format!("the kubelet stopped container {container} for its {probe} probe"))
+                Meaning::StoppedForProbe { container: container.to_owned(), probe }
             }
-            None => nothing("the kubelet stopped a container of it, for whatever reason"),
+            None => Meaning::ContainerStopped,
         },
-        "SandboxChanged" => nothing(
-            "its sandbox had ended: the kubelet stopped its containers and started them again",
-        ),
-        "Unhealthy" if ["Liveness", "Startup"].iter().any(|it| message.starts_with(it)) => nothing(
-            "a probe failed; the container is stopped when it does failureThreshold times in a row",
-        ),
-        "BackOff" if message.contains("restarting failed container") => {
-            nothing("a container that ended waits until it is started again")
+        "SandboxChanged" => Meaning::SandboxChanged,
+        "Unhealthy" if ["Liveness", "Startup"].iter().any(|it| message.starts_with(it)) => {
+            Meaning::ProbeFailed
         }
+        "BackOff" if message.contains("restarting failed container") => Meaning::BackOff,
         _ => return None,
-    })
+    };
+    Some(nothing(meaning))
 }

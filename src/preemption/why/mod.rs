@@ -4,6 +4,7 @@
 //! * `sequel`: what became of the pod after something was announced.
 //! * `termination`: how a pod ended when no piece of evidence names the cause.
 //! * `preemptor`: for which pod it was.
+//! * `meaning`, `reason`: the facts of each meaning and each conclusion, and the sentences made of them.
 //! * `report`: the answer in the fields of its JSON; `view`: as a table.
 //!
 //! Who writes what, read in Kubernetes 1.36.2: `pkg/kubelet/preemption`, `pkg/kubelet/eviction`,
@@ -11,7 +12,9 @@
 //! `pkg/controller/podgc`, `pkg/registry/core/pod/storage/eviction.go`.
 
 mod evidence;
+pub mod meaning;
 mod preemptor;
+pub mod reason;
 mod report;
 mod sequel;
 mod termination;
@@ -19,7 +22,6 @@ mod termination;
 mod tests;
 pub mod view;
 
-pub use preemptor::named_uid;
 pub use report::{Cause, Evidence, EvidenceSource, PreemptionCause, Preemptor};
 
 use crate::admission::qualified;
@@ -31,10 +33,11 @@ use crate::facts::timestamp::Timestamp;
 use crate::facts::workloads::effective_uid;
 use crate::k8s::nearest::nearest;
 use crate::k8s::pod::Pod;
-use evidence::Sign;
-use sequel::Known;
+use evidence::Clue;
+use reason::CauseReason;
+use sequel::Observations;
 use std::collections::{BTreeMap, BTreeSet};
-use termination::Fate;
+use termination::TerminationCause;
 
 /// What is left of a pod's end. What is unknown says why, and which flag supplies it.
 #[derive(Clone, Debug)]
@@ -105,7 +108,8 @@ pub fn why_killed(
         })
         .collect();
     // The pod that has the name now comes first; one before it that was killed is asked about all the same.
-    let at = judged.iter().position(|(_, verdict)| verdict.fate.cause.is_an_end()).unwrap_or(0);
+    let at =
+        judged.iter().position(|(_, verdict)| verdict.termination.cause.is_an_end()).unwrap_or(0);
     if at > 0
         && let Some((now, _)) = judged.first()
     {
@@ -115,11 +119,11 @@ pub fn why_killed(
         ));
     }
     let (subject, verdict) = judged.swap_remove(at);
-    let Verdict { fate, evidence } = verdict;
+    let Verdict { termination, evidence } = verdict;
     let node = node_of(&subject);
-    let preemptors = preemptor::preemptors(&subject, fate.cause, node.as_deref(), traces);
-    say_missing(&fate, &preemptors, traces, &mut basis);
-    let Fate { cause, certainty, because, container, probe } = fate;
+    let preemptors = preemptor::preemptors(&subject, termination.cause, node.as_deref(), traces);
+    say_missing(&termination, &preemptors, traces, &mut basis);
+    let TerminationCause { cause, certainty, because } = termination;
     if let (Ok(events), Cause::Unknown | Cause::NotKilled, None) =
         (&traces.events, cause, subject.pod)
     {
@@ -133,9 +137,9 @@ pub fn why_killed(
         node,
         cause,
         certainty,
-        because,
-        container,
-        probe,
+        container: because.container().map(str::to_owned),
+        probe: because.probe(),
+        because: because.into(),
         preemptors,
         evidence,
         basis,
@@ -284,45 +288,46 @@ fn looked(traces: &Traces<'_>) -> String {
 
 /// What became of one pod, and the evidence.
 struct Verdict {
-    fate: Fate,
+    termination: TerminationCause,
     evidence: Vec<Evidence>,
 }
 
-/// Judges by the surest sign; of equally sure ones, the status before the condition before the log before events.
+/// Judges by the surest clue; of equally sure ones, the status before the condition before the log before events.
 ///
 /// What is only possible counts where the pod is gone or lives: how it ended says more.
 fn judge(subject: &Subject<'_>, traces: &Traces<'_>) -> Verdict {
     let log_names_uid = subject.lines.iter().any(|line| !line.uid.is_empty());
     let read_at = traces.are_current.then_some(traces.now);
-    let known = Known::new(subject.pod, log_names_uid, read_at);
-    let signs = evidence::signs(&known, &subject.events, &subject.lines, traces.now);
+    let observed = Observations::new(subject.pod, log_names_uid, read_at);
+    let clues = evidence::clues(&observed, &subject.events, &subject.lines, traces.now);
     let decides = |wanted: Certainty| {
-        signs.iter().find_map(|sign| {
+        clues.iter().find_map(|clue| {
             let (cause, certainty) =
-                sign.points_to.filter(|(_, certainty)| *certainty == wanted)?;
-            let because = format!("{} ({})", sign.evidence.means, sign.evidence.source);
-            Some(Fate::new(cause, certainty, because))
+                clue.points_to.filter(|(_, certainty)| *certainty == wanted)?;
+            let Evidence { source, means, .. } = &clue.evidence;
+            let because = CauseReason::Evidence { source: *source, means: means.clone() };
+            Some(TerminationCause::new(cause, certainty, because))
         })
     };
     let decided = decides(Certainty::Certain).or_else(|| decides(Certainty::Likely));
-    let fate = decided.unwrap_or_else(|| {
-        let mut alone = termination::fate(&known, &subject.events, &subject.lines);
+    let termination = decided.unwrap_or_else(|| {
+        let mut alone = termination::classify(&observed, &subject.events, &subject.lines);
         if matches!(alone.cause, Cause::Unknown | Cause::NotKilled)
             && let Some(possible) = decides(Certainty::Possible)
         {
             return possible;
         }
-        let is_unfulfilled = signs.iter().any(|sign| sign.is_unfulfilled);
+        let is_unfulfilled = clues.iter().any(|clue| clue.is_unfulfilled);
         if alone.cause == Cause::NotKilled && is_unfulfilled {
             alone.certainty = Certainty::Likely;
         }
         alone
     });
     let mut evidence: Vec<Evidence> =
-        signs.into_iter().map(|Sign { evidence, .. }| evidence).collect();
+        clues.into_iter().map(|Clue { evidence, .. }| evidence).collect();
     // What has no comparable time comes last, as it stands in its source.
     evidence.sort_by_key(|it| (it.at.is_none(), it.at));
-    Verdict { fate, evidence }
+    Verdict { termination, evidence }
 }
 
 /// Returns the node on which the pod was.
@@ -339,11 +344,17 @@ fn node_of(subject: &Subject<'_>) -> Option<String> {
 }
 
 /// Names the evidence that would make the answer surer.
-fn say_missing(fate: &Fate, preemptors: &[Preemptor], traces: &Traces<'_>, basis: &mut Basis) {
+fn say_missing(
+    termination: &TerminationCause,
+    preemptors: &[Preemptor],
+    traces: &Traces<'_>,
+    basis: &mut Basis,
+) {
     const HOW: &str = "journalctl -u kubelet -o cat > kubelet.log; --kubelet-log kubelet.log";
     let is_named = preemptors.iter().any(|it| it.certainty == Certainty::Certain);
-    let is_sure = fate.certainty == Certainty::Certain && fate.cause != Cause::Unknown;
-    let is_open = !is_sure || (fate.cause.is_preemption() && !is_named);
+    let is_sure =
+        termination.certainty == Certainty::Certain && termination.cause != Cause::Unknown;
+    let is_open = !is_sure || (termination.cause.is_preemption() && !is_named);
     if !is_open {
         return;
     }
@@ -353,7 +364,7 @@ fn say_missing(fate: &Fate, preemptors: &[Preemptor], traces: &Traces<'_>, basis
     if let Err(reason) = &traces.events {
         basis.lack(Missing::new(format!("the events: {reason}"), ["--events", "--kubeconfig"]));
     }
-    match (fate.cause, traces.log) {
+    match (termination.cause, traces.log) {
         (Cause::PreemptedByKubelet, None) => basis.lack(format!(
             "for which pod: only the kubelet's log says it, from verbosity 2 on ({HOW})"
         )),

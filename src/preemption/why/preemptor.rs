@@ -1,6 +1,7 @@
 //! For which pod another was killed.
 
 use super::evidence::{is_refusal, scheduler_certainty};
+use super::reason::{NamedBy, PreemptorDoubt, PreemptorReason};
 use super::report::{Cause, Preemptor};
 use super::sequel::{has_run, last_end};
 use super::{Subject, Traces};
@@ -68,41 +69,16 @@ fn of_log(subject: &Subject<'_>, traces: &Traces<'_>) -> Vec<Preemptor> {
             uid: pod.map(|pod| effective_uid(pod).to_owned()).filter(|uid| !uid.is_empty()),
             priority: pod.and_then(|pod| pod.spec.priority),
             certainty: if is_only { Certainty::Certain } else { Certainty::Possible },
-            because: match is_only {
-                true => "the kubelet's log names it".to_owned(),
-                false => "the kubelet's log names it, among others: pods of one name were killed \
-                          more than once"
-                    .to_owned(),
-            },
+            because: PreemptorReason::KubeletLog { is_only }.into(),
         }
     };
     requesters.into_iter().map(of_name).collect()
 }
 
-/// What the scheduler's message says: `Preempted by WHOM on node NODE`.
-///
-/// | scheduler | whom |
-/// |---|---|
-/// | the oldest | NAMESPACE/NAME |
-/// | older | `a pod`, as not everybody may know of it |
-/// | 1.36 | `pod UID` |
-/// | for a group of pods | `podgroup UID` |
-fn whom(message: &str) -> Option<(&str, &str)> {
-    message.strip_prefix("Preempted by ")?.rsplit_once(" on node ")
-}
-
 /// Returns the node that a scheduler's event names.
 pub(super) fn node_of_message(event: &PodEvent) -> Option<&str> {
-    let (_, node) = whom(&event.message).filter(|_| event.reason == "Preempted")?;
+    let (_, node) = event.preempted_by()?;
     (!node.contains(' ')).then_some(node)
-}
-
-/// Returns the UID that an event of the scheduler names, where it does not name the pod as well.
-pub fn named_uid(event: &PodEvent) -> Option<&str> {
-    if event.reason != "Preempted" || event.related.is_some() {
-        return None;
-    }
-    whom(&event.message)?.0.strip_prefix("pod ")
 }
 
 /// The scheduler's event names the pod, in one way or another.
@@ -110,41 +86,35 @@ fn of_event(subject: &Subject<'_>, node: Option<&str>, traces: &Traces<'_>) -> V
     let preempted = subject.events.iter().filter(|event| event.reason == "Preempted");
     let Some(event) = preempted.max_by_key(|event| event.at) else { return Vec::new() };
     let certainty = scheduler_certainty(event);
-    let named_by = |pod: Option<String>, uid: Option<&str>, because: &str| {
+    let named_by = |pod: Option<String>, uid: Option<&str>, by: NamedBy| {
         let known = pods(traces).find(|it| match uid {
             Some(uid) => effective_uid(it) == uid || it.metadata.uid == uid,
             None => pod.as_ref().is_some_and(|name| qualified(it) == *name),
         });
-        let nominated = known.is_some_and(|it| {
+        let is_nominated = known.is_some_and(|it| {
             let nominated = it.status.nominated_node_name.as_str();
             !nominated.is_empty() && node.is_none_or(|node| node == nominated)
         });
-        let more = if nominated { "; and its nominatedNodeName is this node" } else { "" };
         vec![Preemptor {
             pod: pod.or_else(|| known.map(qualified)),
             uid: uid.map(str::to_owned).or_else(|| known.map(|it| it.metadata.uid.clone())),
             priority: known.and_then(|it| it.spec.priority),
             certainty,
-            because: format!("{because}{more}"),
+            because: PreemptorReason::SchedulerEvent { by, is_nominated }.into(),
         }]
     };
-    let named = whom(&event.message).map(|(whom, _)| whom).unwrap_or_default();
     if let Some(related) = &event.related {
         let uid = (!related.uid.is_empty()).then_some(related.uid.as_str());
-        return named_by(Some(related.qualified()), uid, "the scheduler's event is related to it");
+        return named_by(Some(related.qualified()), uid, NamedBy::Related);
     }
-    if let Some(uid) = named_uid(event) {
+    if let Some(uid) = event.preemptor_uid() {
         let named = references(traces).find(|it| it.uid == uid);
-        return named_by(
-            named.map(PodReference::qualified),
-            Some(uid),
-            "the scheduler's event names its UID",
-        );
+        return named_by(named.map(PodReference::qualified), Some(uid), NamedBy::Uid);
     }
-    match named {
+    match event.preempted_by().map_or("", |(whom, _)| whom) {
         "" | "a pod" => Vec::new(),
         name if name.contains('/') && !name.contains(' ') => {
-            named_by(Some(name.to_owned()), None, "the scheduler's event names it")
+            named_by(Some(name.to_owned()), None, NamedBy::Name)
         }
         // A group of pods, or what later schedulers may say.
         other => vec![Preemptor {
@@ -152,7 +122,8 @@ fn of_event(subject: &Subject<'_>, node: Option<&str>, traces: &Traces<'_>) -> V
             uid: None,
             priority: None,
             certainty,
-            because: "the scheduler's event names it".to_owned(),
+            because: PreemptorReason::SchedulerEvent { by: NamedBy::Name, is_nominated: false }
+                .into(),
         }],
     }
 }
@@ -239,24 +210,23 @@ fn critical_after(
     let has_restarted = has_restarted(killed, node, traces);
     let is_only = found.len() == 1;
     let mut doubts = doubts(killed, node);
-    doubts.extend(has_restarted.then(|| {
-        "the kubelet restarted, and admitted all pods again, also those that ran before".to_owned()
-    }));
+    doubts.extend(has_restarted.then_some(PreemptorDoubt::KubeletRestarted));
     let of_pod = |(start, pod): &(Timestamp, &Pod)| {
-        let what = if is_mirror_pod(pod) { "static" } else { "critical" };
         let is_prompt = *start <= killed.until.plus(AT_ONCE);
-        let time = if is_prompt { "ten seconds" } else { "ten minutes" };
-        let among = match is_only {
-            true => format!("the only critical pod that started in the {time} after"),
-            false => format!("one of several critical pods that started in the {time} after"),
-        };
-        let refused = refused(pod);
-        let certainty = match is_only && is_prompt && doubts.is_empty() && refused.is_none() {
+        let within = if is_prompt { AT_ONCE } else { SOON };
+        let doubts: Vec<_> = refused(pod).into_iter().chain(doubts.iter().cloned()).collect();
+        let certainty = match is_only && is_prompt && doubts.is_empty() {
             true => Certainty::Likely,
             false => Certainty::Possible,
         };
-        let because = format!("{what}, started {start}: {among}; nothing names it");
-        candidate(pod, certainty, with(because, refused.iter().chain(&doubts)))
+        let because = PreemptorReason::CriticalStartedAfter {
+            is_static: is_mirror_pod(pod),
+            started: *start,
+            within_seconds: within / SECOND,
+            is_only,
+            doubts,
+        };
+        candidate(pod, certainty, because)
     };
     let mut candidates: Vec<Preemptor> = found.iter().map(of_pod).collect();
     if has_restarted {
@@ -268,10 +238,7 @@ fn critical_after(
                 && !found.iter().any(|(_, other)| std::ptr::eq(*other, *pod))
         });
         candidates.extend(ran_before.map(|pod| {
-            let what = if is_mirror_pod(pod) { "static" } else { "critical" };
-            let because = format!(
-                "{what}, and the kubelet, which restarted, admitted it again; nothing names it"
-            );
+            let because = PreemptorReason::CriticalAdmittedAgain { is_static: is_mirror_pod(pod) };
             candidate(pod, Certainty::Possible, because)
         }));
     }
@@ -313,27 +280,18 @@ fn is_on(pod: &Pod, node: Option<&str>) -> bool {
 }
 
 /// Says what makes it less sure which pods come into question.
-fn doubts(killed: &Killed, node: Option<&str>) -> Vec<String> {
-    let time = "when the pod was killed is taken from the end of its containers";
-    let place = "on which node it was is not known";
-    let doubts = [(killed.is_guess, time), (node.is_none(), place)];
-    doubts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
+fn doubts(killed: &Killed, node: Option<&str>) -> Vec<PreemptorDoubt> {
+    let time = killed.is_guess.then_some(PreemptorDoubt::TimeIsOfContainers);
+    let place = node.is_none().then_some(PreemptorDoubt::UnknownNode);
+    time.into_iter().chain(place).collect()
 }
 
 /// Says that a pod was refused itself: the kubelet kills others for a pod, and does not look again at all that
 /// it may refuse it for.
-fn refused(pod: &Pod) -> Option<String> {
+fn refused(pod: &Pod) -> Option<PreemptorDoubt> {
     let status = &pod.status;
-    (status.phase == "Failed" && is_refusal(&status.reason, &status.message)).then(|| {
-        format!(
-            "it was refused itself ({}), which can be after others were killed for it",
-            status.reason
-        )
-    })
-}
-
-fn with<'d>(because: String, doubts: impl IntoIterator<Item = &'d String>) -> String {
-    doubts.into_iter().fold(because, |because, doubt| format!("{because}; {doubt}"))
+    (status.phase == "Failed" && is_refusal(&status.reason, &status.message))
+        .then(|| PreemptorDoubt::Refused { reason: status.reason.clone() })
 }
 
 /// Without the scheduler's event: pods of higher priority for whom it made room on this node, or that
@@ -356,10 +314,7 @@ fn higher_after(
     };
     let mut found: Vec<Preemptor> = pods(traces)
         .filter(nominated)
-        .map(|pod| {
-            let because = "of higher priority, and its nominatedNodeName is this node";
-            candidate(pod, Certainty::Possible, because.to_owned())
-        })
+        .map(|pod| candidate(pod, Certainty::Possible, PreemptorReason::HigherNominated))
         .collect();
     let started = killed.map(|it| started_after(subject, it, node, traces)).unwrap_or_default();
     for (start, pod) in started {
@@ -368,22 +323,22 @@ fn higher_after(
             && !is_mirror_pod(pod)
             && !found.iter().any(|it| it.pod.as_ref() == Some(&name))
         {
-            let because = format!("of higher priority, started here {start}; nothing names it");
             let doubts = killed.map(|killed| doubts(killed, node)).unwrap_or_default();
-            let because = with(because, refused(pod).iter().chain(&doubts));
+            let doubts = refused(pod).into_iter().chain(doubts).collect();
+            let because = PreemptorReason::HigherStartedAfter { started: start, doubts };
             found.push(candidate(pod, Certainty::Possible, because));
         }
     }
     found
 }
 
-fn candidate(pod: &Pod, certainty: Certainty, because: String) -> Preemptor {
+fn candidate(pod: &Pod, certainty: Certainty, because: PreemptorReason) -> Preemptor {
     let uid = effective_uid(pod);
     Preemptor {
         pod: Some(qualified(pod)),
         uid: (!uid.is_empty()).then(|| uid.to_owned()),
         priority: pod.spec.priority,
         certainty,
-        because,
+        because: because.into(),
     }
 }

@@ -1,6 +1,8 @@
 //! The answer about the end of a pod, in the fields of its JSON.
 
-use crate::answer::{Basis, Certainty, answer};
+use super::meaning::Interpretation;
+use super::reason::{CauseReason, PreemptorReason};
+use crate::answer::{Basis, Certainty, Worded, answer};
 use crate::facts::timestamp::Timestamp;
 use serde::Serialize;
 use std::fmt;
@@ -21,8 +23,8 @@ pub struct PreemptionCause {
     pub cause: Cause,
     /// How sure that is.
     pub certainty: Certainty,
-    /// Why, in words.
-    pub because: String,
+    /// Why.
+    pub because: Worded<CauseReason>,
     /// The container of it that ended or was started again, where it is about one.
     pub container: Option<String>,
     /// The probe for which it was stopped: `liveness` or `startup`.
@@ -180,7 +182,7 @@ pub struct Preemptor {
     /// How sure that is.
     pub certainty: Certainty,
     /// Why.
-    pub because: String,
+    pub because: Worded<PreemptorReason>,
 }
 
 /// A piece of evidence.
@@ -194,7 +196,7 @@ pub struct Evidence {
     /// What it says.
     pub says: String,
     /// What that means.
-    pub means: String,
+    pub means: Worded<Interpretation>,
 }
 
 /// Where evidence is from.

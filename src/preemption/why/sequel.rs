@@ -34,9 +34,9 @@ pub(super) enum Sequel {
     NotCarriedOut,
 }
 
-/// What is known of a pod beside one piece of evidence.
+/// What is observed of a pod beside one piece of evidence.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known<'t> {
+pub(super) struct Observations<'t> {
     pub(super) pod: Option<&'t Pod>,
     /// A container of it has run.
     pub(super) has_run: bool,
@@ -46,7 +46,7 @@ pub(super) struct Known<'t> {
     pub(super) read_at: Option<Timestamp>,
 }
 
-impl<'t> Known<'t> {
+impl<'t> Observations<'t> {
     pub(super) fn new(
         pod: Option<&'t Pod>,
         log_names_uid: bool,

@@ -20,9 +20,10 @@
 //! | Running or Pending | not killed, certain; likely where an end was announced and did not come |
 
 use super::evidence::{every_status, probe_kill};
-use super::report::Cause;
+use super::reason::{CauseReason, FailureDoubt};
+use super::report::{Cause, EvidenceSource};
 use super::sequel::{
-    Known, deleted_at, ends_alone, finished, has_disruption_target, is_final, last_end,
+    Observations, deleted_at, ends_alone, finished, has_disruption_target, is_final, last_end,
     stopping_time,
 };
 use crate::answer::Certainty;
@@ -31,163 +32,120 @@ use crate::facts::kubelet_log::{LogEntry, LogLine};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::{ContainerStatus, Pod, TerminatedState};
 
-/// What became of a pod, and of which container of it.
+/// What became of a pod.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fate {
+pub(super) struct TerminationCause {
     pub(super) cause: Cause,
     pub(super) certainty: Certainty,
-    pub(super) because: String,
-    pub(super) container: Option<String>,
-    pub(super) probe: Option<&'static str>,
+    pub(super) because: CauseReason,
 }
 
-impl Fate {
-    pub(super) fn new(cause: Cause, certainty: Certainty, because: impl Into<String>) -> Self {
-        Self { cause, certainty, because: because.into(), container: None, probe: None }
-    }
-
-    fn of_container(self, name: &str) -> Self {
-        Self { container: Some(name.to_owned()), ..self }
+impl TerminationCause {
+    pub(super) fn new(cause: Cause, certainty: Certainty, because: CauseReason) -> Self {
+        Self { cause, certainty, because }
     }
 }
 
 /// Returns what became of a pod whose end no piece of evidence explains.
-pub(super) fn fate(known: &Known<'_>, events: &[&PodEvent], lines: &[&LogLine]) -> Fate {
+pub(super) fn classify(
+    observed: &Observations<'_>,
+    events: &[&PodEvent],
+    lines: &[&LogLine],
+) -> TerminationCause {
     use Cause::{Deleted, EndedByKubelet, NotKilled, OutOfMemory, Unknown};
     use Certainty::{Certain, Likely, Possible};
-    let Some(pod) = known.pod else {
-        let because = "no object of the pod is known, and no event or log line that is left says why it ended";
-        return Fate::new(Unknown, Possible, because);
+    let Some(pod) = observed.pod else {
+        return TerminationCause::new(Unknown, Possible, CauseReason::NoTrace);
     };
     let status = &pod.status;
-    let (phase, reason) = (status.phase.as_str(), status.reason.as_str());
+    let (phase, reason) = (status.phase.clone(), status.reason.as_str());
     // Such a pod is often deleted as well, which its node has not carried out.
     if reason == "NodeLost" {
-        let because = "its node did not answer (NodeLost): the state of the pod is not known";
-        return Fate::new(Unknown, Possible, because);
+        return TerminationCause::new(Unknown, Possible, CauseReason::NodeLost);
     }
     let ended_before =
         is_final(pod) && last_end(pod).is_some_and(|end| Some(end) < deleted_at(pod));
-    if known.is_being_deleted() && !ended_before {
-        let because = "it is deleted, and a component that disrupts a pod writes a condition first \
-                       (since Kubernetes 1.26): a person or the pod's controller asked for it";
-        return Fate::new(Deleted, Likely, because);
+    if observed.is_being_deleted() && !ended_before {
+        return TerminationCause::new(Deleted, Likely, CauseReason::DeletedWithoutCondition);
     }
-    if !matches!(phase, "Failed" | "Running" | "Pending" | "Succeeded") {
-        let because = format!("its phase is {phase:?}, and its status says no more");
-        return Fate::new(Unknown, Possible, because);
+    if !matches!(phase.as_str(), "Failed" | "Running" | "Pending" | "Succeeded") {
+        return TerminationCause::new(Unknown, Possible, CauseReason::OtherPhase { phase });
     }
     if is_final(pod) && reason.is_empty() && ends_alone(pod) == Some(false) {
-        let because = format!(
-            "its phase is {phase}, which a pod with restartPolicy {} does not reach of its own accord: the kubelet \
-             refused, preempted or evicted it, or its node shut down, and the status does not say which",
-            pod.spec.restart_policy
-        );
-        return Fate::new(EndedByKubelet, Likely, because);
+        let restart_policy = pod.spec.restart_policy.clone();
+        let because = CauseReason::ForcedPhase { phase, restart_policy };
+        return TerminationCause::new(EndedByKubelet, Likely, because);
     }
     let oom = (phase != "Succeeded").then(|| out_of_memory(pod)).flatten();
-    let kill = latest_kill(pod, events, lines, known.read_at);
+    let kill = latest_kill(pod, events, lines, observed.read_at);
     if let Some(kill) = kill.filter(|kill| oom.is_none_or(|(_, end)| kill.at > finished(end))) {
-        return kill.fate(pod);
+        return kill.cause(pod);
     }
     if let Some((name, end)) = oom {
-        let kernel = format!(
-            "the kernel killed a process of container {name} because its memory limit was reached"
-        );
         // The runtime says so of a container of which any process was killed.
-        let (certainty, because) = match end.exit_code {
-            137 => (Certain, kernel),
-            _ => (Likely, format!("{kernel}; the container itself ended with {}", code(end))),
-        };
-        return Fate::new(OutOfMemory, certainty, because).of_container(name);
+        let certainty = if end.exit_code == 137 { Certain } else { Likely };
+        let (container, exit_code) = (name.to_owned(), end.exit_code);
+        let because = CauseReason::OutOfMemory { container, exit_code };
+        return TerminationCause::new(OutOfMemory, certainty, because);
     }
-    match phase {
-        "Succeeded" => succeeded(pod),
+    match phase.as_str() {
+        "Succeeded" => {
+            let knows_restart_policy = ends_alone(pod).is_some();
+            let because = CauseReason::Succeeded { knows_restart_policy };
+            TerminationCause::new(Cause::Ended, Likely, because)
+        }
         "Failed" if !reason.is_empty() => {
-            let because = format!("its status says {reason}, which the kubelet does not use");
-            Fate::new(Cause::Ended, Likely, because)
+            let because = CauseReason::ForeignReason { reason: reason.to_owned() };
+            TerminationCause::new(Cause::Ended, Likely, because)
         }
         "Failed" => failed(pod),
         _ => restarted(pod).unwrap_or_else(|| {
-            let because = format!("its phase is {phase}, and it is not being deleted");
-            match has_disruption_target(pod) {
-                true => {
-                    let because =
-                        format!("{because}; a disruption was announced, and did not follow");
-                    Fate::new(NotKilled, Likely, because)
-                }
-                false => Fate::new(NotKilled, Certain, because),
-            }
+            let was_announced = has_disruption_target(pod);
+            let certainty = if was_announced { Likely } else { Certain };
+            let because = CauseReason::Lives { phase, was_announced };
+            TerminationCause::new(NotKilled, certainty, because)
         }),
     }
 }
 
-/// Returns how a pod ended whose containers all exited with 0.
-fn succeeded(pod: &Pod) -> Fate {
-    let because = match ends_alone(pod) {
-        Some(_) => {
-            "its phase is Succeeded: all of its containers exited with 0; so do containers that the kubelet \
-                    stops, when they end well on SIGTERM"
-        }
-        None => {
-            "its phase is Succeeded: all of its containers exited with 0; whether it can end of its own accord is \
-                 not known without its restartPolicy"
-        }
-    };
-    Fate::new(Cause::Ended, Certainty::Likely, because)
-}
-
 /// Returns how a pod failed, from the exit codes of its containers.
-fn failed(pod: &Pod) -> Fate {
-    let ends = || ends(every_status(pod), |status| &status.state.terminated);
-    let phase = "its phase is Failed, without a reason";
-    if let Some((name, end)) = ends().find(|(_, end)| is_open(end) && end.exit_code != 0) {
-        let because = format!("{phase}; what ended container {name} ({}) is not said", code(end));
-        return Fate::new(Cause::Ended, Certainty::Likely, because).of_container(name);
-    }
-    let Some((name, end)) = ends().find(|(_, end)| end.exit_code != 0) else {
-        let because = format!("{phase}; but its status tells of no container that failed");
-        return Fate::new(Cause::Ended, Certainty::Likely, because);
+fn failed(pod: &Pod) -> TerminationCause {
+    use Certainty::{Certain, Likely};
+    let ended = |certainty, because| TerminationCause::new(Cause::Ended, certainty, because);
+    let failed = || {
+        let ends = ends(every_status(pod), |status| &status.state.terminated);
+        ends.filter(|(_, end)| end.exit_code != 0)
     };
-    let because = format!("{phase}: container {name} ended with {}", code(end));
+    if let Some((name, end)) = failed().find(|(_, end)| is_open(end)) {
+        let (container, exit_code) = (name.to_owned(), end.exit_code);
+        return ended(Likely, CauseReason::ContainerKilled { container, exit_code });
+    }
+    let Some((name, end)) = failed().next() else { return ended(Likely, CauseReason::NoneFailed) };
     let spec = pod.spec.containers.iter().chain(&pod.spec.init_containers);
     let has_probe = spec
         .filter(|container| container.name == name)
         .any(|container| container.liveness_probe.is_some() || container.startup_probe.is_some());
     let doubt = match ends_alone(pod) {
-        _ if has_probe => {
-            "its probe may have stopped it, which only an event or the kubelet's log says"
-        }
-        Some(_) => return Fate::new(Cause::Ended, Certainty::Certain, because).of_container(name),
-        None => "whether it can end of its own accord is not known without its restartPolicy",
+        _ if has_probe => Some(FailureDoubt::Probe),
+        Some(_) => None,
+        None => Some(FailureDoubt::RestartPolicy),
     };
-    Fate::new(Cause::Ended, Certainty::Likely, format!("{because}; {doubt}")).of_container(name)
+    let certainty = if doubt.is_some() { Likely } else { Certain };
+    let (container, exit_code) = (name.to_owned(), end.exit_code);
+    ended(certainty, CauseReason::ContainerFailed { container, exit_code, doubt })
 }
 
 /// Says which container was started again last.
-fn restarted(pod: &Pod) -> Option<Fate> {
+fn restarted(pod: &Pod) -> Option<TerminationCause> {
     let statuses = || every_status(pod).filter(|status| status.restart_count > 0);
     let last = ends(statuses(), |status| &status.last_state.terminated);
     let last = last.max_by_key(|(_, end)| finished(end)).map(|(name, end)| (name, Some(end)));
     let (name, end) = last.or_else(|| Some((statuses().next()?.name.as_str(), None)))?;
-    let (certainty, because) = match end {
-        Some(end) if !is_open(end) => (
-            Certainty::Certain,
-            format!("container {name} ended with {}, and was started again", code(end)),
-        ),
-        Some(end) => (
-            Certainty::Likely,
-            format!(
-                "container {name} ended with {} and was started again; what ended it is not said",
-                code(end)
-            ),
-        ),
-        None => (
-            Certainty::Likely,
-            format!("container {name} was started again; how it ended before is not said"),
-        ),
-    };
-    Some(Fate::new(Cause::Restarted, certainty, because).of_container(name))
+    let is_own_end = end.is_some_and(|end| !is_open(end));
+    let certainty = if is_own_end { Certainty::Certain } else { Certainty::Likely };
+    let (container, exit_code) = (name.to_owned(), end.map(|end| end.exit_code));
+    let because = CauseReason::Restarted { container, exit_code, is_own_end };
+    Some(TerminationCause::new(Cause::Restarted, certainty, because))
 }
 
 /// A container that the kubelet stopped for a probe.
@@ -196,7 +154,7 @@ struct Kill<'t> {
     container: &'t str,
     probe: &'static str,
     at: Option<Timestamp>,
-    source: &'static str,
+    source: EvidenceSource,
 }
 
 /// Returns the latest kill for a probe that explains the last end of its container, or that is under way.
@@ -209,9 +167,12 @@ fn latest_kill<'t>(
     read_at: Option<Timestamp>,
 ) -> Option<Kill<'t>> {
     let of_events = events.iter().filter(|event| event.reporter == "kubelet");
-    let of_events = of_events.map(|event| (&event.reason, &event.message, event.at, "event"));
+    let of_events =
+        of_events.map(|event| (&event.reason, &event.message, event.at, EvidenceSource::Event));
     let of_lines = lines.iter().filter_map(|line| match &line.says {
-        LogEntry::Event { reason, message } => Some((reason, message, None, "kubelet log")),
+        LogEntry::Event { reason, message } => {
+            Some((reason, message, None, EvidenceSource::KubeletLog))
+        }
         _ => None,
     });
     let kills = of_lines.chain(of_events).filter_map(|(reason, message, at, source)| {
@@ -239,7 +200,7 @@ fn latest_kill<'t>(
 }
 
 impl Kill<'_> {
-    fn fate(self, pod: &Pod) -> Fate {
+    fn cause(self, pod: &Pod) -> TerminationCause {
         let Self { container, probe, at, source } = self;
         let status = every_status(pod).find(|status| status.name == container);
         let end = status.and_then(last_end_of);
@@ -249,16 +210,11 @@ impl Kill<'_> {
         let certainty = if is_seen { Certainty::Certain } else { Certainty::Likely };
         let has_ended = is_final(pod);
         let cause = if has_ended { Cause::EndedByProbe } else { Cause::RestartedByProbe };
-        let times = status.map_or(0, |status| status.restart_count);
-        let times = match times {
-            _ if has_ended => String::new(),
-            0 => ", and is not started again yet".to_owned(),
-            1 => ", and was started again once".to_owned(),
-            times => format!("; it was started again {times} times in all"),
-        };
-        let because =
-            format!("container {container} was stopped for its {probe} probe{times} ({source})");
-        Fate { probe: Some(probe), ..Fate::new(cause, certainty, because) }.of_container(container)
+        let restarts = status.map_or(0, |status| status.restart_count);
+        let restarts = (!has_ended).then_some(restarts);
+        let container = container.to_owned();
+        let because = CauseReason::StoppedForProbe { container, probe, restarts, source };
+        TerminationCause::new(cause, certainty, because)
     }
 }
 
@@ -278,10 +234,6 @@ fn ends<'p>(
 /// SIGKILL, as others may, and a process that handles SIGTERM mostly exits with 0.
 fn is_open(end: &TerminatedState) -> bool {
     matches!(end.exit_code, 0 | 137 | 143) || end.reason == "ContainerStatusUnknown"
-}
-
-fn code(end: &TerminatedState) -> String {
-    format!("exit code {}", end.exit_code)
 }
 
 /// Returns a container that the kernel killed last time.
@@ -316,8 +268,13 @@ mod tests {
         format!("2026-11-20T{time}Z").parse().expect("a time")
     }
 
-    fn fate_at(now: &str, pod: &Pod, events: &[&PodEvent], lines: &[&LogLine]) -> Fate {
-        fate(&Known::new(Some(pod), true, Some(at(now))), events, lines)
+    fn cause_at(
+        now: &str,
+        pod: &Pod,
+        events: &[&PodEvent],
+        lines: &[&LogLine],
+    ) -> TerminationCause {
+        classify(&Observations::new(Some(pod), true, Some(at(now))), events, lines)
     }
 
     fn killing(message: &str) -> PodEvent {
@@ -386,15 +343,15 @@ mod tests {
                 Likely,
             ),
         ] {
-            let fate = fate_at("12:00:00", &pod, &[], &[]);
-            assert_eq!((fate.cause, fate.certainty), (cause, certainty), "{name}: {fate:?}");
+            let found = cause_at("12:00:00", &pod, &[], &[]);
+            assert_eq!((found.cause, found.certainty), (cause, certainty), "{name}: {found:?}");
             let is_of_container = !matches!(name, "lives" | "none failed" | "ended well");
-            assert_eq!(fate.container.is_some(), is_of_container, "{name}");
+            assert_eq!(found.because.container().is_some(), is_of_container, "{name}");
         }
         let mut lost = pod("Running", json!({}), json!({}), 0);
         lost.status.reason = "NodeLost".to_owned();
         lost.metadata.deletion_timestamp = Some("2026-11-20T11:00:30Z".to_owned());
-        assert_eq!(fate_at("12:00:00", &lost, &[], &[]).cause, Unknown);
+        assert_eq!(cause_at("12:00:00", &lost, &[], &[]).cause, Unknown);
     }
 
     #[test]
@@ -412,23 +369,23 @@ mod tests {
         ] {
             let mut pod = pod(phase, end(code, "Error", "11:00:00"), json!({}), 0);
             pod.spec.restart_policy = policy.to_owned();
-            let found = fate_at("12:00:00", &pod, &[], &[]);
+            let found = cause_at("12:00:00", &pod, &[], &[]);
             assert_eq!((found.cause, found.certainty), (cause, certainty), "{policy} {phase}");
             // Rules of the container's own may end it.
             pod.spec.containers[0].restart_policy = Some("Never".to_owned());
-            let found = fate_at("12:00:00", &pod, &[], &[]);
+            let found = cause_at("12:00:00", &pod, &[], &[]);
             assert_eq!((found.cause, found.certainty), (Ended, Likely), "{policy} {phase}");
         }
         let mut probed = pod("Failed", end(3, "Error", "11:00:00"), json!({}), 0);
         probed.spec.containers[0].liveness_probe = Some(Box::default());
-        let found = fate_at("12:00:00", &probed, &[], &[]);
+        let found = cause_at("12:00:00", &probed, &[], &[]);
         assert_eq!((found.cause, found.certainty), (Ended, Likely), "{found:?}");
         // What is deleted after it ended, ended before.
         let mut done = pod("Failed", end(3, "Error", "11:00:00"), json!({}), 0);
         done.metadata.deletion_timestamp = Some("2026-11-20T11:30:30Z".to_owned());
-        assert_eq!(fate_at("12:00:00", &done, &[], &[]).cause, Ended);
+        assert_eq!(cause_at("12:00:00", &done, &[], &[]).cause, Ended);
         done.metadata.deletion_timestamp = Some("2026-11-20T11:00:20Z".to_owned());
-        assert_eq!(fate_at("12:00:00", &done, &[], &[]).cause, Deleted);
+        assert_eq!(cause_at("12:00:00", &done, &[], &[]).cause, Deleted);
     }
 
     #[test]
@@ -513,12 +470,12 @@ mod tests {
             ),
         ] {
             let event = killing(message);
-            let found = fate_at("11:00:40", &pod, &[&event], &[]);
+            let found = cause_at("11:00:40", &pod, &[&event], &[]);
             assert_eq!((found.cause, found.certainty), (cause, certainty), "{name}: {found:?}");
-            assert_eq!(found.probe, probe, "{name}");
+            assert_eq!(found.because.probe(), probe, "{name}");
             let mut other = event.clone();
             other.reporter = "somebody".to_owned();
-            assert_eq!(fate_at("11:00:40", &pod, &[&other], &[]).probe, None, "{name}");
+            assert_eq!(cause_at("11:00:40", &pod, &[&other], &[]).because.probe(), None, "{name}");
         }
         let line = LogLine {
             stamp: String::new(),
@@ -526,13 +483,13 @@ mod tests {
             uid: String::new(),
             says: LogEntry::Event { reason: "Killing".to_owned(), message: liveness.to_owned() },
         };
-        let found = fate_at("12:00:00", &running(json!({}), 1), &[], &[&line]);
+        let found = cause_at("12:00:00", &running(json!({}), 1), &[], &[&line]);
         assert_eq!((found.cause, found.certainty), (RestartedByProbe, Likely));
-        assert!(found.because.ends_with("(kubelet log)"), "{}", found.because);
+        assert!(found.because.to_string().ends_with("(kubelet log)"), "{found:?}");
         // Of several restarts, a line without a time that can be compared explains only an end by a signal.
         for (code, cause) in [(137, RestartedByProbe), (1, Restarted)] {
             let found =
-                fate_at("12:00:00", &running(end(code, "Error", "11:00:00"), 5), &[], &[&line]);
+                cause_at("12:00:00", &running(end(code, "Error", "11:00:00"), 5), &[], &[&line]);
             assert_eq!(found.cause, cause, "{code}");
         }
     }
@@ -545,7 +502,7 @@ mod tests {
             ("11:00:20", Cause::RestartedByProbe, Certainty::Likely),
             ("11:10:00", Cause::Restarted, Certainty::Certain),
         ] {
-            let found = fate_at(now, &pod, &[&event], &[]);
+            let found = cause_at(now, &pod, &[&event], &[]);
             assert_eq!((found.cause, found.certainty), (cause, certainty), "{now}: {found:?}");
         }
     }

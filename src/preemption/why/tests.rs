@@ -395,7 +395,7 @@ fn the_schedulers_event_names_the_pod_in_many_ways() {
         assert_eq!(for_whom(&answer), [(expected, Certain)], "{name}: {answer:?}");
         assert_eq!(answer.node.as_deref(), Some("n1"), "{name}");
         assert!(answer.basis.missing.is_empty(), "{name}");
-        let is_nominated = answer.preemptors[0].because.contains("nominatedNodeName");
+        let is_nominated = answer.preemptors[0].because.to_string().contains("nominatedNodeName");
         assert_eq!(is_nominated, !pods.is_empty(), "{name}");
     }
 }
@@ -534,7 +534,7 @@ fn of_a_candidate_it_is_said_what_makes_it_less_sure() {
         let answer = ask(&[victim.clone(), critical.clone()], Some(events), None);
         assert_eq!(for_whom(&answer), [("shop/dns", certainty)], "{name}");
         let because = &answer.preemptors[0].because;
-        assert!(because.ends_with(said), "{name}: {because}");
+        assert!(because.to_string().ends_with(said), "{name}: {because}");
     }
 }
 
@@ -583,7 +583,7 @@ fn a_pod_that_had_run_was_not_taken_in_again() {
         let answer = ask(pods, Some(&told), None);
         let found = (answer.cause, answer.certainty);
         assert_eq!(found, (Cause::RefusedAtAdmission, Certainty::Certain), "{name}");
-        assert!(answer.because.contains(said), "{name}: {}", answer.because);
+        assert!(answer.because.to_string().contains(said), "{name}: {}", answer.because);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `kq preempt why`: from files, and what cannot be understood of them.
 
-use super::contract::Said;
+use super::contract::{Reason, Said};
 use super::{Ran, folder_with, kq};
 use crate::objects;
 use serde::Deserialize;
@@ -19,7 +19,7 @@ struct PreemptionCause {
     node: Option<String>,
     cause: String,
     certainty: String,
-    because: String,
+    because: Reason,
     container: Option<String>,
     probe: Option<String>,
     preemptors: Vec<Preemptor>,
@@ -35,7 +35,7 @@ struct Preemptor {
     uid: Option<String>,
     priority: Option<i32>,
     certainty: String,
-    because: String,
+    because: Reason,
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ struct Evidence {
     source: String,
     at: Option<String>,
     says: String,
-    means: String,
+    means: Reason,
 }
 
 fn pod(name: &str, priority: i32) -> Value {
@@ -89,14 +89,18 @@ fn an_answer_is_as_promised() {
     assert_eq!((&*answer.pod, answer.uid.as_deref()), ("shop/web", Some("uid-web")));
     assert_eq!((answer.exists, answer.node.as_deref()), (true, Some("n1")));
     assert_eq!((&*answer.cause, &*answer.certainty), ("preemptedByScheduler", "certain"));
-    assert!(answer.because.ends_with("(condition)"), "{}", answer.because);
+    let Reason { code, text, facts } = &answer.because;
+    assert_eq!((&**code, &facts["source"]), ("evidence", &json!("condition")), "{text}");
+    assert_eq!(facts["means"]["code"], "preemptedByScheduler");
+    assert!(text.ends_with("(condition)"), "{text}");
     assert_eq!((&answer.container, &answer.probe), (&None, &None));
     let [Preemptor { pod, uid, priority, certainty, because }] = &*answer.preemptors else {
         panic!("{answer:?}")
     };
     assert_eq!((pod.as_deref(), uid.as_deref()), (Some("shop/big"), Some("uid-big")));
     assert_eq!((*priority, &**certainty), (Some(7), "certain"));
-    assert_eq!(because, "the scheduler's event names its UID");
+    assert_eq!((&*because.code, &because.facts["by"]), ("schedulerEvent", &json!("uid")));
+    assert_eq!(because.text, "the scheduler's event names its UID");
     let sources: Vec<_> =
         answer.evidence.iter().map(|it| (&*it.source, it.at.as_deref().unwrap_or("-"))).collect();
     assert_eq!(
@@ -108,7 +112,8 @@ fn an_answer_is_as_promised() {
             ("status", "-"),
         ]
     );
-    assert!(answer.evidence.iter().all(|it| !it.says.is_empty() && !it.means.is_empty()));
+    assert!(answer.evidence.iter().all(|it| !it.says.is_empty() && !it.means.text.is_empty()));
+    assert_eq!(answer.evidence[0].means.facts["qualifications"], json!([]));
     assert!([answer.assumptions, answer.warnings, answer.missing].concat().is_empty());
     assert_eq!(ran.code, 0);
 }

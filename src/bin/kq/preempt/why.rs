@@ -19,7 +19,7 @@ use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{LoadedPod, load};
 use kq::node::{FactKey, Needs, of_files};
 use kq::preemption::why::view::{table, wide};
-use kq::preemption::why::{NoTraces, Traces, named_uid, why_killed};
+use kq::preemption::why::{NoTraces, Traces, why_killed};
 use std::collections::BTreeSet;
 
 /// Show which component killed a pod, and for which other pod
@@ -288,8 +288,8 @@ impl WhyArgs {
         }
         // Whom the scheduler's event names by UID alone may have events of its own, with its name. Only the
         // last one counts.
-        let named = known.iter().filter(|event| named_uid(event).is_some());
-        let unnamed = named.max_by_key(|event| event.at).and_then(named_uid);
+        let named = known.iter().filter(|event| event.preemptor_uid().is_some());
+        let unnamed = named.max_by_key(|event| event.at).and_then(PodEvent::preemptor_uid);
         let is_known =
             |uid: &str| pods.iter().flatten().any(|loaded| loaded.pod.metadata.uid == uid);
         let unnamed = unnamed.filter(|uid| !is_known(uid)).map(str::to_owned);
