@@ -15,6 +15,7 @@ mod named_files;
 mod needs;
 mod node_description;
 mod node_file;
+mod pod_traces;
 mod pods;
 mod remote;
 mod runtime;
@@ -34,6 +35,6 @@ pub use kubelet_node::{
 pub use named_files::{DeviceFiles, NamedFiles};
 pub use needs::Needs;
 pub use node_description::{NodeDescription, NodeInputs, NodeOptions, of_file};
-pub use node_file::check_stored;
+pub use pod_traces::{PodTraces, TraceFiles, gather_traces};
 pub use pods::{api_server, of_files};
 pub use spec::{Environment, NodeSpec, kubelet_root};

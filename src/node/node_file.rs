@@ -49,7 +49,7 @@ impl NodeFile {
     ///
     /// Fails where all else is of another node.
     pub fn check(&self, snapshot: &Snapshot, spec: &NodeSpec) -> Result<(), Failure> {
-        check_stored(snapshot, spec)?;
+        spec.check_stored(snapshot)?;
         match &self.0 {
             Some((file, object)) => check_machine(file, object, snapshot, spec),
             None => Ok(()),
@@ -66,24 +66,6 @@ fn check_name(file: &str, object: &NodeObject, spec: &NodeSpec) -> Result<(), Fa
             let error = anyhow!("--node-name {asked}: {} is the Node object of {own}", shown(file));
             Err(Failure::usage(error).hint("leave one of the two out"))
         }
-    }
-}
-
-/// Checks that a stored node is the one that was asked for.
-///
-/// # Errors
-///
-/// Fails where it is another.
-pub fn check_stored(snapshot: &Snapshot, spec: &NodeSpec) -> Result<(), Failure> {
-    let (Some(path), Some(asked)) = (&spec.snapshot, &spec.node_name) else { return Ok(()) };
-    let object = snapshot.node.value().map(|object| &object.metadata.name);
-    let own: Vec<&String> = snapshot.node_name.value().into_iter().chain(object).collect();
-    match own.first() {
-        Some(first) if !own.contains(&asked) => {
-            let error = anyhow!("--node-name {asked}: {} is of node {first}", shown(path));
-            Err(Failure::usage(error).hint("a snapshot is of one node: leave --node-name out"))
-        }
-        _ => Ok(()),
     }
 }
 

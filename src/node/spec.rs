@@ -1,11 +1,14 @@
 //! Which node, and which sources of facts about it: plain data, which the flags of the binary are turned into.
 
 use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
+use crate::answer::Failure;
 use crate::cgroup::live::place::kubelet_roots;
 use crate::edge::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
 use crate::edge::host::is_running;
+use crate::edge::input::shown;
 use crate::facts::cgroup_tree::CgroupPath;
-use crate::facts::snapshot::PodSource;
+use crate::facts::snapshot::{PodSource, Snapshot};
+use anyhow::anyhow;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -122,6 +125,24 @@ impl NodeSpec {
     /// Fails where no kubeconfig is usable, and where the server cannot be reached.
     pub fn connect(&self) -> Result<ApiServer, ApiError> {
         connect(self.kubeconfig_place(), self.context.as_deref(), self.timeout)
+    }
+
+    /// Refuses a stored node that is not the one that is named.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the snapshot names its node, by another name.
+    pub fn check_stored(&self, snapshot: &Snapshot) -> Result<(), Failure> {
+        let (Some(path), Some(asked)) = (&self.snapshot, &self.node_name) else { return Ok(()) };
+        let object = snapshot.node.value().map(|object| &object.metadata.name);
+        let own: Vec<&String> = snapshot.node_name.value().into_iter().chain(object).collect();
+        match own.first() {
+            Some(first) if !own.contains(&asked) => {
+                let error = anyhow!("--node-name {asked}: {} is of node {first}", shown(path));
+                Err(Failure::usage(error).hint("a snapshot is of one node: leave --node-name out"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns which sources are named, for their order.

@@ -1,7 +1,7 @@
 //! Whole questions about a node: the only code that joins domains. A gathered node and options in, an answer out; no
 //! I/O.
 
-/// Admission and preemption.
+/// Admission, and preemption for a pod.
 pub mod admission;
 /// Cgroups.
 pub mod cgroup;
@@ -17,5 +17,7 @@ pub mod image_gc;
 pub mod kinds;
 /// The pods of a node as its kubelet counts them.
 pub mod kubelet_pods;
+/// Preemption.
+pub mod preemption;
 /// The probes of pods.
 pub mod probes;

@@ -38,12 +38,12 @@ pub struct AdmissionArgs {
 impl AdmissionArgs {
     /// Gathers the pod that is named, and the node.
     pub fn gather(&self, name: &str) -> Result<(AdmissionNode, Pod), Failure> {
-        self.options()?.gather(name, |snapshot| self.kubelet.sources.tell(snapshot))
+        self.options()?.gather(name, |snapshot| self.kubelet.sources.show(snapshot))
     }
 
     /// Gathers the node.
     pub fn gather_node(&self) -> Result<AdmissionNode, Failure> {
-        self.options()?.gather_node(|snapshot| self.kubelet.sources.tell(snapshot))
+        self.options()?.gather_node(|snapshot| self.kubelet.sources.show(snapshot))
     }
 
     /// Returns what the flags say.

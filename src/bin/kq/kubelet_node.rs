@@ -37,7 +37,7 @@ impl KubeletNodeArgs {
 
     /// Gathers the facts, those of files first, and describes the kubelet.
     pub fn gather_files(&self, files: NamedFiles, needs: Needs) -> Result<KubeletNode, Failure> {
-        let tell = |snapshot: &Snapshot| self.sources.tell(snapshot);
+        let tell = |snapshot: &Snapshot| self.sources.show(snapshot);
         files.gather(&self.sources.spec(), &self.options()?, needs, tell)
     }
 

@@ -150,8 +150,8 @@ impl SourceArgs {
         }
     }
 
-    /// With `--verbose`: shows the sources of the facts.
-    pub fn tell(&self, snapshot: &Snapshot) {
+    /// Shows the sources of a snapshot, with `--verbose`.
+    pub fn show(&self, snapshot: &Snapshot) {
         if self.verbose {
             summary(snapshot).iter().for_each(|line| note("source", line));
         }
@@ -173,7 +173,7 @@ pub fn gather(
 ) -> Result<Snapshot, Failure> {
     let spec = NodeSpec { cgroup_root: root.cgroup_root.clone(), ..sources.spec() };
     let snapshot = node::gather(&spec, config, needs)?;
-    sources.tell(&snapshot);
+    sources.show(&snapshot);
     Ok(snapshot)
 }
 

@@ -5,7 +5,7 @@
 use super::field::FieldPath;
 use super::problem::{Object, Place, Position, Problem, ProblemKind, Syntax, shortened};
 use super::uniform::{self, Uniform};
-use super::{pod_template, object, unknown};
+use super::{object, pod_template, unknown};
 use crate::k8s::pod::Pod;
 use crate::k8s::yaml;
 use serde_json::value::RawValue;

@@ -11,12 +11,12 @@
 //! ```
 
 mod api_fields;
-mod pod_template;
 mod duplicates;
 mod field;
 mod kinds;
 mod load;
 mod object;
+mod pod_template;
 mod problem;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! The careful way: one object of whatever kind, item by item, each mistake kept to its item.
 
-use super::pod_template;
 use super::duplicates::last_wins;
 use super::field;
 use super::kinds::{Kind, kind};
 use super::load::{Loaded, NoteKind};
+use super::pod_template;
 use super::problem::{Object, Place, ProblemKind, shortened};
 use crate::k8s::pod::{FromMapping, Text};
 use serde::{Deserialize, Deserializer};

@@ -293,7 +293,7 @@ impl ApplyArgs {
                 (Some(signal), _) => Observation::Interrupted(signal),
                 (None, Action::Look) => {
                     let observe =
-                        |snapshot: &Snapshot| self.admission.kubelet.sources.tell(snapshot);
+                        |snapshot: &Snapshot| self.admission.kubelet.sources.show(snapshot);
                     Observation::Refreshed(replan(
                         options,
                         &self.pod,
