@@ -4,9 +4,11 @@
 //! * `settings`: the fields by themselves.
 //! * `eviction`: the thresholds beside those of the eviction manager, which looks at the same disk.
 //! * `images`: the images that are there.
+//! * `rule`: the rules, their facts and all sentences.
 
 mod eviction;
 pub(crate) mod images;
+mod rule;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,7 @@ use crate::facts::runtime::Image;
 use crate::image_gc::policy::ImageGcPolicy;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::FeatureGates;
+use rule::ImageGcRule;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,9 +73,11 @@ answer!("GcLint", GcLint);
 impl GcLint {
     /// Looks at a node.
     pub fn of(linted: LintInput<'_>) -> Self {
-        let mut items = settings::findings(linted);
-        items.extend(eviction::findings(linted));
-        items.extend(images::findings(linted));
+        let mut found = settings::findings(linted);
+        found.extend(eviction::findings(linted));
+        found.extend(images::findings(linted));
+        let items = found.into_iter().map(|(subject, rule)| Finding::of(subject, &rule));
+        let mut items: Vec<Finding> = items.collect();
         // Stable: within a severity they stay in the order of the rules.
         items.sort_by_key(|finding| finding.severity);
         let mut basis = Basis::default();
@@ -92,23 +97,9 @@ impl LintInput<'_> {
     }
 }
 
-/// Returns a finding that a setting does not do what one expects.
-fn warning(id: &'static str, setting: impl Into<String>, found: impl Into<String>) -> Finding {
-    Finding::new(Severity::Warning, id, Subject::Setting { name: setting.into() }, found)
-}
+/// A rule that applies, and its subject.
+type Found = (Subject, ImageGcRule);
 
-/// Returns a finding that is worth knowing about a setting.
-fn info(id: &'static str, setting: impl Into<String>, found: impl Into<String>) -> Finding {
-    Finding { severity: Severity::Info, ..warning(id, setting, found) }
-}
-
-/// Returns a number of percent with at most four digits after the point, and none that say nothing.
-fn percent(number: f64) -> String {
-    let text = format!("{number:.4}");
-    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// Returns a number of images: `1 image`, `2 images`.
-fn count(number: usize) -> String {
-    format!("{number} image{}", if number == 1 { "" } else { "s" })
+fn setting(name: &str, rule: ImageGcRule) -> Found {
+    (Subject::Setting { name: name.to_owned() }, rule)
 }

@@ -9,35 +9,37 @@ use super::defaults::EffectiveConfiguration;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::{FeatureGates, Gate};
 use crate::k8s::kubelet_rules::KubeletRules;
+use serde::Serialize;
 
 /// A rule about image garbage collection that a configuration breaks; the texts are the kubelet's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "each variant is told by its text")]
 pub enum ImageGcConfigError {
     #[error(
-        "invalid configuration: imageGCHighThresholdPercent (--image-gc-high-threshold) {0} must be between 0 and 100, inclusive"
+        "invalid configuration: imageGCHighThresholdPercent (--image-gc-high-threshold) {high_percent} must be between 0 and 100, inclusive"
     )]
-    HighRange(i32),
+    HighRange { high_percent: i32 },
     #[error(
-        "invalid configuration: imageGCLowThresholdPercent (--image-gc-low-threshold) {0} must be between 0 and 100, inclusive"
+        "invalid configuration: imageGCLowThresholdPercent (--image-gc-low-threshold) {low_percent} must be between 0 and 100, inclusive"
     )]
-    LowRange(i32),
+    LowRange { low_percent: i32 },
     #[error(
-        "invalid configuration: imageGCLowThresholdPercent (--image-gc-low-threshold) {low} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) {high}"
+        "invalid configuration: imageGCLowThresholdPercent (--image-gc-low-threshold) {low_percent} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) {high_percent}"
     )]
-    LowNotBelowHigh { low: i32, high: i32 },
+    LowNotBelowHigh { low_percent: i32, high_percent: i32 },
     #[error(
         "invalid configuration: ImageMaximumGCAge feature gate is required for Kubelet configuration option imageMaximumGCAge"
     )]
     MaximumAgeNeedsGate,
-    #[error("invalid configuration: imageMinimumGCAge {0} must not be negative")]
-    MinimumAgeNegative(GoDuration),
-    #[error("invalid configuration: imageMaximumGCAge {0} must not be negative")]
-    MaximumAgeNegative(GoDuration),
+    #[error("invalid configuration: imageMinimumGCAge {minimum_age} must not be negative")]
+    MinimumAgeNegative { minimum_age: GoDuration },
+    #[error("invalid configuration: imageMaximumGCAge {maximum_age} must not be negative")]
+    MaximumAgeNegative { maximum_age: GoDuration },
     #[error(
-        "invalid configuration: imageMaximumGCAge {maximum} must be greater than imageMinimumGCAge {minimum}"
+        "invalid configuration: imageMaximumGCAge {maximum_age} must be greater than imageMinimumGCAge {minimum_age}"
     )]
-    MaximumAgeNotAboveMinimum { maximum: GoDuration, minimum: GoDuration },
+    MaximumAgeNotAboveMinimum { maximum_age: GoDuration, minimum_age: GoDuration },
 }
 
 /// Returns every rule about image garbage collection that the configuration breaks, in the kubelet's
@@ -50,18 +52,22 @@ pub fn image_gc_errors(
     gates: &FeatureGates,
 ) -> Vec<ImageGcConfigError> {
     use ImageGcConfigError::*;
-    let (high, low) =
+    let (high_percent, low_percent) =
         (config.image_gc_high_threshold_percent, config.image_gc_low_threshold_percent);
-    let (minimum, maximum) = (config.image_minimum_gc_age, config.image_maximum_gc_age);
+    let (minimum_age, maximum_age) = (config.image_minimum_gc_age, config.image_maximum_gc_age);
     let refuses_negative = KubeletRules { gates: *gates }.refuses_negative_image_minimum_age();
+    let has_gate = gates.enabled(Gate::ImageMaximumGcAge);
     let rules = [
-        (!(0..=100).contains(&high), HighRange(high)),
-        (!(0..=100).contains(&low), LowRange(low)),
-        (low >= high, LowNotBelowHigh { low, high }),
-        (maximum.0 != 0 && !gates.enabled(Gate::ImageMaximumGcAge), MaximumAgeNeedsGate),
-        (minimum.0 < 0 && refuses_negative, MinimumAgeNegative(minimum)),
-        (maximum.0 < 0, MaximumAgeNegative(maximum)),
-        (maximum.0 > 0 && maximum <= minimum, MaximumAgeNotAboveMinimum { maximum, minimum }),
+        (!(0..=100).contains(&high_percent), HighRange { high_percent }),
+        (!(0..=100).contains(&low_percent), LowRange { low_percent }),
+        (low_percent >= high_percent, LowNotBelowHigh { low_percent, high_percent }),
+        (maximum_age.0 != 0 && !has_gate, MaximumAgeNeedsGate),
+        (minimum_age.0 < 0 && refuses_negative, MinimumAgeNegative { minimum_age }),
+        (maximum_age.0 < 0, MaximumAgeNegative { maximum_age }),
+        (
+            maximum_age.0 > 0 && maximum_age <= minimum_age,
+            MaximumAgeNotAboveMinimum { maximum_age, minimum_age },
+        ),
     ];
     rules.into_iter().filter(|(broken, _)| *broken).map(|(_, error)| error).collect()
 }

@@ -5,8 +5,10 @@
 //! * `timing`: when something happens, and how soon.
 //! * `handlers`: what is asked, and whom.
 //! * `variables`: what the commands of exec probes name.
+//! * `rule`: the rules, their facts and all sentences.
 
 mod handlers;
+mod rule;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -17,6 +19,7 @@ use crate::k8s::defaults::with_defaults;
 use crate::k8s::pod::{Container, Pod, PodSpec, Probe, ProbeType};
 use crate::k8s::validation::{FieldError, validate_probes};
 use crate::probe::subject::{display_name, subjects};
+use rule::ProbeRule;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -74,15 +77,9 @@ impl ProbeLint {
         mut self,
         unknown: impl IntoIterator<Item = (String, String, Option<&'static str>)>,
     ) -> Self {
-        self.items.extend(unknown.into_iter().map(|(object, path, nearest)| {
-            let advice = match nearest {
-                Some(nearest) => format!("did you mean {nearest}?"),
-                None => "leave it out".to_owned(),
-            };
-            let found = warning("unknown-field", path, "Kubernetes has no such field");
-            about(found, &object, "")
-                .because("it is passed over, and the default counts")
-                .advise(advice)
+        self.items.extend(unknown.into_iter().map(|(object, field, nearest)| {
+            let subject = Subject::Container { pod: object, container: String::new(), field };
+            Finding::of(subject, &ProbeRule::UnknownField { nearest })
         }));
         self.in_order()
     }
@@ -118,8 +115,7 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
         let mut found = timing::findings(&probed);
         found.extend(handlers::findings(&probed));
         found.extend(variables::findings(&probed));
-        let name = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
-        all.extend(found.into_iter().map(|it| about(it, &name, &container.name)));
+        all.extend(found.into_iter().map(|it| about(pod, &container.name, it)));
     }
     all
 }
@@ -133,12 +129,20 @@ fn refused(pod: &Pod, error: &FieldError) -> Finding {
         let (at, _) = error.path.strip_prefix(start)?.split_once(']')?;
         list.get(at.parse::<usize>().ok()?)
     });
-    let name = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
     let container = container.map(|container| container.name.as_str()).unwrap_or_default();
-    let finding = warning("refused", error.path.clone(), error.kind.to_string());
-    about(Finding { severity: Severity::Error, ..finding }, &name, container)
-        .because("the API server refuses the pod, and a kubelet a static pod with it")
-        .advise("correct it")
+    about(
+        pod,
+        container,
+        (error.path.clone(), ProbeRule::Refused { error: error.kind.to_string() }),
+    )
+}
+
+/// A rule that applies, and the path of its field.
+type Found = (String, ProbeRule);
+
+fn about(pod: &Pod, container: &str, (field, rule): Found) -> Finding {
+    let pod = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
+    Finding::of(Subject::Container { pod, container: container.to_owned(), field }, &rule)
 }
 
 /// A container with its probes, as the API server fills them in.
@@ -175,27 +179,4 @@ fn field(kind: ProbeType) -> &'static str {
         ProbeType::Readiness => "readinessProbe",
         ProbeType::Liveness => "livenessProbe",
     }
-}
-
-/// Returns a finding that a field does not do what one expects.
-fn warning(id: &'static str, field: impl Into<String>, found: impl Into<String>) -> Finding {
-    let (pod, container, field) = (String::new(), String::new(), field.into());
-    Finding::new(Severity::Warning, id, Subject::Container { pod, container, field }, found)
-}
-
-/// Returns a finding that is worth knowing about a field.
-fn info(id: &'static str, field: impl Into<String>, found: impl Into<String>) -> Finding {
-    Finding { severity: Severity::Info, ..warning(id, field, found) }
-}
-
-/// Names the container that a finding is about.
-fn about(finding: Finding, of_pod: &str, of_container: &str) -> Finding {
-    let subject = match finding.subject {
-        Subject::Container { field, .. } => {
-            let (pod, container) = (of_pod.to_owned(), of_container.to_owned());
-            Subject::Container { pod, container, field }
-        }
-        other => other,
-    };
-    Finding { subject, ..finding }
 }

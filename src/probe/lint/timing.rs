@@ -4,14 +4,12 @@
 //! container started; each other a period later, or when the one before has ended, whichever is later; the
 //! last of `failureThreshold` failures in a row counts (`doProbe`, `pkg/kubelet/prober/worker.go`).
 
-use super::{Probed, field, info, warning};
-use crate::answer::{Finding, Severity};
+use super::rule::{ProbeRule, SlowStart};
+use super::{Found, Probed, field};
 use crate::k8s::pod::{Probe, ProbeType};
 
 /// A container that is killed earlier than this after its start may well not be up yet.
 const SLOW_START_SECONDS: i64 = 60;
-/// And hardly any is up so soon on a busy node.
-const QUICK_START_SECONDS: i64 = 15;
 /// The same for a startup probe, which was set on purpose.
 const SHORT_STARTUP_SECONDS: i64 = 10;
 /// Nobody expects the kubelet to need longer than this to notice.
@@ -48,15 +46,15 @@ impl Verdict {
     }
 }
 
-pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
+pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
     let mut findings = Vec::new();
     findings.extend(slow_start(probed));
     findings.extend(delay_beside_startup(probed));
     for (kind, path, probe) in probed.probes() {
         findings.extend(timeout_above_period(&path, probe));
         findings.extend(exec_timeout(&path, probe, probed.fails_on_timeout));
-        let may_hang = probe.exec.is_some() && !probed.fails_on_timeout;
-        findings.extend(single_failure(kind, &path, probe, may_hang));
+        let counts_timeouts = probe.exec.is_none() || probed.fails_on_timeout;
+        findings.extend(single_failure(kind, &path, probe, counts_timeouts));
         findings.extend(late(kind, &path, probe));
         findings.extend(longer_grace(probed, kind, &path, probe));
     }
@@ -64,42 +62,30 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
 }
 
 /// Says how soon a container is killed that does not get up.
-fn slow_start(probed: &Probed<'_>) -> Option<Finding> {
+fn slow_start(probed: &Probed<'_>) -> Option<Found> {
     let (kind, probe, limit) = match (&probed.startup, &probed.liveness) {
         (Some(startup), _) => (ProbeType::Startup, startup, SHORT_STARTUP_SECONDS),
         (None, Some(liveness)) => (ProbeType::Liveness, liveness, SLOW_START_SECONDS),
         (None, None) => return None,
     };
     let Verdict { earliest, latest, .. } = Verdict::of(probe);
-    if earliest >= limit {
-        return None;
-    }
-    let path = format!("{}.{}", probed.path, field(kind));
-    let found = format!(
-        "a container that does not answer is killed {earliest} s to {latest} s after its start \
-         (initialDelaySeconds {}, periodSeconds {}, failureThreshold {}, timeoutSeconds {})",
-        probe.initial_delay_seconds,
-        probe.period_seconds,
-        probe.failure_threshold,
-        probe.timeout_seconds,
-    );
-    let why = "a start that takes longer once, on a busy node or with a cold cache, ends in a restart, \
-               and the next start is no quicker";
-    Some(if kind == ProbeType::Startup {
-        warning("short-startup", path, found).because(why).advise(
-            "raise failureThreshold of the startup probe: a container that is up sooner loses nothing",
-        )
-    } else {
-        let soon = earliest < QUICK_START_SECONDS;
-        let severity = if soon { Severity::Warning } else { Severity::Info };
-        let advice = "add a startup probe that covers the slowest start: liveness waits for it";
-        let finding = warning("no-startup-probe", path, found).because(why).advise(advice);
-        Finding { severity, ..finding }
-    })
+    let start = SlowStart {
+        earliest_seconds: earliest,
+        latest_seconds: latest,
+        initial_delay_seconds: probe.initial_delay_seconds,
+        period_seconds: probe.period_seconds,
+        failure_threshold: probe.failure_threshold,
+        timeout_seconds: probe.timeout_seconds,
+    };
+    let rule = match kind {
+        ProbeType::Startup => ProbeRule::ShortStartup(start),
+        ProbeType::Readiness | ProbeType::Liveness => ProbeRule::NoStartupProbe(start),
+    };
+    (earliest < limit).then(|| (format!("{}.{}", probed.path, field(kind)), rule))
 }
 
 /// A delay counts from the start of the container, as does what the startup probe waits for.
-fn delay_beside_startup(probed: &Probed<'_>) -> Vec<Finding> {
+fn delay_beside_startup(probed: &Probed<'_>) -> Vec<Found> {
     if probed.startup.is_none() {
         return Vec::new();
     }
@@ -107,148 +93,71 @@ fn delay_beside_startup(probed: &Probed<'_>) -> Vec<Finding> {
         .probes()
         .filter(|(kind, _, probe)| *kind != ProbeType::Startup && probe.initial_delay_seconds > 0);
     let findings = probes.map(|(_, path, probe)| {
-        let delay = probe.initial_delay_seconds;
-        info(
-            "delay-beside-startup",
-            format!("{path}.initialDelaySeconds"),
-            format!("counts {delay} s from the start of the container, not from the end of its startup probe"),
-        )
-        .because("it changes nothing where the start takes longer, and delays where it does not")
-        .advise("leave it out: the startup probe says when the container is up")
+        let initial_delay_seconds = probe.initial_delay_seconds;
+        let rule = ProbeRule::DelayBesideStartup { initial_delay_seconds };
+        (format!("{path}.initialDelaySeconds"), rule)
     });
     findings.collect()
 }
 
-fn timeout_above_period(path: &str, probe: &Probe) -> Option<Finding> {
-    let (timeout, period) = (probe.timeout_seconds, probe.period_seconds);
-    (timeout > period && period > 0).then(|| {
-        warning(
-            "timeout-above-period",
-            format!("{path}.timeoutSeconds"),
-            format!("a probe may take {timeout} s and is due every {period} s"),
-        )
-        .because(format!(
-            "probes do not overlap: one that hangs puts the next off, so that failures are counted every \
-             {timeout} s instead of every {period} s"
-        ))
-        .advise("lower timeoutSeconds to periodSeconds or below")
-    })
+fn timeout_above_period(path: &str, probe: &Probe) -> Option<Found> {
+    let &Probe { timeout_seconds, period_seconds, .. } = probe;
+    let rule = ProbeRule::TimeoutAbovePeriod { timeout_seconds, period_seconds };
+    (timeout_seconds > period_seconds && period_seconds > 0)
+        .then(|| (format!("{path}.timeoutSeconds"), rule))
 }
 
-fn exec_timeout(path: &str, probe: &Probe, fails_on_timeout: bool) -> Option<Finding> {
-    if !fails_on_timeout {
-        return probe.exec.as_ref().map(|_| {
-            warning(
-                "exec-timeout-ignored",
-                format!("{path}.timeoutSeconds"),
-                format!("a command that takes longer than {} s never fails", probe.timeout_seconds),
-            )
-            .because(
-                "without the feature gate ExecProbeTimeout the kubelet takes that for an error of the \
-                 prober, and throws it away: a container that hangs is never noticed",
-            )
-            .advise("leave the gate on, or let the command end itself in time: timeout 5 ...")
-        });
-    }
-    (probe.exec.is_some() && probe.timeout_seconds == 1).then(|| {
-        info(
-            "exec-one-second",
-            format!("{path}.timeoutSeconds"),
-            "the command has 1 s, with all that the runtime needs to start it",
-        )
-        .because(
-            "starting a process in a container can take that long on a busy node, and a command \
-                  that takes longer counts as a failure",
-        )
-        .advise("give a command several seconds")
-    })
+fn exec_timeout(path: &str, probe: &Probe, fails_on_timeout: bool) -> Option<Found> {
+    probe.exec.as_ref()?;
+    let timeout_seconds = probe.timeout_seconds;
+    let rule = match fails_on_timeout {
+        false => ProbeRule::ExecTimeoutIgnored { timeout_seconds },
+        true if timeout_seconds == 1 => ProbeRule::ExecOneSecond,
+        true => return None,
+    };
+    Some((format!("{path}.timeoutSeconds"), rule))
 }
 
-fn single_failure(kind: ProbeType, path: &str, probe: &Probe, may_hang: bool) -> Option<Finding> {
-    if probe.failure_threshold != 1 {
-        return None;
-    }
-    let field = format!("{path}.failureThreshold");
-    let advice = "take 3, the default, unless one failure is proof";
-    match kind {
-        ProbeType::Liveness => {
-            let timeout = probe.timeout_seconds;
-            let found = match may_hang {
-                true => "one probe that fails kills the container".to_owned(),
-                false => format!(
-                    "one probe that fails, or takes longer than {timeout} s, kills the container"
-                ),
-            };
-            let why = "one lost packet or one long pause is enough";
-            Some(warning("single-failure", field, found).because(why).advise(advice))
-        }
-        ProbeType::Readiness => {
-            let found = "one probe that fails takes the pod out of its services";
-            let why = "under load all pods of a service can go at once";
-            Some(info("single-failure", field, found).because(why).advise(advice))
-        }
-        // `slow_start` has it.
-        ProbeType::Startup => None,
-    }
+fn single_failure(
+    probe_type: ProbeType,
+    path: &str,
+    probe: &Probe,
+    counts_timeouts: bool,
+) -> Option<Found> {
+    let timeout_seconds = probe.timeout_seconds;
+    let rule = ProbeRule::SingleFailure { probe_type, timeout_seconds, counts_timeouts };
+    // Of a startup probe, `slow_start` has it.
+    (probe.failure_threshold == 1 && probe_type != ProbeType::Startup)
+        .then(|| (format!("{path}.failureThreshold"), rule))
 }
 
 /// Says where the kubelet takes longer to notice than anybody expects.
-fn late(kind: ProbeType, path: &str, probe: &Probe) -> Vec<Finding> {
-    let notice = Verdict::of(probe).notice;
+fn late(probe_type: ProbeType, path: &str, probe: &Probe) -> Vec<Found> {
+    let &Probe { period_seconds, failure_threshold, success_threshold, .. } = probe;
+    let latest_seconds = Verdict::of(probe).notice;
     let mut findings = Vec::new();
-    if kind != ProbeType::Startup && notice > LATE_SECONDS {
-        let what = match kind {
-            ProbeType::Liveness => "is killed",
-            ProbeType::Readiness | ProbeType::Startup => "gets no more requests",
+    if probe_type != ProbeType::Startup && latest_seconds > LATE_SECONDS {
+        let rule = ProbeRule::LateFailure {
+            probe_type,
+            latest_seconds,
+            period_seconds,
+            failure_threshold,
         };
-        let found = format!(
-            "a container that stops answering {what} up to {notice} s later (periodSeconds {}, \
-             failureThreshold {})",
-            probe.period_seconds, probe.failure_threshold,
-        );
-        findings.push(
-            info("late-failure", path, found).because("until then it counts as well").advise(
-                "lower periodSeconds or failureThreshold; a slow start is for a startup probe",
-            ),
-        );
+        findings.push((path.to_owned(), rule));
     }
-    let successes = i64::from(probe.success_threshold.saturating_sub(1).max(0));
-    let ready = successes * i64::from(probe.period_seconds.max(0));
-    if kind == ProbeType::Readiness && ready >= SLOW_START_SECONDS {
-        let found = format!(
-            "a container is ready {ready} s after its first success at the earliest ({} of them, every \
-             {} s)",
-            probe.success_threshold, probe.period_seconds,
-        );
-        findings.push(
-            info("late-success", format!("{path}.successThreshold"), found)
-                .because("a rollout waits that long for each pod")
-                .advise("lower successThreshold or periodSeconds"),
-        );
+    let successes = i64::from(success_threshold.saturating_sub(1).max(0));
+    let earliest_seconds = successes * i64::from(period_seconds.max(0));
+    if probe_type == ProbeType::Readiness && earliest_seconds >= SLOW_START_SECONDS {
+        let rule = ProbeRule::LateSuccess { earliest_seconds, success_threshold, period_seconds };
+        findings.push((format!("{path}.successThreshold"), rule));
     }
     findings
 }
 
-fn longer_grace(
-    probed: &Probed<'_>,
-    kind: ProbeType,
-    path: &str,
-    probe: &Probe,
-) -> Option<Finding> {
-    let of_pod = probed.spec.termination_grace_period_seconds.unwrap_or(DEFAULT_GRACE_SECONDS);
-    let of_probe = probe.termination_grace_period_seconds?;
-    (kind != ProbeType::Readiness && of_probe > of_pod).then(|| {
-        info(
-            "longer-grace-period",
-            format!("{path}.terminationGracePeriodSeconds"),
-            format!(
-                "a container that failed this probe has {of_probe} s to stop, any other {of_pod} s"
-            ),
-        )
-        .because(
-            "a container that does not answer is rarely one that stops by itself, and until it has \
-                  stopped it does not start again",
-        )
-        .advise("take less time than the pod's, or leave it out")
-    })
+fn longer_grace(probed: &Probed<'_>, kind: ProbeType, path: &str, probe: &Probe) -> Option<Found> {
+    let pod_seconds = probed.spec.termination_grace_period_seconds.unwrap_or(DEFAULT_GRACE_SECONDS);
+    let probe_seconds = probe.termination_grace_period_seconds?;
+    let rule = ProbeRule::LongerGracePeriod { probe_seconds, pod_seconds };
+    (kind != ProbeType::Readiness && probe_seconds > pod_seconds)
+        .then(|| (format!("{path}.terminationGracePeriodSeconds"), rule))
 }

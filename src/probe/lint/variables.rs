@@ -1,12 +1,12 @@
 //! What the commands of exec probes name: only variables that the container itself lists with a value
 //! (`ExpandContainerCommandOnlyStatic`, `pkg/kubelet/container/helpers.go`).
 
-use super::{Probed, warning};
-use crate::answer::Finding;
+use super::rule::ProbeRule;
+use super::{Found, Probed};
 use crate::k8s::pod::{EnvVar, ExecAction};
 use std::collections::BTreeMap;
 
-pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
+pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
     let mut findings = Vec::new();
     for (_, path, probe) in probed.probes() {
         findings.extend(probe.exec.iter().filter_map(|exec| one_word(&path, exec)));
@@ -18,28 +18,15 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Finding> {
         let named = command.flat_map(|(at, text)| names(text).map(move |name| (at, name)));
         for (at, name) in named.filter(|(at, name)| is_meant(name, script == Some(*at))) {
             let field = format!("{path}.exec.command[{at}]");
-            let variable = env.get(name);
-            findings.extend(match variable {
-                None => Some(
-                    warning(
-                        "unknown-variable",
-                        field,
-                        format!("$({name}) is passed on as it is: the container lists no such variable"),
-                    )
-                    .because("the kubelet knows only what stands in env, nothing of envFrom or of the image")
-                    .advise(format!("let a shell in the container read it: sh -c '... \"${name}\"'")),
-                ),
-                Some(variable) if variable.value_from.is_some() => Some(
-                    warning(
-                        "variable-from-elsewhere",
-                        field,
-                        format!("$({name}) becomes an empty text: its value comes from elsewhere"),
-                    )
-                    .because("for probes, the kubelet does not look up what valueFrom points to")
-                    .advise(format!("let a shell in the container read it: sh -c '... \"${name}\"'")),
-                ),
-                Some(_) => None,
-            });
+            let name = name.to_owned();
+            let rule = match env.get(name.as_str()) {
+                None => ProbeRule::UnknownVariable { name },
+                Some(variable) if variable.value_from.is_some() => {
+                    ProbeRule::VariableFromElsewhere { name }
+                }
+                Some(_) => continue,
+            };
+            findings.push((field, rule));
         }
     }
     findings
@@ -92,17 +79,8 @@ fn script(exec: &ExecAction) -> Option<usize> {
 }
 
 /// Says that a whole command line is taken for the name of a program.
-fn one_word(path: &str, exec: &ExecAction) -> Option<Finding> {
+fn one_word(path: &str, exec: &ExecAction) -> Option<Found> {
     let [word] = &exec.command[..] else { return None };
-    word.trim().contains(char::is_whitespace).then(|| {
-        warning(
-            "one-word",
-            format!("{path}.exec.command[0]"),
-            format!("{word:?} is one word, and so the name of a program"),
-        )
-        .because(
-            "no shell splits it: the runtime finds no such program, and such errors never count",
-        )
-        .advise("write each word as an element of its own, or let a shell split it: [sh, -c, ...]")
-    })
+    let rule = ProbeRule::OneWord { word: word.clone() };
+    word.trim().contains(char::is_whitespace).then(|| (format!("{path}.exec.command[0]"), rule))
 }
