@@ -3,6 +3,7 @@
 //! The kubelet connects from the node to the pod's IP, with headers, a time limit and a way with redirects of
 //! its own. Whoever looks with another program or from another place may see something else.
 
+use super::reason::Difference;
 use super::{Attempt, Cause, Phase, ProbeResult};
 use serde::Serialize;
 use std::fmt;
@@ -108,144 +109,90 @@ pub fn status_code(head: &[u8]) -> Option<u16> {
 }
 
 /// Names what the differences between the ways tell, the kubelet's being the one that counts.
-pub fn differences(trials: &[Trial], compared: Compared) -> Vec<String> {
+pub fn differences(trials: &[Trial], compared: Compared) -> Vec<Difference> {
     let of = |way: Way| trials.iter().find(|trial| trial.way == way);
-    let Some(kubelet) = of(Way::Kubelet) else {
-        return vec!["nothing can be sent, in no way".to_owned()];
-    };
+    let Some(kubelet) = of(Way::Kubelet) else { return vec![Difference::NothingToSend] };
     let (pod, loopback) = (of(Way::InPod), of(Way::InPodLoopback));
-    let mut said = Vec::new();
+    let mut found = Vec::new();
     if compared.host_is_node {
-        said.push(
-            "the probe names a host that is the node itself: the kubelet asks the node, not the pod; \
-             leave host out"
-                .to_owned(),
-        );
+        found.push(Difference::HostIsTheNode);
     } else if !kubelet.connected && matches!(kubelet.cause, Some(Cause::Connect | Cause::Timeout)) {
-        said.extend(place(pod, loopback, compared.host_network));
+        found.extend(place(pod, loopback, compared.host_network));
     }
-    if let Some(text) = of(Way::Patient).and_then(|patient| time(kubelet, patient)) {
-        said.push(text);
-    }
+    found.extend(of(Way::Patient).and_then(|patient| time(kubelet, patient)));
     if let Some(curl) = of(Way::Curl) {
-        said.extend(request(kubelet, curl, of(Way::CurlUserAgent), of(Way::WithoutHeaders)));
+        found.extend(redirects(kubelet, curl));
+        found.extend(request(kubelet, curl, of(Way::CurlUserAgent), of(Way::WithoutHeaders)));
         if compared.is_tls {
-            said.push(
-                "curl verifies the certificate unless it is told -k, which was taken for granted here; \
-                 the kubelet never does"
-                    .to_owned(),
-            );
+            found.push(Difference::CertificateNotVerified);
         }
     }
     if let Some(node) = of(Way::NodeLoopback).filter(|node| node.connected && !kubelet.connected) {
-        let says = node.message.lines().next().unwrap_or_default();
-        said.push(format!(
-            "127.0.0.1 on the node answers ({says}), but that is the node's own network, not the pod's"
-        ));
+        let message = node.message.lines().next().unwrap_or_default().to_owned();
+        found.push(Difference::NodeAnswers { message });
     }
-    if said.is_empty() {
-        said.push(alike(trials, kubelet, pod.is_some()));
+    if found.is_empty() {
+        found.push(alike(trials, kubelet, pod.is_some()));
     }
-    said
+    found
 }
 
 /// Says what it tells that there is nothing to name.
-fn alike(trials: &[Trial], kubelet: &Trial, from_inside: bool) -> String {
+fn alike(trials: &[Trial], kubelet: &Trial, in_pod: bool) -> Difference {
     let same =
         |trial: &Trial| trial.is_good() == kubelet.is_good() && trial.status() == kubelet.status();
-    match (trials, trials.iter().all(same), kubelet.is_good(), from_inside) {
-        ([_], ..) => "there is no other way to try it from here".to_owned(),
-        (_, false, ..) => "the ways differ, but not in a way that kq can name".to_owned(),
-        (_, true, true, _) => "no difference: every way ends well".to_owned(),
-        (_, true, false, true) => {
-            "no difference: every way fails alike, from inside the pod too; the \
-                                   cause is in the container, not in how it is asked"
-                .to_owned()
-        }
-        (_, true, false, false) => {
-            "no difference: every way fails alike; from inside the pod it was not \
-                                    tried"
-                .to_owned()
-        }
+    match (trials, trials.iter().all(same), kubelet.is_good()) {
+        ([_], ..) => Difference::OnlyWay,
+        (_, false, _) => Difference::Unnamed,
+        (_, true, true) => Difference::AllSucceed,
+        (_, true, false) => Difference::AllFail { in_pod },
     }
 }
 
 /// Says what the place tells: the node, the pod's network, its loopback.
-fn place(pod: Option<&Trial>, loopback: Option<&Trial>, host_network: bool) -> Option<String> {
+fn place(pod: Option<&Trial>, loopback: Option<&Trial>, host_network: bool) -> Option<Difference> {
     let works = |trial: Option<&Trial>| trial.is_some_and(|trial| trial.connected);
     if works(pod) {
-        return Some(
-            "the server answers inside the pod but not from the node: something between them (a \
-             network policy, a firewall, the routes of the network plugin) stops the kubelet"
-                .to_owned(),
-        );
+        return Some(Difference::UnreachableFromNode);
     }
     if works(loopback) {
-        let place = if host_network { "of the node" } else { "inside the pod" };
-        return Some(format!(
-            "the server listens on 127.0.0.1 {place} only, and the kubelet connects to the pod's IP: let \
-             it listen on 0.0.0.0 or [::]"
-        ));
+        return Some(Difference::LoopbackOnly { host_network });
     }
-    pod.map(|_| {
-        "nobody answers inside the pod either: the server does not listen on that port, or hangs"
-            .to_owned()
-    })
+    pod.map(|_| Difference::NotListening)
 }
 
 /// Says what the time limit tells.
-fn time(kubelet: &Trial, patient: &Trial) -> Option<String> {
+fn time(kubelet: &Trial, patient: &Trial) -> Option<Difference> {
     let late = kubelet.cause == Some(Cause::Timeout) && patient.cause != Some(Cause::Timeout);
-    let limit = kubelet.limit_us.filter(|_| late)?;
-    Some(format!(
-        "the answer comes after {}, and timeoutSeconds is {}: raise it, or find out what takes so long",
-        crate::output::units::microseconds(patient.took_us),
-        crate::output::units::microseconds(limit),
-    ))
+    let timeout_us = kubelet.limit_us.filter(|_| late)?;
+    Some(Difference::TooSlow { took_us: patient.took_us, timeout_us })
 }
 
-/// Says what the request tells: who asks, with which headers, and what becomes of redirects.
+/// Says what becomes of redirects.
+fn redirects(kubelet: &Trial, curl: &Trial) -> Option<Difference> {
+    let redirects = kubelet.statuses.len().saturating_sub(1);
+    let (kubelet_status, curl_status) = (kubelet.status(), curl.status());
+    match redirects {
+        1.. => Some(Difference::RedirectsFollowed { redirects, kubelet_status, curl_status }),
+        0 => (kubelet.cause == Some(Cause::Redirect)).then_some(Difference::RedirectElsewhere),
+    }
+}
+
+/// Says what the request tells: who asks, and with which headers.
 fn request(
     kubelet: &Trial,
     curl: &Trial,
     agent: Option<&Trial>,
     bare: Option<&Trial>,
-) -> Vec<String> {
-    let mut said = Vec::new();
-    let followed = kubelet.statuses.len().saturating_sub(1);
-    if followed > 0 {
-        said.push(format!(
-            "curl stops at status {} unless it is told -L; the kubelet follows redirects as long as the \
-             host name stays the same, {followed} here, and ends at status {}",
-            curl.status().unwrap_or_default(),
-            kubelet.status().unwrap_or_default(),
-        ));
-    } else if kubelet.cause == Some(Cause::Redirect) {
-        said.push(
-            "the redirect leads to another host: the kubelet does not follow it and counts it as \
-             success, whatever is there"
-                .to_owned(),
-        );
-    }
-    let first = kubelet.statuses.first().copied();
-    let (Some(theirs), Some(ours)) = (curl.status(), first) else { return said };
-    if theirs == ours {
-        return said;
-    }
-    let like_curl = |trial: &&Trial| trial.statuses.first() == Some(&theirs);
-    said.push(match (agent.filter(like_curl), bare.filter(like_curl)) {
-        (Some(_), _) => format!(
-            "the server looks at User-Agent: it answers {ours} to the kubelet's and {theirs} to curl's"
-        ),
-        (None, Some(_)) => format!(
-            "the probe's own httpHeaders make the difference: {ours} with them, {theirs} without"
-        ),
-        (None, None) => format!(
-            "the server answers {ours} to the kubelet and {theirs} to curl; neither User-Agent nor the \
-             probe's headers explain it alone"
-        ),
-    });
-    said
+) -> Option<Difference> {
+    let (curl_status, kubelet_status) = (curl.status()?, *kubelet.statuses.first()?);
+    let like_curl = |trial: &&Trial| trial.statuses.first() == Some(&curl_status);
+    let difference = match (agent.filter(like_curl), bare.filter(like_curl)) {
+        (Some(_), _) => Difference::UserAgent { kubelet_status, curl_status },
+        (None, Some(_)) => Difference::Headers { kubelet_status, curl_status },
+        (None, None) => Difference::Unexplained { kubelet_status, curl_status },
+    };
+    (curl_status != kubelet_status).then_some(difference)
 }
 
 impl fmt::Display for Way {
@@ -281,6 +228,11 @@ mod tests {
             connected: !matches!(cause, Some(Cause::Connect)),
             limit_us: Some(1_000_000),
         }
+    }
+
+    fn text(differences: &[Difference]) -> String {
+        let all: Vec<String> = differences.iter().map(Difference::to_string).collect();
+        all.join("; ")
     }
 
     #[test]
@@ -359,7 +311,7 @@ mod tests {
             ("nothing to send", vec![], "nothing can be sent"),
         ];
         for (name, trials, expected) in rows {
-            let said = differences(&trials, Compared::default()).join("; ");
+            let said = text(&differences(&trials, Compared::default()));
             assert!(said.contains(expected), "{name}: {said}");
         }
     }
@@ -378,7 +330,7 @@ mod tests {
             ("shared network", at_loopback, shared, "on 127.0.0.1 of the node only"),
             ("certificates", fine, tls, "curl verifies the certificate unless it is told -k"),
         ] {
-            let said = differences(&trials, compared).join("; ");
+            let said = text(&differences(&trials, compared));
             assert!(said.contains(expected), "{name}: {said}");
         }
     }

@@ -1,9 +1,10 @@
-//! What the kubelet does with one result, in words with the numbers in them.
+//! What the kubelet does with one result.
 //!
 //! `doProbe` of `pkg/kubelet/prober/worker.go` counts results in a row; `computePodActions` of
 //! `pkg/kubelet/kuberuntime/kuberuntime_manager.go` kills what failed for good.
 
-use super::grace_period::{GracePeriod, GraceSource};
+use super::grace_period::GracePeriod;
+use super::reason::Consequence;
 use super::report::ProbeVerdict;
 use super::subject::ContainerKind;
 use super::worker::Action;
@@ -30,88 +31,50 @@ pub struct Counted<'a> {
     pub restarts: bool,
 }
 
-/// Says what follows from one result.
-pub fn consequence(counted: &Counted<'_>, verdict: ProbeVerdict) -> Vec<String> {
+/// Returns what follows from one result.
+pub fn consequence(counted: &Counted<'_>, verdict: ProbeVerdict) -> Vec<Consequence> {
     if counted.kind == ContainerKind::InitContainer {
-        return vec![
-            "nothing: the kubelet runs no probes of init containers without restartPolicy Always"
-                .to_owned(),
-        ];
+        return vec![Consequence::NotProbed];
     }
     match verdict {
-        ProbeVerdict::Errored => vec![
-            "the kubelet throws this result away: it is no failure and no success, and a run of \
-             failures goes on after it as before"
-                .to_owned(),
-        ],
+        ProbeVerdict::Errored => vec![Consequence::ThrownAway],
         ProbeVerdict::Success => vec![success(counted)],
-        ProbeVerdict::Warning => {
-            vec![
-                success(counted),
-                "a warning counts as success, with an event ProbeWarning".to_owned(),
-            ]
-        }
+        ProbeVerdict::Warning => vec![success(counted), Consequence::CountsAsSuccess],
         ProbeVerdict::Failure => failure(counted),
     }
 }
 
-fn success(counted: &Counted<'_>) -> String {
-    match (counted.probe_type, counted.success_threshold) {
-        (ProbeType::Startup, _) => {
-            "the container has started: this probe ends, and readiness and liveness begin"
-                .to_owned()
-        }
-        (ProbeType::Readiness, ..=1) => "the container is ready".to_owned(),
-        (ProbeType::Readiness, threshold) => {
-            format!("success 1 of {threshold}: after {threshold} in a row the container is ready")
-        }
-        (ProbeType::Liveness, _) => {
-            "counts as success: the container stays, and failures before do not count any more"
-                .to_owned()
-        }
+fn success(counted: &Counted<'_>) -> Consequence {
+    match counted.probe_type {
+        ProbeType::Startup => Consequence::Started,
+        ProbeType::Readiness => Consequence::Ready { success_threshold: counted.success_threshold },
+        ProbeType::Liveness => Consequence::Stays,
     }
 }
 
-fn failure(counted: &Counted<'_>) -> Vec<String> {
-    let threshold = counted.failure_threshold;
-    let count = match threshold {
-        ..=1 => "one failure is enough".to_owned(),
-        _ => format!(
-            "failure 1 of {threshold}: {threshold} in a row, every {} s, are needed",
-            counted.period_seconds
-        ),
-    };
+fn failure(counted: &Counted<'_>) -> Vec<Consequence> {
+    let &Counted { failure_threshold, period_seconds, .. } = counted;
     if counted.probe_type == ProbeType::Readiness {
-        return vec![format!(
-            "{count}; then the container is not ready, and its pod gets no requests from services"
-        )];
+        return vec![Consequence::NotReady { failure_threshold, period_seconds }];
     }
-    let mut said = vec![format!(
-        "{count}; then the kubelet kills the container: {}",
-        Action::kill_message(
-            counted.probe_type,
-            counted.container,
-            counted.kind == ContainerKind::Sidecar,
-            counted.restarts
-        )
-    )];
-    let GracePeriod { seconds, from } = counted.grace;
-    said.push(match from {
-        GraceSource::Minimum => format!("it has {seconds} s to stop, the least that there is"),
-        GraceSource::PodDeletion => format!("it has {seconds} s to stop, as {from} says"),
-        GraceSource::Pod | GraceSource::Probe => {
-            format!("it has {seconds} s to stop (terminationGracePeriodSeconds of {from})")
-        }
-    });
+    let message = Action::kill_message(
+        counted.probe_type,
+        counted.container,
+        counted.kind == ContainerKind::Sidecar,
+        counted.restarts,
+    );
+    let killed = Consequence::Killed { failure_threshold, period_seconds, message };
+    let mut follows = vec![killed, counted.grace.into()];
     if !counted.restarts {
-        said.push("it is not started again (restartPolicy)".to_owned());
+        follows.push(Consequence::NotRestarted);
     }
-    said
+    follows
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::grace_period::GraceSource;
 
     #[test]
     fn one_result_has_a_consequence() {
@@ -176,7 +139,9 @@ mod tests {
                 "nothing: the kubelet runs no probes of init containers without restartPolicy Always",
             ),
         ] {
-            assert_eq!(consequence(&counted, verdict).join("|"), expected, "{name}");
+            let follows = consequence(&counted, verdict);
+            let follows: Vec<String> = follows.iter().map(Consequence::to_string).collect();
+            assert_eq!(follows.join("|"), expected, "{name}");
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod plan;
 pub mod pod_status;
 mod port;
 mod prepare;
+pub mod reason;
 pub mod report;
 mod results;
 mod retry;

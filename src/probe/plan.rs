@@ -1,13 +1,14 @@
 //! What will be sent and when, before anything is.
 
 use super::attempt::Output;
+use super::reason::ProbeNote;
 use super::report::ProbeName;
 use super::schedule::{TimelineEntry, timeline};
 use super::subject::HandlerKind;
 use super::target::Target;
 use super::view::pod;
 use super::worker::ProbeTiming;
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Worded, answer};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::pod::ProbeType;
 use crate::output::table::{Column, Rows, or_dash};
@@ -54,7 +55,7 @@ pub struct PlannedProbe {
     pub timeline: Vec<TimelineEntry>,
     /// What is odd.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Worded<ProbeNote>>,
 }
 
 /// Plans probes. `runtime_request_timeout` is how long the kubelet waits for a runtime that does not end a
@@ -102,7 +103,7 @@ fn planned(target: &Target, timeline: Vec<TimelineEntry>) -> PlannedProbe {
         error: job.and_then(|job| job.error()),
         timing: target.timing,
         timeline,
-        notes: target.notes.clone(),
+        notes: target.notes.iter().cloned().map(Worded).collect(),
     }
 }
 
@@ -154,7 +155,7 @@ fn shown(plan: &ProbePlan, wide: bool) -> String {
             text.push_str(&Rows::of(&probe.timeline).table(TIMELINE).to_string());
         }
         for note in &probe.notes {
-            let _ = writeln!(text, "  note: {}", plain(note.clone()));
+            let _ = writeln!(text, "  note: {}", plain(note.to_string()));
         }
         if let Some(request) = probe.request.as_ref().filter(|_| wide) {
             for line in request.text().lines() {

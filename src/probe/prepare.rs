@@ -4,6 +4,7 @@ use super::attempt::{Attempt, Cause, Output};
 use super::exec::{ExecRequest, ExpansionNote, MAX_COMMAND_BYTES, expand};
 use super::grpc::{CHECK_PATH, GrpcTarget, grpc_target, request_fields};
 use super::http::{BuildError, HttpProbeRequest, build_request};
+use super::reason::{NamedPort, ProbeNote};
 use super::retry::unusable;
 use super::subject::Subject;
 use super::tcp::{TcpTarget, tcp_target};
@@ -90,7 +91,7 @@ impl Job {
     pub fn of(
         subject: &Subject<'_>,
         facts: &JobFacts<'_>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<ProbeNote>,
     ) -> Result<Self, Unsendable> {
         let probe = subject.probe;
         if let Some(attempt) = unusable(probe, &subject.pod.metadata, subject.container) {
@@ -129,7 +130,7 @@ impl Job {
                 if expanded.is_too_long {
                     return Err(Unsendable::CommandTooLong);
                 }
-                notes.extend(expanded.notes.iter().map(expansion_note));
+                notes.extend(expanded.notes.into_iter().map(expansion_note));
                 let id = facts.container_id;
                 let id = id.map_err(|reason| Unsendable::Container(reason.to_owned()))?;
                 Self::Exec(ExecRequest {
@@ -196,8 +197,8 @@ impl Job {
     }
 }
 
-/// Says which ports a container names, where a probe asks for another one.
-fn unnamed_port(subject: &Subject<'_>) -> Option<String> {
+/// Notes which ports a container names, where a probe asks for another one.
+fn unnamed_port(subject: &Subject<'_>) -> Option<ProbeNote> {
     let port = match subject.probe.handler()? {
         Handler::HttpGet(get) => &get.port,
         Handler::TcpSocket(socket) => &socket.port,
@@ -205,13 +206,12 @@ fn unnamed_port(subject: &Subject<'_>) -> Option<String> {
     };
     let IntOrString::String(name) = port else { return None };
     let named = subject.container.ports.iter().filter(|port| !port.name.is_empty());
-    let named: Vec<String> =
-        named.map(|port| format!("{} ({})", port.name, port.container_port)).collect();
-    let has = match named.is_empty() {
-        true => "none of its ports has a name".to_owned(),
-        false => format!("it has {}", named.join(", ")),
-    };
-    Some(format!("no port of container {} is named {name:?}: {has}", subject.container.name))
+    let named = named.map(|it| NamedPort { name: it.name.clone(), port: it.container_port });
+    Some(ProbeNote::UnknownPortName {
+        container: subject.container.name.clone(),
+        name: name.clone(),
+        named: named.collect(),
+    })
 }
 
 fn refused(error: &dyn std::fmt::Display) -> Job {
@@ -226,13 +226,9 @@ fn shown(word: &str) -> String {
     }
 }
 
-fn expansion_note(note: &ExpansionNote) -> String {
+fn expansion_note(note: ExpansionNote) -> ProbeNote {
     match note {
-        ExpansionNote::ValueFrom(name) => {
-            format!("$({name}) becomes nothing: the kubelet does not look up valueFrom for probes")
-        }
-        ExpansionNote::Unknown(name) => format!(
-            "$({name}) stays as it is: no entry of env has that name (envFrom does not count)"
-        ),
+        ExpansionNote::ValueFrom(name) => ProbeNote::VariableFromElsewhere { name },
+        ExpansionNote::Unknown(name) => ProbeNote::UnknownVariable { name },
     }
 }

@@ -5,10 +5,12 @@ use super::compare::{Trial, status_code};
 use super::events::ProbeEvent;
 use super::outlook::Outlook;
 use super::percentiles::Percentiles;
+use super::reason::{Consequence, Difference, ProbeNote};
 use super::results::Verdict;
 use super::retry::Conclusion;
 use super::subject::{ContainerKind, HandlerKind};
-use crate::answer::{Basis, answer};
+use super::worker::StepReason;
+use crate::answer::{Basis, Worded, answer};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::pod::ProbeType;
 use serde::Serialize;
@@ -67,10 +69,10 @@ pub struct ProbeReport {
     #[serde(flatten)]
     pub outcome: Outcome,
     /// What follows from such a result.
-    pub follows: Vec<String>,
+    pub follows: Vec<Worded<Consequence>>,
     /// Why the kubelet would not do this now, and what is odd.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Worded<ProbeNote>>,
     /// What came of it each time, where it was asked for more than once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
@@ -195,8 +197,8 @@ pub struct Round {
     pub on_hold: bool,
     /// What the kubelet does now; null: nothing.
     pub action: Option<String>,
-    /// Why, in words.
-    pub because: String,
+    /// What decided.
+    pub because: Worded<StepReason>,
 }
 
 /// The same probe in several ways.
@@ -206,7 +208,7 @@ pub struct Comparison {
     /// The ways and what came of them.
     pub trials: Vec<Trial>,
     /// What the difference tells.
-    pub differences: Vec<String>,
+    pub differences: Vec<Worded<Difference>>,
 }
 
 impl ProbeVerdict {

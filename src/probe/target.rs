@@ -3,6 +3,7 @@
 use super::consequence::{Counted, consequence};
 use super::grace_period::{GracePeriods, KillReason};
 use super::prepare::{Job, JobFacts, Unsendable};
+use super::reason::{Consequence, ProbeNote};
 use super::report::{ProbeName, ProbeVerdict};
 use super::subject::{ContainerKind, HandlerKind, Subject};
 use super::worker::{ContainerFacts, PodFacts, ProbeTiming, State, restarts_after_kill};
@@ -38,9 +39,9 @@ pub struct Target {
     /// What is sent; else which fact is missing.
     pub job: Result<Job, Unsendable>,
     /// What is odd about it.
-    pub notes: Vec<String>,
+    pub notes: Vec<ProbeNote>,
     /// Why the kubelet would not do this now.
-    pub state_notes: Vec<String>,
+    pub state_notes: Vec<ProbeNote>,
     /// The API server refuses it.
     pub is_refused: bool,
     /// By which rules.
@@ -101,11 +102,8 @@ impl Target {
             target.note_state();
         }
         if !target.counts_timeouts() {
-            target.notes.push(format!(
-                "a command that takes longer than {}s counts for nothing, and one that hangs is never \
-                 noticed: the feature gate ExecProbeTimeout is off",
-                target.timing.timeout_seconds
-            ));
+            let timeout_seconds = target.timing.timeout_seconds;
+            target.notes.push(ProbeNote::TimeoutIgnored { timeout_seconds });
         }
         target
     }
@@ -129,7 +127,7 @@ impl Target {
     }
 
     /// Returns what follows from one result.
-    pub fn follows(&self, verdict: ProbeVerdict) -> Vec<String> {
+    pub fn follows(&self, verdict: ProbeVerdict) -> Vec<Consequence> {
         let container = self.container_spec();
         let grace = container.map(|container| GracePeriods::of(&self.pod, container));
         let counted = Counted {
@@ -281,24 +279,22 @@ impl Target {
         let is_init = self.container_kind != ContainerKind::Container;
         for error in validate_probe_of(&self.pod, is_init, self.container_at, field) {
             self.is_refused = true;
-            self.notes.push(format!("the API server refuses it: {error}"));
+            self.notes.push(ProbeNote::Refused { error: error.to_string() });
         }
         if self.container_kind == ContainerKind::InitContainer {
-            let text = "the kubelet runs no probes of init containers without restartPolicy Always";
-            self.notes.push(text.to_owned());
+            self.notes.push(ProbeNote::InitContainer);
             return;
         }
         if let Ok(Job::Refused(_)) = &self.job {
-            self.notes.push("errors count for nothing: it never comes to a result".to_owned());
+            self.notes.push(ProbeNote::NoResult);
         }
         let host = self.container_spec().and_then(|it| it.probe(self.probe_type)).map(host_of);
         if host.is_some_and(is_loopback) && !spec.host_network {
-            self.notes.push("its host is the node itself, not the pod: leave host out".to_owned());
+            self.notes.push(ProbeNote::HostIsTheNode);
         }
         let status = &self.pod.status;
         if matches!(status.phase.as_str(), "Failed" | "Succeeded") {
-            self.state_notes
-                .push(format!("the kubelet does not probe it any more: {}", status.phase));
+            self.state_notes.push(ProbeNote::PodEnded { phase: status.phase.clone() });
             return;
         }
         let has_startup = self.container_spec().is_some_and(|it| it.startup_probe.is_some());
@@ -308,27 +304,17 @@ impl Target {
         let started = status.as_ref().and_then(|status| status.started);
         match (status.map(|status| status.state), self.probe_type, started) {
             (Some(State::Terminated { .. }), ..) => {
-                self.state_notes.push("the kubelet does not probe it now: it has ended".to_owned());
+                self.state_notes.push(ProbeNote::ContainerEnded);
             }
             (Some(State::Waiting), ..) if self.is_waiting() => {
-                self.state_notes
-                    .push("the kubelet does not probe it now: it is waiting".to_owned());
+                self.state_notes.push(ProbeNote::ContainerWaiting);
             }
-            (_, ProbeType::Startup, Some(true)) => self
-                .notes
-                .push("the kubelet does not run it any more: the container has started".to_owned()),
+            (_, ProbeType::Startup, Some(true)) => self.notes.push(ProbeNote::AlreadyStarted),
             (_, ProbeType::Readiness | ProbeType::Liveness, Some(false)) if has_startup => {
-                self.state_notes.push(
-                    "the kubelet does not run it yet: the startup probe has not succeeded"
-                        .to_owned(),
-                );
+                self.state_notes.push(ProbeNote::NotStarted);
             }
             (_, ProbeType::Readiness | ProbeType::Liveness, None) if has_startup => {
-                self.state_notes.push(
-                    "the kubelet runs it once the startup probe has succeeded; whether it has is not \
-                     known"
-                        .to_owned(),
-                );
+                self.state_notes.push(ProbeNote::StartUnknown);
             }
             _ => {}
         }

@@ -143,11 +143,11 @@ impl Display for Details<'_> {
             }
             None => table.line("event", "none"),
         }
-        for (at, text) in report.follows.iter().enumerate() {
-            table.line(if at == 0 { "follows" } else { "" }, text);
+        for (at, reason) in report.follows.iter().enumerate() {
+            table.line(if at == 0 { "follows" } else { "" }, &reason.to_string());
         }
-        for (at, text) in report.notes.iter().enumerate() {
-            table.line(if at == 0 { "notes" } else { "" }, text);
+        for (at, note) in report.notes.iter().enumerate() {
+            table.line(if at == 0 { "notes" } else { "" }, &note.to_string());
         }
         if let Some(verdicts) = report.verdicts.as_ref().filter(|verdicts| !verdicts.is_empty()) {
             table.line("counted", &tally(verdicts));
@@ -201,8 +201,8 @@ fn way_of(hops: &[Hop]) -> Option<String> {
 
 fn compared(comparison: &Comparison) -> String {
     let mut shown = format!("{}\n", Rows::of(&comparison.trials).table(TRIALS));
-    for text in &comparison.differences {
-        let _ = writeln!(shown, "{}", plain(text.clone()));
+    for difference in &comparison.differences {
+        let _ = writeln!(shown, "{}", plain(difference.to_string()));
     }
     shown
 }
@@ -216,7 +216,7 @@ pub fn round_line(round: &Round, whose: Option<&str>) -> String {
         _ => format!(": {}", short(&round.message.text())),
     };
     let because = match round.counted {
-        true => round.because.clone(),
+        true => round.because.to_string(),
         false => format!("not counted: {}", round.because),
     };
     let took = time(round.took_us);

@@ -20,7 +20,7 @@ use super::worker::{
     Action, Begun, Call, NewContainer, ProbeTiming, StepFacts, StepReason, StepReport, Worker,
     WorkerState,
 };
-use crate::answer::{Basis, answer};
+use crate::answer::{Basis, Worded, answer};
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::feature_gates::{FeatureGateError, FeatureGates};
@@ -93,9 +93,7 @@ pub struct SimulatedStep {
     /// What was kept and forgotten of results, in order.
     pub calls: Vec<Call>,
     /// What decided.
-    pub reason: StepReason,
-    /// The same in words.
-    pub why: String,
+    pub reason: Worded<StepReason>,
     /// What the kubelet does.
     pub action: Option<Action>,
     /// The worker after the step.
@@ -309,7 +307,6 @@ fn conclusion(kind: ProbeType, step: &TraceStep, rules: KubeletRules) -> Conclus
 
 impl SimulatedStep {
     fn of(report: StepReport, at: GoDuration, time: Option<Timestamp>) -> Self {
-        let why = report.reason.to_string();
         let probe = report.probe.map(|probe| SimulatedProbe {
             result: probe.result,
             attempts: probe.attempts.len(),
@@ -322,8 +319,7 @@ impl SimulatedStep {
             probe,
             new_container: report.new_container,
             calls: report.calls,
-            reason: report.reason,
-            why,
+            reason: report.reason.into(),
             action: report.action,
             worker: report.state,
             continues: report.continues,

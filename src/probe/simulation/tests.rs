@@ -15,7 +15,7 @@ fn said(rest: &str, what_if: &WhatIf) -> Vec<String> {
     let simulation = simulate(&trace(rest), what_if).expect("gates that go together");
     let one = |step: &SimulatedStep| {
         let action = step.action.as_ref().map(|action| format!(" -> {action}"));
-        format!("{} {}{}", step.at, step.why, action.unwrap_or_default())
+        format!("{} {}{}", step.at, step.reason, action.unwrap_or_default())
     };
     simulation.steps.iter().map(one).collect()
 }
@@ -164,7 +164,7 @@ fn a_live_run_comes_out_the_same() {
     let simulated = simulate(&trace, &WhatIf::default()).expect("gates that go together");
     assert_eq!(simulated.steps.len(), live.len());
     for (step, (reason, action, calls, state)) in simulated.steps.iter().zip(&live) {
-        assert_eq!((&step.reason, &step.calls, &step.worker), (reason, calls, state));
+        assert_eq!((&step.reason.0, &step.calls, &step.worker), (reason, calls, state));
         let killed = |action: &Option<Action>| matches!(action, Some(Action::Kill { .. }));
         assert_eq!(killed(&step.action), killed(action), "{reason}");
     }
@@ -185,7 +185,7 @@ fn what_is_not_known_is_told() {
     let what_if = WhatIf { period_seconds: Some(1), ..WhatIf::default() };
     let simulation = simulate(&trace(rest), &what_if).expect("no gates");
     assert_eq!(simulation.summary.without_result, 1);
-    assert_eq!(simulation.steps[1].reason, StepReason::NoResult);
+    assert_eq!(simulation.steps[1].reason.0, StepReason::NoResult);
     assert_eq!(simulation.basis.warnings.len(), 1, "{:?}", simulation.basis.warnings);
     // Steps by the period of the trace never overtake; with a longer one they do.
     let rest = "type: liveness\nsteps: [failure, failure, {at: 15s, result: failure}]";

@@ -9,7 +9,7 @@ use std::fmt;
 const COLUMNS: &[Column<SimulatedStep>] = &[
     Column::new("TIME", |step| step.at.to_string()),
     Column::new("PROBE RESULT", result),
-    Column::new("RUN", |step| match &step.reason {
+    Column::new("RUN", |step| match &step.reason.0 {
         StepReason::BelowThreshold { run, threshold, .. }
         | StepReason::ThresholdReached { run, threshold, .. } => format!("{run}/{threshold}"),
         StepReason::Error { .. } => format!("{} stays", step.worker.run),
@@ -18,8 +18,8 @@ const COLUMNS: &[Column<SimulatedStep>] = &[
     Column::new("ON HOLD", |step| if step.worker.on_hold { "yes" } else { "no" }.to_owned()),
     Column::new("ACTION", |step| or_dash(step.action.as_ref())),
     Column::new("WHY", |step| match &step.new_container {
-        Some(new) => format!("{}; {new}", step.why),
-        None => step.why.clone(),
+        Some(new) => format!("{}; {new}", step.reason),
+        None => step.reason.to_string(),
     }),
     Column::wide("CLOCK", |step| or_dash(step.time)),
     Column::wide("CONTAINER", |step| step.worker.container_id.to_string()),

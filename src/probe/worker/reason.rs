@@ -9,6 +9,8 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "code")]
 pub enum StepReason {
+    /// The kubelet has no worker for the probe.
+    NoWorker,
     /// The kubelet has no status of the pod.
     NoPodStatus,
     /// The pod has ended.
@@ -76,6 +78,7 @@ pub enum StepReason {
 impl fmt::Display for StepReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoWorker => f.write_str("the kubelet has no worker for it"),
             Self::NoPodStatus => f.write_str("the kubelet has no status of the pod yet"),
             Self::PodEnded { phase } => write!(f, "the pod has ended: {phase}"),
             Self::NoContainer => f.write_str("the container is not created yet"),

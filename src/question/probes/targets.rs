@@ -4,7 +4,7 @@ use super::ProbeChanges;
 use super::containers::{container_id, put, running};
 use super::pods::{ProbedPod, fill_in};
 use crate::answer::Failure;
-use crate::answer::{Assumption, Basis};
+use crate::answer::{Assumption, Basis, Worded};
 use crate::edge::probe::run::{Ran, Wire};
 use crate::facts::origin::Origin;
 use crate::facts::runtime::Sandbox;
@@ -339,8 +339,8 @@ impl Targets {
                 .filter(|_| target.needs_ip())
                 .map(|(value, source)| Sourced { value: value.clone(), source: source.clone() }),
             outcome,
-            follows: target.follows(verdict),
-            notes: target.notes.iter().chain(&target.state_notes).cloned().collect(),
+            follows: target.follows(verdict).into_iter().map(Worded).collect(),
+            notes: target.notes.iter().chain(&target.state_notes).cloned().map(Worded).collect(),
             rounds: Vec::new(),
             verdicts: None,
             percentiles: None,

@@ -165,6 +165,23 @@ fn values_that_are_all_unknown_are_no_match() {
 }
 
 #[test]
+fn a_lint_that_could_not_look_at_images_is_no_answer_unless_it_found_something() {
+    let snapshot = |high: i32| {
+        let mut snapshot = example();
+        snapshot["runtime"] = failed();
+        let settings = &mut snapshot["kubeletConfig"]["found"]["value"]["value"];
+        settings["imageGCHighThresholdPercent"] = high.into();
+        snapshot.to_string()
+    };
+    let folder = folder_with(&[("fine.json", snapshot(85)), ("off.json", snapshot(100))]);
+    for (file, expected) in [("fine.json", 3), ("off.json", 1)] {
+        let ran = kq(&format!("gc lint --snapshot {file}")).within(folder.path()).run();
+        ends_with(expected, &ran, file);
+        assert!(ran.stderr.contains("missing: images: "), "{}", ran.text());
+    }
+}
+
+#[test]
 fn a_dry_run_is_refused_like_the_change() {
     // Pods have no cgroup that is the kubelet's alone, so nothing may be written.
     let mut snapshot = example();

@@ -91,10 +91,15 @@ spec:
     assert_eq!(error, &json!("strconv.Atoi: parsing \"nowhere\": invalid syntax"));
     let exec = &value["probes"][1];
     assert_eq!(exec["request"], json!("check\nx\n\n$(C)"));
-    let notes: Vec<&str> =
-        exec["notes"].as_array().expect("notes").iter().filter_map(Value::as_str).collect();
-    assert!(notes[0].starts_with("$(B) becomes nothing"), "{notes:?}");
-    assert!(notes[1].starts_with("$(C) stays as it is"), "{notes:?}");
+    let notes = exec["notes"].as_array().expect("notes").iter();
+    let notes: Vec<(&Value, &Value)> = notes.map(|note| (&note["code"], &note["name"])).collect();
+    assert_eq!(
+        notes,
+        [
+            (&json!("variable-from-elsewhere"), &json!("B")),
+            (&json!("unknown-variable"), &json!("C")),
+        ]
+    );
 }
 
 #[test]
@@ -114,7 +119,8 @@ fn what_is_refused_and_what_hurts_is_found() {
     assert_eq!(value["summary"]["ERROR"], json!(2), "{found:?}");
     assert!(found[0].contains("may not specify more than 1 handler type"), "{found:?}");
     assert!(found[1].starts_with("ERROR once Forbidden: may not be set"), "{found:?}");
-    assert!(items.iter().any(|it| it["id"] == "timeout-above-period"), "{found:?}");
+    let slow = items.iter().find(|it| it["id"] == "timeout-above-period").expect("a finding");
+    assert!(slow["facts"]["timeoutSeconds"].as_i64() > slow["facts"]["periodSeconds"].as_i64());
     let fine = kq("probe lint examples/probes.yaml").run();
     assert_eq!(fine.code, 0, "{}", fine.text());
 }
@@ -145,6 +151,8 @@ fn secrets_are_not_kept_in_snapshots_and_named_where_they_matter() {
     let ran = kq("probe lint shop/web --snapshot node.json -o json").within(folder.path()).run();
     let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(value["summary"]["ERROR"], json!(0), "{value}");
+    // Nothing was found, and not everything was looked at.
+    assert_eq!((ran.code, &value["summary"]["WARNING"]), (3, &json!(0)), "{value}");
 }
 
 #[test]

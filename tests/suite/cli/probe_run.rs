@@ -215,7 +215,8 @@ fn repeated_probes_show_what_the_worker_counts() {
     let probe = &value["probes"][0];
     let rounds = probe["rounds"].as_array().expect("rounds");
     assert_eq!((code, rounds.len()), (1, 5), "{value}");
-    let because: Vec<&str> = rounds.iter().filter_map(|round| round["because"].as_str()).collect();
+    let because: Vec<&str> =
+        rounds.iter().filter_map(|round| round["because"]["text"].as_str()).collect();
     assert_eq!(
         because[2..],
         ["failure 1 of 3", "failure 2 of 3", "failure 3 of 3: threshold reached"]
@@ -344,16 +345,18 @@ fn curl_and_the_kubelet_part_at_redirects() {
     let of = |way: &str| trials.iter().find(|trial| trial["way"] == way).expect("a way");
     assert_eq!(of("kubelet")["statuses"], json!([302, 500]), "{comparison}");
     assert_eq!(of("curl")["statuses"], json!([302]), "{comparison}");
-    let said = comparison["differences"][0].as_str().expect("a sentence");
-    assert!(said.starts_with("curl stops at status 302"), "{said}");
+    let difference = &comparison["differences"][0];
+    assert_eq!(difference["code"], json!("redirects-followed"), "{difference}");
+    assert_eq!(difference["curlStatus"], json!(302), "{difference}");
     let hops = &value["probes"][0]["attempts"][0]["hops"];
     assert_eq!((&hops[0]["target"], &hops[1]["status"]), (&json!("/login"), &json!(500)), "{hops}");
     // With nothing to compare nothing is concluded.
     let closed = ClosedPort::new("127.0.0.1");
     let refused = closed.address.port();
     let (_, value) = run_json(&format!("probe run --tcp 127.0.0.1:{refused} --compare"));
-    let said = &value["probes"][0]["comparison"]["differences"];
-    assert_eq!(said, &json!(["there is no other way to try it from here"]));
+    let differences = &value["probes"][0]["comparison"]["differences"];
+    let text = "there is no other way to try it from here";
+    assert_eq!(differences, &json!([{"code": "only-way", "text": text}]));
 }
 
 #[test]
@@ -394,8 +397,7 @@ fn each_probe_has_its_own_pace_and_startup_comes_first() {
     let slow = of("slow", "liveness");
     assert!(at(slow, 1) - at(slow, 0) >= 2_000_000_000, "{slow}");
     assert_eq!(quick["rounds"][2]["counted"], json!(false), "{quick}");
-    let because = quick["rounds"][2]["because"].as_str().expect("a reason");
-    assert!(because.contains("the startup probe first"), "{because}");
+    assert_eq!(quick["rounds"][2]["because"]["code"], json!("not-started"), "{quick}");
     assert_eq!(of("starts", "startup")["verdicts"], json!({"FAILURE": 3}));
     assert!(quick["percentiles"]["count"] == 3);
 }

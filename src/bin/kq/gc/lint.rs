@@ -14,9 +14,9 @@ use kq::question::image_gc::lint::{gc_lint, gc_lint_needs};
 /// would be removed unexpectedly early. The impact of each finding and its fix
 /// are printed below the table, or in columns with -o wide.
 ///
-/// Exit code 0: no warnings. 1: a setting does not have its expected effect. 3:
-/// the configuration of this node's kubelet is unknown, and the default settings
-/// give no warnings.
+/// Exit code 0: no warnings. 1: a setting does not have its expected effect. 3: no
+/// warnings, and the configuration of this node's kubelet, its images or their
+/// users are unknown.
 ///
 /// Examples:
 ///
@@ -47,9 +47,10 @@ impl Args {
         if self.output == Form::Table {
             advice(&lint.items).iter().for_each(|advice| note("fix", advice));
         }
+        let is_incomplete = node.lacks_config() || !lint.basis.missing.is_empty();
         Ok(match lint.has_warnings() {
             true => Code::No,
-            false => Code::Answered.unless(node.lacks_config()),
+            false => Code::Answered.unless(is_incomplete),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The same probe in the ways in which people try it by hand.
 
 use crate::exit::{Failure, warn};
+use kq::answer::Worded;
 use kq::edge::cri::CriSession;
 use kq::edge::probe::netns::in_network_namespace;
 use kq::edge::probe::run::{Ran, Sending, run_probes};
@@ -34,7 +35,7 @@ pub fn add(targets: &Targets, run: &mut ProbeRun) -> Result<(), Failure> {
             continue;
         }
         let (trials, compared) = Ways { targets, target, place }.try_all()?;
-        let differences = differences(&trials, compared);
+        let differences = differences(&trials, compared).into_iter().map(Worded).collect();
         report.comparison = Some(Comparison { trials, differences });
     }
     Ok(())

@@ -22,7 +22,8 @@ use kq::probe::lint::ProbeLint;
 /// them).
 ///
 /// Exit code 0: no warnings. 1: the API server would reject a setting, or a
-/// setting does not have its expected effect.
+/// setting does not have its expected effect. 3: no warnings, and a pod could not
+/// be read, or a snapshot does not contain a command or a query.
 ///
 /// Examples:
 ///
@@ -68,10 +69,9 @@ impl Args {
         if self.output == Form::Table {
             advice(&lint.items).iter().for_each(|advice| note("fix", advice));
         }
-        Ok(match (lint.has_warnings(), probed.left_out.is_empty()) {
-            (_, false) => Code::Missing,
-            (true, true) => Code::No,
-            (false, true) => Code::Answered,
+        Ok(match lint.has_warnings() {
+            true => Code::No,
+            false => Code::Answered.unless(!lint.basis.missing.is_empty()),
         })
     }
 }

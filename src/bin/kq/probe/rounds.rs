@@ -13,10 +13,11 @@ use kq::facts::workloads::effective_uid;
 use kq::k8s::duration::GoDuration;
 use kq::k8s::pod::ProbeType;
 use kq::probe::percentiles::Percentiles;
+use kq::probe::reason::Consequence;
 use kq::probe::report::{ProbeReport, ProbeRun, ProbeVerdict, Round};
 use kq::probe::schedule::Ticker;
 use kq::probe::view::round_line;
-use kq::probe::worker::{Action, Begun, StepFacts, StepReport, Worker};
+use kq::probe::worker::{Action, Begun, StepFacts, StepReason, StepReport, Worker};
 use kq::probe::{Conclusion, Job, JobFacts, ResultsCache, Status, Target};
 use kq::question::probes::{Place, Seen, Targets};
 use std::collections::BTreeMap;
@@ -215,7 +216,7 @@ fn finished(shared: &Shared, kept: BTreeMap<usize, Kept>) -> ProbeRun {
         report.trace = shared.targets.trace(target, &kept.seen);
         report.verdicts = Some(kept.verdicts);
         if let Some(last) = kept.rounds.last() {
-            report.follows = vec![last.because.clone()];
+            report.follows = vec![Consequence::Step(last.because.0.clone()).into()];
         }
         report.rounds = kept.rounds;
         reports.push(report);
@@ -380,7 +381,7 @@ fn round_of(
     counted: bool,
 ) -> Round {
     let outcome = &report.outcome;
-    let because = step.as_ref().map(|step| step.reason.to_string());
+    let because = step.as_ref().map(|step| step.reason.clone());
     Round {
         number,
         at,
@@ -392,7 +393,7 @@ fn round_of(
         run: step.as_ref().map(|step| step.state.run),
         on_hold: step.as_ref().is_some_and(|step| step.state.on_hold),
         action: step.and_then(|step| step.action).map(|action| action.to_string()),
-        because: because.unwrap_or_else(|| "the kubelet has no worker for it".to_owned()),
+        because: because.unwrap_or(StepReason::NoWorker).into(),
     }
 }
 
