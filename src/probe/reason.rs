@@ -3,6 +3,7 @@
 
 use super::grace_period::{GracePeriod, GraceSource};
 use super::worker::StepReason;
+use crate::answer::Worded;
 use crate::output::units::microseconds;
 use serde::Serialize;
 use std::fmt;
@@ -51,9 +52,11 @@ pub enum Consequence {
     },
     /// restartPolicy keeps the container from starting again.
     NotRestarted,
-    /// The last step of the worker, where the probe was repeated.
-    #[serde(untagged)]
-    Step(StepReason),
+    /// That of the last step of the worker, where the probe was repeated.
+    Step {
+        /// What decided it.
+        reason: Worded<StepReason>,
+    },
 }
 
 /// What is odd about a probe, and why the kubelet would not run it now.
@@ -240,7 +243,7 @@ impl fmt::Display for Consequence {
                 write!(f, "it has {seconds} s to stop (terminationGracePeriodSeconds of {from})")
             }
             Self::NotRestarted => f.write_str("it is not started again (restartPolicy)"),
-            Self::Step(reason) => reason.fmt(f),
+            Self::Step { reason } => reason.fmt(f),
         }
     }
 }

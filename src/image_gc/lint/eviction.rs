@@ -64,7 +64,7 @@ fn compare(
         eviction,
         grace_period: (!threshold.is_hard()).then_some(threshold.grace_period),
         has_images,
-        highest_percent: highest(eviction),
+        advised_percent: highest(eviction),
     };
     if between.abs() < SAME_PERCENT {
         return Some(ImageGcRule::EvictionWithImageGc(beginnings));

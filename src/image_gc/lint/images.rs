@@ -41,10 +41,10 @@ fn sandbox(linted: LintInput<'_>, images: &[Image]) -> Vec<Found> {
             .into_iter()
             .collect();
     }
-    let is_named = linted.sandbox_image.is_some();
+    let named_by_runtime = linted.sandbox_image.is_some();
     let unpinned = present.into_iter().filter(|image| !image.pinned);
     unpinned
-        .map(|image| about(name(image), ImageGcRule::SandboxImageNotPinned { is_named }))
+        .map(|image| about(name(image), ImageGcRule::SandboxImageNotPinned { named_by_runtime }))
         .collect()
 }
 

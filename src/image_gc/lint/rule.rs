@@ -43,7 +43,7 @@ pub(super) enum ImageGcRule {
     SandboxImageMissing,
     SandboxImageNotPinned {
         /// The runtime names it; else its tag looks like one.
-        is_named: bool,
+        named_by_runtime: bool,
     },
     ImageWithoutId {
         images: usize,
@@ -93,7 +93,7 @@ pub(super) struct Beginnings {
     /// Images are known to be on the disk of the signal; else they may be.
     pub has_images: bool,
     /// The highest threshold that leaves room before eviction; `None`: there is none.
-    pub highest_percent: Option<i64>,
+    pub advised_percent: Option<i64>,
 }
 
 impl Rule for ImageGcRule {
@@ -190,7 +190,7 @@ impl Rule for ImageGcRule {
             Self::SandboxImageMissing => Wording::new("the image of sandboxes is not on the node")
                 .because("the next pod has to wait for it")
                 .advise("pull it, and let the container runtime pin it"),
-            Self::SandboxImageNotPinned { is_named } => Wording::new(match is_named {
+            Self::SandboxImageNotPinned { named_by_runtime } => Wording::new(match named_by_runtime {
                 true => "the image of sandboxes is not pinned",
                 false => "looks like an image of sandboxes, and is not pinned",
             })
@@ -252,7 +252,7 @@ impl Beginnings {
             self.eviction.text(),
             if self.has_images { "" } else { ", if images are on that disk" },
         );
-        let advice = match self.highest_percent {
+        let advice = match self.advised_percent {
             Some(highest) => format!(
                 "set it to {highest} or less, with imageGCLowThresholdPercent below it, or lower the \
                  eviction threshold"

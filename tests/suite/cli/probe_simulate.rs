@@ -85,10 +85,9 @@ fn programs_get_everything() {
         "gracePeriod": {"seconds": 30, "from": "pod"},
     });
     assert_eq!(answer["steps"][3]["action"], kill);
-    assert_eq!(
-        answer["steps"][3]["reason"],
-        json!({"code": "threshold-reached", "result": "failure", "run": 2, "threshold": 2})
-    );
+    let text = "failure 2 of 2: threshold reached";
+    let reason = json!({"code": "threshold-reached", "result": "failure", "run": 2, "threshold": 2, "text": text});
+    assert_eq!(answer["steps"][3]["reason"], reason);
     assert_eq!(answer["steps"][3]["worker"]["onHold"], true);
     let events = answer["steps"][2]["probe"]["event"]["message"].as_str();
     assert_eq!(events, Some("Liveness probe errored and resulted in unknown state: lost"));

@@ -216,7 +216,7 @@ fn finished(shared: &Shared, kept: BTreeMap<usize, Kept>) -> ProbeRun {
         report.trace = shared.targets.trace(target, &kept.seen);
         report.verdicts = Some(kept.verdicts);
         if let Some(last) = kept.rounds.last() {
-            report.follows = vec![Consequence::Step(last.because.0.clone()).into()];
+            report.follows = vec![Consequence::Step { reason: last.because.clone() }.into()];
         }
         report.rounds = kept.rounds;
         reports.push(report);
