@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is where the world is read")]
 
 pub mod api_server;
+pub mod certificates;
 pub mod cgroup_files;
 pub mod cgroup_tree;
 pub mod checkpoint_file;

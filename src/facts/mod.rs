@@ -1,6 +1,7 @@
 //! What is known about a node, and where each fact came from. Pure.
 
 pub mod allocatable;
+pub mod certificates;
 pub mod cgroup_file;
 pub mod cgroup_layout;
 pub mod cgroup_mode;

@@ -5,6 +5,7 @@
 //! parsed on use. Of pods only what [`crate::k8s::pod::Pod`] holds is kept: no environment, no
 //! secrets, none of the annotations but three.
 
+use crate::facts::certificates::Certificate;
 use crate::facts::cgroup_tree::CgroupTree;
 use crate::facts::devices::DeviceFacts;
 use crate::facts::filesystems::{FolderRole, NodeFolder};
@@ -72,6 +73,9 @@ pub struct Snapshot {
     /// What the kubelet measured.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub stats_summary: Lookup<StatsSummary>,
+    /// The kubelet's certificates.
+    #[serde(skip_serializing_if = "Lookup::was_not_queried")]
+    pub certificates: Lookup<Vec<Certificate>>,
     /// The devices of plugins; `None`: not looked for.
     #[serde(
         skip_serializing_if = "Option::is_none",

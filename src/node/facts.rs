@@ -5,6 +5,7 @@ use super::devices;
 use super::gather::tree;
 use super::needs::Needs;
 use super::spec::NodeSpec;
+use crate::edge::certificates::read_certificates;
 use crate::edge::image_records::read_records;
 use crate::edge::trust::NamedBy;
 use crate::facts::host::HostFacts;
@@ -68,6 +69,8 @@ pub enum FactKey {
     DeviceCheckpoint,
     /// The answers of the pod-resources API.
     PodResources,
+    /// The validity of the kubelet's certificates.
+    Certificates,
 }
 
 impl FactKey {
@@ -99,6 +102,7 @@ impl FactKey {
         Self::StatsSummary,
         Self::DeviceCheckpoint,
         Self::PodResources,
+        Self::Certificates,
     ];
 }
 
@@ -343,6 +347,18 @@ const FACTS: &[Fact] = &[
         |answers| format!("{} pods", answers.pods.len()),
         read: |below, _, snapshot| {
             snapshot.devices.get_or_insert_default().pod_resources = devices::pod_resources(below);
+        }
+    ),
+    fact!(
+        "certificates",
+        "the kubelet's certificates",
+        |needs| needs.has(FactKey::Certificates),
+        snapshot.certificates,
+        |certificates| certificates.len().to_string(),
+        read: |below, _, snapshot| {
+            let config = below.settings.value();
+            let file = config.and_then(|config| config.get("tlsCertFile")?.as_str());
+            snapshot.certificates = read_certificates(below.root, &below.settings.root_dir, file);
         }
     ),
     fact!(

@@ -8,7 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the facts that the checks need.
 pub fn node_checks_needs() -> Needs {
-    Needs::PLAN.with(&[FactKey::Processes, FactKey::StateFiles, FactKey::DeviceCheckpoint])
+    Needs::PLAN.with(&[
+        FactKey::Processes,
+        FactKey::StateFiles,
+        FactKey::DeviceCheckpoint,
+        FactKey::Certificates,
+    ])
 }
 
 /// Checks a node. `node_file` is the file with the Node object, where one is named.

@@ -1,0 +1,114 @@
+//! The certificates in the kubelet's folder. Of each file only the names and the validity of its first certificate are
+//! kept: a private key can be in the same file.
+
+use super::host::{LIMIT, ReadError};
+use super::trust::read_trusted;
+use crate::facts::certificates::{Certificate, CertificateUsage};
+use crate::facts::lookup::{FailedSource, Lookup, Sourced};
+use crate::facts::timestamp::Timestamp;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+use std::path::Path;
+use x509_parser::parse_x509_certificate;
+
+/// The files below the kubelet's root folder (`cmd/kubelet/app/server.go`, `pkg/kubelet/certificate/kubelet.go`). A
+/// serving certificate of the cluster goes before the kubelet's own.
+const FILES: [(CertificateUsage, &[&str]); 2] = [
+    (CertificateUsage::Client, &["kubelet-client-current.pem"]),
+    (CertificateUsage::Serving, &["kubelet-server-current.pem", "kubelet.crt"]),
+];
+
+/// Reads the kubelet's certificates: of each usage the first file that exists. `tls_cert_file` is the field of the
+/// configuration.
+pub fn read_certificates(
+    root: &Path,
+    root_dir: &str,
+    tls_cert_file: Option<&str>,
+) -> Lookup<Vec<Certificate>> {
+    let folder = format!("{}/pki", root_dir.trim_end_matches('/'));
+    let (mut value, mut tried) = (Vec::new(), Vec::new());
+    for (usage, names) in FILES {
+        let named =
+            tls_cert_file.filter(|file| usage == CertificateUsage::Serving && !file.is_empty());
+        let paths: Vec<String> = match named {
+            Some(file) => vec![file.to_owned()],
+            None => names.iter().map(|name| format!("{folder}/{name}")).collect(),
+        };
+        for path in paths {
+            let certificate = match read_trusted(root, &path, LIMIT) {
+                Err(ReadError::Absent) => continue,
+                Err(error) => Err(error.to_string()),
+                Ok(pem) => certificate(&path, usage, &pem),
+            };
+            match certificate {
+                Ok(certificate) => value.push(certificate),
+                Err(reason) => tried.push(FailedSource { source: path, reason }),
+            }
+            break;
+        }
+    }
+    match value.is_empty() {
+        false => Lookup { found: Some(Sourced { source: folder, value }), tried },
+        true if tried.is_empty() => Lookup::failed(folder, "has no certificate of the kubelet"),
+        true => Lookup { found: None, tried },
+    }
+}
+
+fn certificate(path: &str, usage: CertificateUsage, pem: &[u8]) -> Result<Certificate, String> {
+    let der = CertificateDer::from_pem_slice(pem).map_err(|_| "has no certificate in PEM")?;
+    let (_, parsed) = parse_x509_certificate(&der)
+        .map_err(|error| format!("is no X.509 certificate: {error}"))?;
+    let validity = parsed.validity();
+    Ok(Certificate {
+        path: path.to_owned(),
+        usage,
+        subject: parsed.subject().to_string(),
+        not_before: Timestamp::from_seconds(validity.not_before.timestamp()),
+        not_after: Timestamp::from_seconds(validity.not_after.timestamp()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, DnType, KeyPair, date_time_ymd};
+
+    fn pem(until: i32) -> String {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "system:node:worker");
+        params.not_before = date_time_ymd(2026, 1, 1);
+        params.not_after = date_time_ymd(until, 1, 1);
+        let key = KeyPair::generate().expect("a key can be made");
+        let certificate = params.self_signed(&key).expect("a certificate can be made");
+        // As the kubelet's certificate store writes them: the key beside the certificate.
+        certificate.pem() + &key.serialize_pem()
+    }
+
+    #[test]
+    fn the_validity_is_read_and_the_key_is_not() {
+        let root = tempfile::tempdir().expect("a folder can be made");
+        let pki = root.path().join("var/lib/kubelet/pki");
+        std::fs::create_dir_all(&pki).expect("folders can be made");
+        std::fs::write(pki.join("kubelet-client-current.pem"), pem(2027)).expect("written");
+        std::fs::write(pki.join("kubelet.crt"), "nonsense").expect("written");
+        let read = read_certificates(root.path(), "/var/lib/kubelet", None);
+        let [client] = read.value().expect("one is valid").as_slice() else {
+            panic!("one certificate: {read:?}");
+        };
+        assert_eq!(client.subject, "CN=system:node:worker");
+        assert_eq!(client.not_after.to_string(), "2027-01-01T00:00:00Z");
+        assert_eq!(
+            read.tried[0].to_string(),
+            "/var/lib/kubelet/pki/kubelet.crt: has no certificate in PEM"
+        );
+        let stored = serde_json::to_string(&read).expect("it can be written");
+        assert!(!stored.contains("PRIVATE"), "{stored}");
+    }
+
+    #[test]
+    fn an_empty_folder_is_a_failed_source() {
+        let root = tempfile::tempdir().expect("a folder can be made");
+        let read = read_certificates(root.path(), "/var/lib/kubelet", None);
+        assert_eq!(read.reason(), "/var/lib/kubelet/pki: has no certificate of the kubelet");
+    }
+}
