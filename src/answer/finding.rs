@@ -64,8 +64,12 @@ pub struct Finding {
     pub found: String,
     /// Why that matters; null: the rule needs no explanation.
     pub why: Option<String>,
+    /// What follows if nothing is done; null: nothing, or `why` has it.
+    pub leads_to: Option<String>,
     /// What to do; null: nothing.
     pub advice: Option<String>,
+    /// The command of kq that shows more; null: none does.
+    pub command: Option<String>,
     /// The source of the facts; null: the sources of the answer.
     pub source: Option<String>,
 }
@@ -88,8 +92,12 @@ pub struct Wording {
     pub found: String,
     /// Why that matters.
     pub why: Option<String>,
+    /// What follows if nothing is done.
+    pub leads_to: Option<String>,
     /// What to do.
     pub advice: Option<String>,
+    /// The command of kq that shows more.
+    pub command: Option<String>,
 }
 
 impl Wording {
@@ -103,9 +111,19 @@ impl Wording {
         Self { why: Some(why.into()), ..self }
     }
 
+    /// Adds what follows if nothing is done.
+    pub fn leads_to(self, consequence: impl Into<String>) -> Self {
+        Self { leads_to: Some(consequence.into()), ..self }
+    }
+
     /// Adds what to do.
     pub fn advise(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
+    }
+
+    /// Adds the command of kq that shows more.
+    pub fn see(self, command: impl Into<String>) -> Self {
+        Self { command: Some(command.into()), ..self }
     }
 }
 
@@ -122,8 +140,9 @@ impl Finding {
         let Some(Value::String(id)) = facts.remove("id") else {
             panic!("a rule is written with its id");
         };
-        let (severity, Wording { found, why, advice }) = (rule.severity(), rule.wording());
-        Self { severity, id, subject, facts, found, why, advice, source: None }
+        let Wording { found, why, leads_to, advice, command } = rule.wording();
+        let severity = rule.severity();
+        Self { severity, id, subject, facts, found, why, leads_to, advice, command, source: None }
     }
 
     /// Returns a finding without an explanation.
@@ -134,7 +153,8 @@ impl Finding {
         found: impl Into<String>,
     ) -> Self {
         let (id, facts, found) = (id.to_owned(), Map::new(), found.into());
-        Self { severity, id, subject, facts, found, why: None, advice: None, source: None }
+        let (why, leads_to, advice, command, source) = (None, None, None, None, None);
+        Self { severity, id, subject, facts, found, why, leads_to, advice, command, source }
     }
 
     /// Adds why it matters.

@@ -24,7 +24,7 @@ fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Tab
     let have_sources = any(|finding| finding.source.is_some());
     let place = |finding: &&Finding| or_dash(finding.subject.place());
     let source = |finding: &&Finding| or_dash(finding.source.as_ref());
-    let columns: [Column<&Finding>; 11] = [
+    let columns: [Column<&Finding>; 13] = [
         Column::new("SEVERITY", |finding| finding.severity.to_string()),
         Column::new("RULE", |finding| finding.id.clone()),
         Column::when(have_subjects, Column::new("SUBJECT", |it| it.subject.to_string())),
@@ -38,7 +38,15 @@ fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Tab
         ),
         Column::when(have_sources, Column::wide("SOURCE", source)),
         Column::wide("WHY", |finding| or_dash(finding.why.as_ref())),
+        Column::when(
+            any(|it| it.leads_to.is_some()),
+            Column::wide("LEADS TO", |finding| or_dash(finding.leads_to.as_ref())),
+        ),
         Column::wide("ADVICE", |finding| or_dash(finding.advice.as_ref())),
+        Column::when(
+            any(|it| it.command.is_some()),
+            Column::wide("MORE", |finding| or_dash(finding.command.as_ref())),
+        ),
     ];
     Rows::of(&findings).wide(is_wide).table(&columns)
 }
