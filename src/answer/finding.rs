@@ -206,6 +206,14 @@ pub enum Subject {
         /// The path of the field.
         field: String,
     },
+    /// A pod, or a container of it.
+    #[serde(rename_all = "camelCase")]
+    Pod {
+        /// The pod, as NAMESPACE/NAME.
+        pod: String,
+        /// The container; null: the pod as a whole.
+        container: Option<String>,
+    },
     /// A place in a file.
     #[serde(rename_all = "camelCase")]
     File {
@@ -221,7 +229,7 @@ impl Subject {
     pub fn place(&self) -> Option<&str> {
         match self {
             Self::Container { field: place, .. } | Self::File { place, .. } => Some(place),
-            Self::Node | Self::Setting { .. } | Self::Image { .. } => None,
+            Self::Node | Self::Setting { .. } | Self::Image { .. } | Self::Pod { .. } => None,
         }
     }
 }
@@ -231,7 +239,9 @@ impl fmt::Display for Subject {
         match self {
             Self::Node => f.write_str("node"),
             Self::Setting { name } | Self::Image { name } => f.write_str(name),
-            Self::Container { pod, container, .. } => write!(f, "{pod} {container}"),
+            Self::Container { pod, container, .. }
+            | Self::Pod { pod, container: Some(container) } => write!(f, "{pod} {container}"),
+            Self::Pod { pod, container: None } => f.write_str(pod),
             Self::File { path, .. } => f.write_str(path),
         }
     }

@@ -11,6 +11,21 @@ pub fn table<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
     of(findings, false)
 }
 
+/// Returns a row for each finding that is not OK, without sources, and a line with the rules of the others.
+pub fn folded(findings: &[Finding]) -> String {
+    let (passed, found): (Vec<Finding>, Vec<Finding>) =
+        findings.iter().cloned().partition(|finding| finding.severity == Severity::Ok);
+    let shown = found.into_iter().map(|finding| Finding { source: None, ..finding });
+    let shown: Vec<Finding> = shown.collect();
+    let mut text = if shown.is_empty() { String::new() } else { table(&shown).to_string() };
+    let mut rules: Vec<&str> = passed.iter().map(|finding| finding.id.as_str()).collect();
+    rules.dedup();
+    if !rules.is_empty() {
+        text.push_str(&format!("{} OK: {}\n", rules.len(), rules.join(", ")));
+    }
+    text
+}
+
 /// Returns a row for each finding, with its explanation and advice.
 pub fn wide<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
     of(findings, true)
@@ -51,14 +66,18 @@ fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>, is_wide: bool) -> Tab
     Rows::of(&findings).wide(is_wide).table(&columns)
 }
 
-/// Returns the explanation and the advice of each problem, the worst first and equal ones once:
-/// `RULE: WHY; ADVICE`.
+/// Returns the explanation, the consequence, the advice and the command of each problem, the worst first and equal ones
+/// once: `RULE: WHY; leads to: CONSEQUENCE; ADVICE; see: COMMAND`.
 pub fn advice(findings: &[Finding]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for severity in Severity::ALL {
         for finding in findings.iter().filter(|finding| finding.severity == severity) {
-            let texts: Vec<&str> =
-                [&finding.why, &finding.advice].into_iter().flatten().map(String::as_str).collect();
+            let Finding { why, leads_to, advice, command, .. } = finding;
+            let named =
+                |name: &str, text: &Option<String>| Some(format!("{name}: {}", text.as_ref()?));
+            let texts =
+                [why.clone(), named("leads to", leads_to), advice.clone(), named("see", command)];
+            let texts: Vec<String> = texts.into_iter().flatten().collect();
             let line = format!("{}: {}", finding.id, texts.join("; "));
             if !texts.is_empty() && !lines.contains(&line) {
                 lines.push(line);

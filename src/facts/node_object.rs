@@ -2,7 +2,7 @@
 
 use crate::facts::host::HostFacts;
 use crate::facts::kubelet_config::PressureCondition;
-use crate::k8s::pod::{ResourceList, Taint};
+use crate::k8s::pod::{ResourceList, Taint, null_as_default};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ pub struct NodeStatus {
     pub allocatable: ResourceList,
     /// Versions.
     pub node_info: NodeInfo,
-    /// What the node is short of; the other conditions are dropped while reading.
+    /// Whether the node is ready, and what it is short of; the other conditions are dropped while reading.
     #[serde(deserialize_with = "pressure", skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<NodeCondition>,
     /// What the runtime can do beyond the minimum; absent where it did not say.
@@ -81,15 +81,21 @@ pub struct NodeStatus {
     pub features: Option<NodeFeatures>,
 }
 
-/// Whether a node is short of something.
+/// Whether a node is ready, or short of something.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default)]
 pub struct NodeCondition {
-    /// `MemoryPressure`, `DiskPressure` or `PIDPressure`.
+    /// `Ready`, `MemoryPressure`, `DiskPressure` or `PIDPressure`.
     #[serde(rename = "type")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
+    /// Why, in one word: `KubeletNotReady`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// When the kubelet last reported it: RFC 3339.
+    #[serde(rename = "lastHeartbeatTime", skip_serializing_if = "Option::is_none")]
+    pub last_heartbeat_time: Option<String>,
 }
 
 impl NodeObject {
@@ -118,7 +124,7 @@ impl NodeStatus {
 fn pressure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NodeCondition>, D::Error> {
     let mut conditions =
         Option::<Vec<NodeCondition>>::deserialize(deserializer)?.unwrap_or_default();
-    conditions.retain(|it| it.kind.ends_with("Pressure"));
+    conditions.retain(|it| it.kind == "Ready" || it.kind.ends_with("Pressure"));
     Ok(conditions)
 }
 

@@ -394,7 +394,7 @@ pub struct ContainerStatus {
 pub struct ContainerState {
     /// Present while it waits.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<Details>,
+    pub waiting: Option<WaitingState>,
     /// Present while it runs.
     #[serde(deserialize_with = "optional_object")]
     pub running: Option<RunningState>,
@@ -407,6 +407,15 @@ impl ContainerState {
     fn never_ended(&self) -> bool {
         self.terminated.is_none()
     }
+}
+
+/// A container that waits.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WaitingState {
+    /// Why: `CrashLoopBackOff`, `ImagePullBackOff`, `ContainerCreating`.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 /// A container that runs.

@@ -86,6 +86,7 @@ pub enum KubeletStartOption {
 const TWO_MINUTES: GoDuration = GoDuration(120 * GoDuration::SECOND.0);
 
 /// What was found out about a node.
+#[derive(Clone, Debug)]
 pub struct KubeletNode {
     /// As it was gathered.
     pub snapshot: Snapshot,

@@ -44,25 +44,47 @@ pub fn eviction_needs(signal: Signal) -> Needs {
     Needs::EVICTION.with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage, detail])
 }
 
+/// A node whose pods are as its kubelet ranks them.
+pub struct RankedNode {
+    node: KubeletNode,
+    basis: Basis,
+}
+
+impl RankedNode {
+    /// Puts into the pods what the kubelet has of them.
+    pub fn of(mut node: KubeletNode) -> Self {
+        if let Some(pods) = &mut node.snapshot.pods.found {
+            node.notes.extend(pods.value.keep_one_of_a_uid());
+            let source = pods.value.source;
+            for loaded in &mut pods.value.pods {
+                as_of_kubelet(&mut loaded.pod, source, &node.kubelet.rules);
+            }
+        }
+        let mut basis = Basis::default();
+        put_allocations(&mut node, &mut basis);
+        Self { node, basis }
+    }
+
+    /// Ranks the pods for eviction.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods or their usage are unknown, and where the kubelet would not start with its configuration.
+    pub fn rank(&self, options: &EvictionOptions) -> Result<EvictionRank, Failure> {
+        options.rank(&self.node, self.basis.clone())
+    }
+}
+
 /// Ranks the pods of a node for eviction.
 ///
 /// # Errors
 ///
-/// Fails where the pods or their usage are unknown, and where the kubelet would not start with its configuration.
+/// Fails as [`RankedNode::rank`] does.
 pub fn eviction_rank(
-    mut node: KubeletNode,
+    node: KubeletNode,
     options: &EvictionOptions,
 ) -> Result<EvictionRank, Failure> {
-    if let Some(pods) = &mut node.snapshot.pods.found {
-        node.notes.extend(pods.value.keep_one_of_a_uid());
-        let source = pods.value.source;
-        for loaded in &mut pods.value.pods {
-            as_of_kubelet(&mut loaded.pod, source, &node.kubelet.rules);
-        }
-    }
-    let mut basis = Basis::default();
-    put_allocations(&mut node, &mut basis);
-    options.rank(&node, basis)
+    RankedNode::of(node).rank(options)
 }
 
 impl EvictionOptions {

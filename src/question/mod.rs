@@ -9,6 +9,8 @@ pub mod cgroup;
 pub mod devices;
 /// The disk pressure on a node.
 pub mod disk_pressure;
+/// The checks of a whole node.
+pub mod doctor;
 /// The order of eviction.
 pub mod eviction;
 /// Image garbage collection.

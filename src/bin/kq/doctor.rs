@@ -9,7 +9,7 @@ use crate::source_args::SourceArgs;
 use kq::answer::finding_view;
 use kq::cgroup::live::checks::NodeChecks;
 use kq::facts::pod_selector::Selection;
-use kq::question::cgroup::checks::{node_checks, node_checks_needs};
+use kq::question::doctor::{node_checks, node_checks_needs};
 
 /// Check this node: available data sources, kubelet, runtime and cgroups
 ///
@@ -53,8 +53,13 @@ impl Args {
         };
         let mut named = self.node.files().chain(&self.sources.pods);
         let compared = settled(&self.sources, &mut named, look)?;
-        let report = node_checks(&compared, self.node.node_file.as_deref());
-        let table = |it: &NodeChecks| finding_view::table(&it.items);
+        let report = node_checks(
+            &compared,
+            &self.node.kubelet_options()?,
+            self.node.node_file.as_deref(),
+            self.sources.snapshot.is_some(),
+        )?;
+        let table = |it: &NodeChecks| finding_view::folded(&it.items);
         let wide = |it: &NodeChecks| finding_view::wide(&it.items);
         self.output.write(&report, table, wide)?;
         match self.output {

@@ -11,7 +11,8 @@ use kq::k8s::pod::{ResourceList, ResourceName};
 use kq::k8s::quantity::Quantity;
 use kq::k8s::version::KubeletVersion;
 use kq::node::{
-    GivenConfig, KubeletFlags, NodeDescription, NodeInputs, NodeOptions, kubelet_root, of_file,
+    GivenConfig, KubeletFlags, KubeletOptions, NodeDescription, NodeInputs, NodeOptions,
+    kubelet_root, of_file,
 };
 use serde_json::Value;
 use std::error::Error;
@@ -197,6 +198,16 @@ impl NodeArgs {
     /// Describes a node that was found; flags for single facts win over it.
     pub fn describe(&self, found: NodeInputs) -> Result<NodeDescription, Failure> {
         self.options().describe(found)
+    }
+
+    /// Returns what the flags say of the kubelet.
+    pub fn kubelet_options(&self) -> Result<KubeletOptions, Failure> {
+        Ok(KubeletOptions {
+            config: self.root.config.given_config()?,
+            config_file: self.root.config.file().map(str::to_owned),
+            flags: self.rules.flags(),
+            start: None,
+        })
     }
 
     /// Returns what the flags say.

@@ -1,29 +1,19 @@
 //! The checks of a node: sources, kubelet, runtime, cgroups.
 
 use super::Compared;
-use crate::cgroup::live::checks::{CheckInput, NodeChecks, checks};
+use crate::answer::Finding;
+use crate::cgroup::live::checks::{CheckInput, checks};
 use crate::cgroup::live::difference::{Verdict, summary};
-use crate::node::{FactKey, Needs};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the facts that the checks need.
-pub fn node_checks_needs() -> Needs {
-    Needs::PLAN.with(&[
-        FactKey::Processes,
-        FactKey::StateFiles,
-        FactKey::DeviceCheckpoint,
-        FactKey::Certificates,
-    ])
-}
-
-/// Checks a node. `node_file` is the file with the Node object, where one is named.
-pub fn node_checks(compared: &Compared, node_file: Option<&str>) -> NodeChecks {
+/// Checks the sources and the cgroups of a node. `node_file` is the file with the Node object, where one is named.
+pub fn cgroup_checks(compared: &Compared, node_file: Option<&str>) -> Vec<Finding> {
     let (counted, changing) = match count(compared) {
         Ok((summary, changing)) => (Ok(summary), changing),
         Err(reason) => (Err(reason), BTreeSet::new()),
     };
     let live = &compared.live;
-    let found = checks(CheckInput {
+    checks(CheckInput {
         snapshot: &live.snapshot,
         node: &live.node,
         config: &live.config,
@@ -34,9 +24,7 @@ pub fn node_checks(compared: &Compared, node_file: Option<&str>) -> NodeChecks {
         incomplete: live.incomplete.as_deref(),
         compared: &counted,
         changing: &changing,
-    });
-    let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
-    NodeChecks::new(&live.node.facts, found, warnings)
+    })
 }
 
 /// How many values compare how, and the UIDs of the pods that come or go.

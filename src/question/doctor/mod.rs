@@ -1,0 +1,104 @@
+//! The checks of a whole node, the worst result first.
+
+mod devices;
+mod disk;
+mod node;
+mod pods;
+mod restart;
+mod rule;
+
+use self::rule::NodeRule;
+use super::admission::AdmissionNode;
+use super::cgroup::Compared;
+use super::cgroup::checks::cgroup_checks;
+use crate::answer::{Failure, Finding, Subject};
+use crate::cgroup::live::checks::NodeChecks;
+use crate::cgroup::live::difference::Difference;
+use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs};
+
+/// Returns the facts that the checks need.
+pub fn node_checks_needs() -> Needs {
+    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers])
+}
+
+/// Checks a node. `kubelet`: what is said of its kubelet over its facts; `node_file`: the file with the Node object,
+/// where one is named; `is_stored`: the facts are those of a snapshot.
+///
+/// # Errors
+///
+/// Fails where the kubelet would not read its configuration.
+pub fn node_checks(
+    compared: &Compared,
+    kubelet: &KubeletOptions,
+    node_file: Option<&str>,
+    is_stored: bool,
+) -> Result<NodeChecks, Failure> {
+    let live = &compared.live;
+    let node = KubeletNode::describe(live.snapshot.clone(), kubelet, true)?;
+    let mut found = cgroup_checks(compared, node_file);
+    let drifts = drifts(compared);
+    if !drifts.is_empty() {
+        // The sum says nothing more.
+        found.retain(|finding| finding.id != "cgroup-values");
+        found.extend(drifts);
+    }
+    found.extend(findings(compared, &node, is_stored));
+    // Stable: within a severity the checks stay in their order.
+    found.sort_by_key(|finding| finding.severity);
+    let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
+    Ok(NodeChecks::new(&live.node.facts, found, warnings))
+}
+
+fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Finding> {
+    let live = &compared.live;
+    let snapshot = &live.snapshot;
+    let name = snapshot.node_name.value().map(String::as_str);
+    let mut all = node::conditions(snapshot, node.now);
+    all.extend(node::certificates(snapshot, node.now));
+    all.push(disk::image_gc(node));
+    all.extend(disk::settings(node));
+    all.extend(disk::eviction(node, name, is_stored));
+    all.extend(devices::devices(node));
+    all.extend(devices::state_files(node));
+    all.extend(pods::counters(snapshot, &live.roots, &live.workloads));
+    if let Some(pods) = &snapshot.pods.found {
+        let loaded = pods.value.pods.iter();
+        all.extend(pods::statuses(loaded.map(|loaded| &loaded.pod), &pods.source));
+    }
+    let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
+    all.extend(restart::restart(&about));
+    all.push(restart::headroom(&about));
+    all
+}
+
+/// As many differences as a reader can use; `kq cgroup diff` has all.
+const SHOWN: usize = 10;
+
+/// Returns the values that are not as planned.
+fn drifts(compared: &Compared) -> Vec<Finding> {
+    let found = compared.with(|differences, _| {
+        let drifting = differences.iter().filter(|it| it.verdict.is_drift()).take(SHOWN);
+        let finding = |it: &Difference<'_>| {
+            let rule = NodeRule::CgroupValues {
+                file: it.file.clone(),
+                planned: it.planned.clone(),
+                actual: it.actual.clone(),
+                reason: it.reason.clone(),
+            };
+            let subject = match (&it.namespace, &it.pod) {
+                (Some(namespace), Some(pod)) => Subject::Pod {
+                    pod: format!("{namespace}/{pod}"),
+                    container: it.container.clone(),
+                },
+                _ => Subject::File {
+                    path: it.cgroup.clone(),
+                    place: it.file.clone().unwrap_or_default(),
+                },
+            };
+            Finding::of(subject, &rule)
+        };
+        Ok(drifting.map(finding).collect())
+    });
+    // The check of the values says why there is no comparison.
+    found.unwrap_or_default()
+}

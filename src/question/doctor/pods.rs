@@ -1,0 +1,177 @@
+//! Containers that are throttled, OOM-killed, near their memory limit, or started again.
+
+use super::rule::{MemoryLimit, NodeRule, OomKills, Restarts, Throttling};
+use crate::answer::{Finding, Subject};
+use crate::cgroup::files::CgroupDriver;
+use crate::cgroup::live::place::{LiveOwner, Part, live_cgroups};
+use crate::cgroup::live::show::Usage;
+use crate::facts::cgroup_file::CgroupFile;
+use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts};
+use crate::facts::snapshot::Snapshot;
+use crate::facts::workloads::Workloads;
+use crate::k8s::pod::{Container, ContainerStatus, Pod, ProbeType};
+
+/// A container that is throttled in fewer periods has its limit for peaks.
+const THROTTLED_PERCENT: u64 = 25;
+
+/// Fewer periods say nothing: 10 seconds.
+const PERIODS: u64 = 100;
+
+/// A container of which less is free is soon at its limit.
+const NEAR_LIMIT_PERCENT: u64 = 90;
+
+/// A container that ended once may have had a reason outside of it.
+const RESTARTS: i32 = 3;
+
+/// The exit code of a process that SIGKILL ended.
+const KILLED: i32 = 137;
+
+/// Returns the findings in the kernel's counters.
+pub(super) fn counters(
+    snapshot: &Snapshot,
+    roots: &[(CgroupDriver, CgroupPath)],
+    workloads: &Workloads,
+) -> Vec<Finding> {
+    let tree = match &snapshot.cgroups.found {
+        Some(found) => found,
+        None => {
+            let reason = format!("the cgroups are unknown: {}", snapshot.cgroups.reason());
+            let unknown = NodeRule::CpuThrottling(Throttling::Unknown { reason });
+            return vec![Finding::of(Subject::Node, &unknown)];
+        }
+    };
+    let (mut findings, mut containers, mut uncounted) = (Vec::new(), 0, 0);
+    let mut unmeasured = 0;
+    let (mut is_throttled, mut is_near) = (false, false);
+    let present = roots.iter().filter(|(_, root)| tree.value.get(root).is_some());
+    let cgroups =
+        present.flat_map(|(driver, root)| live_cgroups(&tree.value, root, *driver, workloads));
+    for cgroup in cgroups {
+        let LiveOwner::Container(container) = &cgroup.owner else { continue };
+        let (Part::Container(name, _), Some(pod)) = (container.part, container.pod.name) else {
+            continue;
+        };
+        containers += 1;
+        let subject = || Subject::Pod {
+            pod: format!("{}/{}", pod.namespace, pod.name),
+            container: Some(name.to_owned()),
+        };
+        let usage = Usage::of(cgroup.texts);
+        let counted = usage.periods.zip(usage.throttled_periods);
+        uncounted += usize::from(usage.cpu_usec.is_none());
+        unmeasured += usize::from(usage.memory_bytes.is_none());
+        if let Some((periods @ PERIODS.., throttled_periods)) = counted {
+            let percent = throttled_periods.saturating_mul(100) / periods;
+            if percent >= THROTTLED_PERCENT {
+                is_throttled = true;
+                let state = Throttling::Throttled { periods, throttled_periods, percent };
+                findings.push(
+                    Finding::of(subject(), &NodeRule::CpuThrottling(state)).from(&tree.source),
+                );
+            }
+        }
+        if let Some((working_set_bytes, limit_bytes)) = working_set(cgroup.texts) {
+            let percent =
+                u64::try_from(u128::from(working_set_bytes) * 100 / u128::from(limit_bytes.max(1)));
+            let percent = percent.unwrap_or(u64::MAX);
+            if percent >= NEAR_LIMIT_PERCENT {
+                is_near = true;
+                let state = MemoryLimit::Near { working_set_bytes, limit_bytes, percent };
+                findings
+                    .push(Finding::of(subject(), &NodeRule::MemoryLimit(state)).from(&tree.source));
+            }
+        }
+        if let Some(times @ 1..) = usage.oom_kills {
+            let state = OomKills::Killed { times, last: None };
+            findings.push(Finding::of(subject(), &NodeRule::OomKills(state)).from(&tree.source));
+        }
+    }
+    if uncounted > 0 {
+        let reason = format!("the CPU time of {uncounted} of {containers} containers is unknown");
+        let unknown = NodeRule::CpuThrottling(Throttling::Unknown { reason });
+        findings.push(Finding::of(Subject::Node, &unknown));
+    } else if !is_throttled {
+        let state = Throttling::Ok { containers };
+        findings.push(Finding::of(Subject::Node, &NodeRule::CpuThrottling(state)));
+    }
+    if unmeasured > 0 {
+        let reason = format!("the memory of {unmeasured} of {containers} containers is unknown");
+        let unknown = NodeRule::MemoryLimit(MemoryLimit::Unknown { reason });
+        findings.push(Finding::of(Subject::Node, &unknown));
+    } else if !is_near {
+        let state = MemoryLimit::Ok { containers };
+        findings.push(Finding::of(Subject::Node, &NodeRule::MemoryLimit(state)));
+    }
+    findings
+}
+
+/// Returns the memory that the kernel cannot take back at once, and the limit, where both are known: the kubelet's working
+/// set is the usage without inactive files.
+fn working_set(texts: &CgroupTexts) -> Option<(u64, u64)> {
+    let usage = texts.number(CgroupFile::MemoryCurrent)?;
+    let limit = texts.number(CgroupFile::MemoryMax)?;
+    let inactive = texts.keyed(CgroupFile::MemoryStat, "inactive_file").unwrap_or_default();
+    // The kernel of cgroup v1 has the largest number of pages for no limit.
+    (limit < 1 << 62).then(|| (usage.saturating_sub(inactive), limit))
+}
+
+/// Returns the findings in the statuses of the pods.
+pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for pod in pods {
+        let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        for container in containers {
+            let all =
+                pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+            let Some(status) = all.into_iter().find(|it| it.name == container.name) else {
+                continue;
+            };
+            let rules = of_container(container, status);
+            let subject = || Subject::Pod {
+                pod: format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
+                container: Some(container.name.clone()),
+            };
+            findings.extend(rules.iter().map(|rule| Finding::of(subject(), rule).from(source)));
+        }
+    }
+    for (id, ok) in [
+        ("oom-kills", NodeRule::OomKills(OomKills::Ok)),
+        ("restarts", NodeRule::Restarts(Restarts::Ok)),
+    ] {
+        if findings.iter().all(|finding: &Finding| finding.id != id) {
+            findings.push(Finding::of(Subject::Node, &ok).from(source));
+        }
+    }
+    findings
+}
+
+fn of_container(container: &Container, status: &ContainerStatus) -> Vec<NodeRule> {
+    let mut rules = Vec::new();
+    let ended = status.last_state.terminated.as_ref().or(status.state.terminated.as_ref());
+    let is_oom = ended.is_some_and(|ended| ended.reason == "OOMKilled");
+    if let Some(ended) = ended.filter(|_| is_oom) {
+        let times = u64::try_from(status.restart_count).unwrap_or_default().max(1);
+        rules.push(NodeRule::OomKills(OomKills::Killed { times, last: ended.finished_at.clone() }));
+    }
+    let waiting = status.state.waiting.as_ref().map(|it| it.reason.as_str()).unwrap_or_default();
+    let restarts = status.restart_count;
+    if matches!(waiting, "CrashLoopBackOff" | "ImagePullBackOff" | "ErrImagePull") {
+        rules.push(NodeRule::Restarts(Restarts::BackOff { restarts, reason: waiting.to_owned() }));
+    } else if restarts >= RESTARTS && !is_oom {
+        let exit_code = ended.map(|ended| ended.exit_code);
+        let probe_of = || {
+            let kinds = [ProbeType::Liveness, ProbeType::Startup];
+            kinds
+                .into_iter()
+                .find(|kind| container.probe(*kind).is_some())
+                .map(|kind| kind.to_string().to_lowercase())
+        };
+        rules.push(NodeRule::Restarts(Restarts::Restarted {
+            restarts,
+            exit_code,
+            last: ended.and_then(|ended| ended.finished_at.clone()),
+            probe: (exit_code == Some(KILLED)).then(probe_of).flatten(),
+        }));
+    }
+    rules
+}

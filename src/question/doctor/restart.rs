@@ -1,0 +1,94 @@
+//! What a restart of the kubelet does to the pods, and whom another critical pod costs its place.
+
+use super::rule::{Headroom, NodeRule, Restart};
+use crate::admission::qualified;
+use crate::answer::{Finding, Subject};
+use crate::k8s::pod::{Container, Pod, ResourceName};
+use crate::k8s::quantity::{Format, Quantity};
+use crate::preemption::ReadmissionResult;
+use crate::question::admission::{AdmissionNode, Detail, Planned, plan, readmit_all, sort};
+
+pub(super) fn restart(about: &AdmissionNode) -> Vec<Finding> {
+    let of_node = |state| Finding::of(Subject::Node, &NodeRule::KubeletRestart(state));
+    let answer = match readmit_all(about) {
+        Ok(answer) => answer,
+        Err(failure) => return vec![of_node(Restart::Unknown { reason: failure.reason() })],
+    };
+    let findings = answer.items.iter().filter_map(|item| {
+        let state = match item.result {
+            ReadmissionResult::Admitted => return None,
+            ReadmissionResult::Refused => {
+                let refusal = item.refusals.first();
+                Restart::Refuses {
+                    reason: refusal.map(|it| it.reason.clone()).unwrap_or_default(),
+                    message: refusal.map(|it| it.message.clone()).unwrap_or_default(),
+                }
+            }
+            ReadmissionResult::Killed => {
+                Restart::Kills { for_pod: item.killed_for.clone().unwrap_or_default() }
+            }
+        };
+        let subject = Subject::Pod { pod: item.pod.clone(), container: None };
+        Some(Finding::of(subject, &NodeRule::KubeletRestart(state)))
+    });
+    let mut findings: Vec<Finding> = findings.collect();
+    if !answer.basis.missing.is_empty() {
+        let missing: Vec<String> = answer.basis.missing.iter().map(ToString::to_string).collect();
+        findings.push(of_node(Restart::Unknown { reason: missing.join("; ") }));
+    }
+    if findings.is_empty() {
+        findings.push(of_node(Restart::Ok { pods: answer.items.len() }));
+    }
+    findings
+}
+
+/// A node is full where less than this share of its CPUs is not requested.
+const FULL_PERCENT: i64 = 10;
+
+/// Returns the amounts that are not requested, and the pods that the kubelet kills for a critical pod that requests a
+/// little more.
+pub(super) fn headroom(about: &AdmissionNode) -> Finding {
+    let finding = |state| Finding::of(Subject::Node, &NodeRule::PreemptionHeadroom(state));
+    let free = |planned: &Planned<'_>, name: &str| {
+        planned.admission.resources.iter().find(|it| it.resource == name).map(|it| it.free)
+    };
+    let order = |others: &mut [_]| sort(others, &[]);
+    let allocatable = |planned: &Planned<'_>| {
+        planned.admission.resources.iter().find(|it| it.resource == "cpu").map(|it| it.allocatable)
+    };
+    let planned = match plan(about, &critical(0), order, Detail::BRIEF) {
+        Ok(planned) => planned,
+        Err(failure) => return finding(Headroom::Unknown { reason: failure.reason() }),
+    };
+    let (Some(free_milli_cpu), Some(free_memory_bytes)) =
+        (free(&planned, "cpu"), free(&planned, "memory"))
+    else {
+        let reason = "the Node object does not say what the node has".to_owned();
+        return finding(Headroom::Unknown { reason });
+    };
+    let is_full =
+        allocatable(&planned).is_some_and(|all| free_milli_cpu < all / 100 * FULL_PERCENT);
+    let needs_milli_cpu = free_milli_cpu.max(0).saturating_add(1);
+    let victims = plan(about, &critical(needs_milli_cpu), order, Detail::BRIEF)
+        .map(|planned| planned.victims.iter().map(|pod| qualified(pod)).collect::<Vec<_>>());
+    finding(match victims {
+        Ok(victims) if is_full && !victims.is_empty() => {
+            Headroom::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims }
+        }
+        _ => Headroom::Ok { free_milli_cpu, free_memory_bytes },
+    })
+}
+
+/// Returns a critical pod that requests so much CPU.
+fn critical(milli_cpu: i64) -> Pod {
+    let mut pod = Pod::default();
+    pod.metadata.namespace = "kube-system".to_owned();
+    pod.metadata.name = "another-critical-pod".to_owned();
+    pod.metadata.annotations.config_source = Some("file".to_owned());
+    let mut container = Container::default();
+    let requests = &mut container.resources.requests;
+    requests.insert(ResourceName::Cpu, Quantity::from_milli(milli_cpu, Format::DecimalSi));
+    requests.insert(ResourceName::Memory, Quantity::from_units(0, Format::BinarySi));
+    pod.spec.containers.push(container);
+    pod
+}

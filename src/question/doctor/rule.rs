@@ -1,0 +1,621 @@
+//! What the checks of a node can find beside its cgroups, and the sentences for it.
+
+use crate::answer::{Rule, Severity, Wording};
+use crate::facts::certificates::CertificateUsage;
+use crate::facts::timestamp::Timestamp;
+use crate::output::units::bytes;
+use serde::Serialize;
+
+/// The rules of a node. The ID of a rule is the same whether it holds or not.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum NodeRule {
+    /// A value of a cgroup that is not as planned.
+    CgroupValues {
+        /// The file; null: the cgroup as a whole.
+        file: Option<String>,
+        /// What the kubelet or the runtime writes.
+        planned: Option<String>,
+        /// What the kernel has.
+        actual: Option<String>,
+        /// Why they differ, where that is known.
+        reason: Option<String>,
+    },
+    /// The conditions in the Node object.
+    NodeConditions(Conditions),
+    /// The kubelet's certificates.
+    Certificates(Certificates),
+    /// The next collection of images.
+    ImageGc(ImageGc),
+    /// The distance to the threshold of a signal.
+    Eviction(Eviction),
+    /// The devices of containers.
+    Devices(Devices),
+    /// What a restarted kubelet does with the pods.
+    KubeletRestart(Restart),
+    /// The CPU quota of a container.
+    CpuThrottling(Throttling),
+    /// Memory that ran out in a container.
+    OomKills(OomKills),
+    /// The memory of a container beside its limit.
+    MemoryLimit(MemoryLimit),
+    /// Containers that were started again.
+    Restarts(Restarts),
+    /// Room for another critical pod.
+    PreemptionHeadroom(Headroom),
+}
+
+/// The conditions in the Node object.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Conditions {
+    Ok,
+    Unknown { reason: String },
+    NotReady { status: String, reason: String },
+    Stale { heartbeat: Timestamp, age_seconds: i64 },
+    Pressure { conditions: Vec<String> },
+}
+
+/// The kubelet's certificates.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Certificates {
+    Ok { days_left: i64, path: String },
+    Unknown { reason: String },
+    Expired { path: String, usage: CertificateUsage, not_after: Timestamp },
+    Expires { path: String, usage: CertificateUsage, not_after: Timestamp, days_left: i64 },
+}
+
+/// The next collection of images.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ImageGc {
+    Ok {
+        usage_percent: Option<i64>,
+        high_threshold_percent: i32,
+    },
+    Unknown {
+        reason: String,
+    },
+    Due {
+        usage_percent: i64,
+        high_threshold_percent: i32,
+        images: usize,
+        freed_bytes: i64,
+        first: String,
+    },
+    FallsShort {
+        usage_percent: i64,
+        wanted_bytes: i64,
+        freed_bytes: i64,
+        error: String,
+    },
+}
+
+/// The distance to the threshold of a signal.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Eviction {
+    Ok { signals: usize },
+    Unknown { signal: Option<String>, reason: String },
+    Near { signal: String, available: i64, threshold: i64, margin: i64, first: Vec<String> },
+    Crossed { signal: String, available: i64, threshold: i64, first: Vec<String> },
+}
+
+/// The devices of containers.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Devices {
+    Ok { devices: usize },
+    Unknown { reason: String },
+    Double { resource: String, device: String, reason: String },
+    Unhealthy { resource: String, device: String, reason: String },
+    Stale { resource: String, device: String, reason: String },
+    Inconsistent { resource: String, device: String, reason: String },
+    NoneHealthy { resource: String, capacity: i64 },
+}
+
+/// What a restarted kubelet does with the pods.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Restart {
+    Ok { pods: usize },
+    Unknown { reason: String },
+    Refuses { reason: String, message: String },
+    Kills { for_pod: String },
+}
+
+/// The CPU quota of a container.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Throttling {
+    Ok { containers: usize },
+    Unknown { reason: String },
+    Throttled { periods: u64, throttled_periods: u64, percent: u64 },
+}
+
+/// Memory that ran out in a container.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum OomKills {
+    Ok,
+    Killed { times: u64, last: Option<String> },
+}
+
+/// The memory of a container beside its limit.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum MemoryLimit {
+    Ok { containers: usize },
+    Unknown { reason: String },
+    Near { working_set_bytes: u64, limit_bytes: u64, percent: u64 },
+}
+
+/// Containers that were started again.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Restarts {
+    Ok,
+    BackOff { restarts: i32, reason: String },
+    Restarted { restarts: i32, exit_code: Option<i32>, last: Option<String>, probe: Option<String> },
+}
+
+/// Room for another critical pod.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Headroom {
+    Ok {
+        free_milli_cpu: i64,
+        free_memory_bytes: i64,
+    },
+    Unknown {
+        reason: String,
+    },
+    Preempts {
+        free_milli_cpu: i64,
+        free_memory_bytes: i64,
+        needs_milli_cpu: i64,
+        victims: Vec<String>,
+    },
+}
+
+impl Rule for NodeRule {
+    fn severity(&self) -> Severity {
+        match self {
+            Self::CgroupValues { .. } => Severity::Error,
+            Self::NodeConditions(state) => state.severity(),
+            Self::Certificates(state) => match state {
+                Certificates::Ok { .. } => Severity::Ok,
+                Certificates::Unknown { .. } => Severity::Unknown,
+                Certificates::Expired { .. } => Severity::Error,
+                Certificates::Expires { .. } => Severity::Warning,
+            },
+            Self::ImageGc(state) => match state {
+                ImageGc::Ok { .. } => Severity::Ok,
+                ImageGc::Unknown { .. } => Severity::Unknown,
+                ImageGc::Due { .. } => Severity::Warning,
+                ImageGc::FallsShort { .. } => Severity::Error,
+            },
+            Self::Eviction(state) => match state {
+                Eviction::Ok { .. } => Severity::Ok,
+                Eviction::Unknown { .. } => Severity::Unknown,
+                Eviction::Near { .. } => Severity::Warning,
+                Eviction::Crossed { .. } => Severity::Error,
+            },
+            Self::Devices(state) => match state {
+                Devices::Ok { .. } => Severity::Ok,
+                Devices::Unknown { .. } => Severity::Unknown,
+                Devices::Double { .. } | Devices::Unhealthy { .. } => Severity::Error,
+                Devices::Stale { .. }
+                | Devices::Inconsistent { .. }
+                | Devices::NoneHealthy { .. } => Severity::Warning,
+            },
+            Self::KubeletRestart(state) => match state {
+                Restart::Ok { .. } => Severity::Ok,
+                Restart::Unknown { .. } => Severity::Unknown,
+                Restart::Refuses { .. } | Restart::Kills { .. } => Severity::Warning,
+            },
+            Self::CpuThrottling(state) => match state {
+                Throttling::Ok { .. } => Severity::Ok,
+                Throttling::Unknown { .. } => Severity::Unknown,
+                Throttling::Throttled { .. } => Severity::Warning,
+            },
+            Self::MemoryLimit(MemoryLimit::Unknown { .. }) => Severity::Unknown,
+            Self::OomKills(OomKills::Ok)
+            | Self::MemoryLimit(MemoryLimit::Ok { .. })
+            | Self::Restarts(Restarts::Ok)
+            | Self::PreemptionHeadroom(Headroom::Ok { .. }) => Severity::Ok,
+            Self::OomKills(OomKills::Killed { .. })
+            | Self::MemoryLimit(MemoryLimit::Near { .. })
+            | Self::Restarts(Restarts::Restarted { .. }) => Severity::Warning,
+            Self::Restarts(Restarts::BackOff { .. }) => Severity::Error,
+            Self::PreemptionHeadroom(Headroom::Unknown { .. }) => Severity::Unknown,
+            Self::PreemptionHeadroom(Headroom::Preempts { .. }) => Severity::Info,
+        }
+    }
+
+    fn wording(&self) -> Wording {
+        match self {
+            Self::CgroupValues { file, planned, actual, reason } => {
+                let or_none =
+                    |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
+                let file = file.as_deref().unwrap_or("cgroup");
+                let (planned, actual) = (or_none(planned), or_none(actual));
+                let wording = Wording::new(format!("{file} is {actual}, planned {planned}"));
+                let wording =
+                    reason.iter().fold(wording, |wording, reason| wording.because(reason));
+                wording.advise("kq cgroup apply writes the planned value").see("kq cgroup diff")
+            }
+            Self::NodeConditions(state) => state.wording(),
+            Self::Certificates(state) => state.wording(),
+            Self::ImageGc(state) => state.wording(),
+            Self::Eviction(state) => state.wording(),
+            Self::Devices(state) => state.wording(),
+            Self::KubeletRestart(state) => state.wording(),
+            Self::CpuThrottling(state) => state.wording(),
+            Self::OomKills(state) => state.wording(),
+            Self::MemoryLimit(state) => state.wording(),
+            Self::Restarts(state) => state.wording(),
+            Self::PreemptionHeadroom(state) => state.wording(),
+        }
+    }
+}
+
+impl Conditions {
+    fn severity(&self) -> Severity {
+        match self {
+            Self::Ok => Severity::Ok,
+            Self::Unknown { .. } => Severity::Unknown,
+            Self::NotReady { .. } | Self::Stale { .. } => Severity::Error,
+            Self::Pressure { .. } => Severity::Warning,
+        }
+    }
+
+    fn wording(&self) -> Wording {
+        match self {
+            Self::Ok => Wording::new("the node is ready, without pressure"),
+            Self::Unknown { reason } => Wording::new(reason.clone())
+                .advise("give the Node object with --node-file, or a kubeconfig"),
+            Self::NotReady { status, reason } => Wording::new(match reason.as_str() {
+                "" => format!("Ready is {status}"),
+                reason => format!("Ready is {status}: {reason}"),
+            })
+            .leads_to("the node controller taints the node, and its pods are deleted after their tolerations")
+            .advise("look at the kubelet's log: journalctl -u kubelet"),
+            Self::Stale { heartbeat, age_seconds } => Wording::new(format!(
+                "the kubelet last reported the node's status at {heartbeat}, {age_seconds} s ago"
+            ))
+            .because("a running kubelet reports at least every 5 minutes (nodeStatusReportFrequency)")
+            .leads_to("the conditions say nothing of the node as it is now")
+            .advise("check that the kubelet runs and reaches the API server"),
+            Self::Pressure { conditions } => Wording::new(format!("{} True", conditions.join(", ")))
+                .leads_to("the kubelet evicts pods, and refuses new ones that do not tolerate it")
+                .see("kq evict rank"),
+        }
+    }
+}
+
+impl Certificates {
+    fn wording(&self) -> Wording {
+        match self {
+            Self::Ok { days_left, path } => {
+                Wording::new(format!("the first to expire is valid for {days_left} days: {path}"))
+            }
+            Self::Unknown { reason } => {
+                Wording::new(reason.clone()).advise("run kq as root on the node")
+            }
+            Self::Expired { path, usage, not_after } => {
+                let (leads_to, advice) = usage_texts(*usage);
+                Wording::new(format!("the {usage} {path} expired at {not_after}"))
+                    .leads_to(leads_to)
+                    .advise(advice)
+            }
+            Self::Expires { path, usage, not_after, days_left } => {
+                let (leads_to, advice) = usage_texts(*usage);
+                Wording::new(format!(
+                    "the {usage} {path} expires in {days_left} days, at {not_after}"
+                ))
+                .because(
+                    "the kubelet renews a certificate when 70% to 90% of its validity have passed",
+                )
+                .leads_to(leads_to)
+                .advise(advice)
+            }
+        }
+    }
+}
+
+fn usage_texts(usage: CertificateUsage) -> (&'static str, &'static str) {
+    match usage {
+        CertificateUsage::Client => (
+            "the API server rejects the kubelet, and the node becomes NotReady",
+            "check rotateCertificates and the pending CertificateSigningRequests (kubectl get csr); kubeadm: \
+             kubeadm init phase kubeconfig kubelet on a control plane node",
+        ),
+        CertificateUsage::Serving => (
+            "kubectl logs and exec fail, and so do metrics of this node, where certificates are verified",
+            "approve its CertificateSigningRequest (kubectl get csr), or delete the file and restart the kubelet",
+        ),
+    }
+}
+
+impl ImageGc {
+    fn wording(&self) -> Wording {
+        const COMMAND: &str = "kq gc dry-run";
+        match self {
+            Self::Ok { usage_percent, high_threshold_percent } => Wording::new(match usage_percent {
+                Some(usage) => {
+                    format!("usage {usage}% is below imageGCHighThresholdPercent {high_threshold_percent}%")
+                }
+                None => "no image goes in the next collection".to_owned(),
+            }),
+            Self::Unknown { reason } => Wording::new(reason.clone())
+                .advise("run kq as root on the node, with the container runtime up")
+                .see(COMMAND),
+            Self::Due { usage_percent, high_threshold_percent, images, freed_bytes, first } => {
+                Wording::new(format!(
+                    "usage {usage_percent}% has reached imageGCHighThresholdPercent {high_threshold_percent}%: {} \
+                     ({}), first {first}",
+                    count(*images, "image goes", "images go"),
+                    amount(*freed_bytes)
+                ))
+                .leads_to("the kubelet removes them within 5 minutes; a pod that needs one pulls it again")
+                .advise("pin images that must stay, or free other space of the disk")
+                .see(COMMAND)
+            }
+            Self::FallsShort { usage_percent, wanted_bytes, freed_bytes, error } => {
+                Wording::new(format!(
+                    "usage {usage_percent}%: image garbage collection wants {} free and can free {}",
+                    amount(*wanted_bytes),
+                    amount(*freed_bytes)
+                ))
+                .because(error.clone())
+                .leads_to("the disk fills up to the eviction threshold, and pods are evicted")
+                .advise("remove files that are no images: logs, volumes, data beside the kubelet's")
+                .see(COMMAND)
+            }
+        }
+    }
+}
+
+impl Eviction {
+    fn wording(&self) -> Wording {
+        match self {
+            Self::Ok { signals } => Wording::new(format!(
+                "none of {} is near its threshold",
+                count(*signals, "signal", "signals")
+            )),
+            Self::Unknown { signal, reason } => Wording::new(match signal {
+                Some(signal) => format!("{signal}: {reason}"),
+                None => reason.clone(),
+            })
+            .advise("let kq reach the kubelet's API, or give --stats to kq evict rank")
+            .see(rank(signal.as_deref().unwrap_or("memory.available"))),
+            Self::Near { signal, available, threshold, margin, first } => Wording::new(format!(
+                "{signal}: {} left, the threshold is {}: {} to go",
+                of_signal(signal, *available),
+                of_signal(signal, *threshold),
+                of_signal(signal, *margin)
+            ))
+            .leads_to(evicted(first))
+            .advise("free the resource before the threshold is crossed")
+            .see(rank(signal)),
+            Self::Crossed { signal, available, threshold, first } => Wording::new(format!(
+                "{signal}: {} left, below the threshold {}",
+                of_signal(signal, *available),
+                of_signal(signal, *threshold)
+            ))
+            .leads_to(evicted(first))
+            .advise("free the resource, or move pods away")
+            .see(rank(signal)),
+        }
+    }
+}
+
+fn rank(signal: &str) -> String {
+    format!("kq evict rank --signal {signal}")
+}
+
+fn evicted(first: &[String]) -> String {
+    match first {
+        [] => "the kubelet reclaims what it can, and evicts pods if that is not enough".to_owned(),
+        [one] => format!("{one} is evicted first"),
+        [one, more @ ..] => format!("{one} or one of {} more is evicted first", more.len()),
+    }
+}
+
+fn of_signal(signal: &str, number: i64) -> String {
+    match signal.ends_with("inodesFree") || signal.starts_with("pid") {
+        true => number.to_string(),
+        false => amount(number),
+    }
+}
+
+impl Devices {
+    fn wording(&self) -> Wording {
+        const COMMAND: &str = "kq devices list";
+        let of = |resource: &str, device: &str, reason: &str| {
+            Wording::new(format!("{device} of {resource}: {reason}")).see(COMMAND)
+        };
+        match self {
+            Self::Ok { devices } => {
+                Wording::new(format!("{}, as it should be", count(*devices, "device in use", "devices in use")))
+            }
+            Self::Unknown { reason } => {
+                Wording::new(reason.clone()).advise("run kq as root on the node").see(COMMAND)
+            }
+            Self::Double { resource, device, reason } => of(resource, device, reason)
+                .leads_to("two containers share a device that each of them takes for its own")
+                .advise("delete the younger of the pods"),
+            Self::Unhealthy { resource, device, reason } => of(resource, device, reason)
+                .leads_to("the container keeps the device until its pod is deleted; a restart of the kubelet changes nothing")
+                .advise("look at the plugin's log; delete the pod to get another device"),
+            Self::Stale { resource, device, reason } => of(resource, device, reason)
+                .leads_to("the entry goes when a pod next asks for devices")
+                .advise("nothing while the kubelet runs; kq devices repair --remove-stale where it is stopped"),
+            Self::Inconsistent { resource, device, reason } => of(resource, device, reason)
+                .leads_to("a kubelet that starts takes its checkpoint, not what it holds now")
+                .advise("look at the details before the kubelet is restarted"),
+            Self::NoneHealthy { resource, capacity } => Wording::new(format!(
+                "{resource}: the Node object has {capacity}, and none is healthy"
+            ))
+            .leads_to("no pod that asks for the resource is admitted")
+            .advise("check that its plugin runs and is registered")
+            .see("kq devices plugins"),
+        }
+    }
+}
+
+impl Restart {
+    fn wording(&self) -> Wording {
+        const COMMAND: &str = "kq admit explain --kubelet-restart";
+        match self {
+            Self::Ok { pods } => Wording::new(format!(
+                "a restarted kubelet admits {} again",
+                count(*pods, "pod", "pods")
+            )),
+            Self::Unknown { reason } => {
+                Wording::new(reason.clone()).advise("give --node-file and --pods").see(COMMAND)
+            }
+            Self::Refuses { reason, message } => {
+                Wording::new(format!("a restarted kubelet refuses the pod: {reason}: {message}"))
+                    .leads_to("its containers are stopped, and the pod fails")
+                    .advise("move the pod before the kubelet is restarted")
+                    .see(COMMAND)
+            }
+            Self::Kills { for_pod } => {
+                Wording::new(format!("a restarted kubelet kills the pod for {for_pod}"))
+                    .leads_to("its containers are stopped, and the pod fails")
+                    .advise("make room before the kubelet is restarted")
+                    .see(COMMAND)
+            }
+        }
+    }
+}
+
+impl Throttling {
+    fn wording(&self) -> Wording {
+        match self {
+            Self::Ok { containers } => Wording::new(format!(
+                "none of {} is held back by its CPU limit",
+                count(*containers, "container", "containers")
+            )),
+            Self::Unknown { reason } => Wording::new(reason.clone())
+                .advise("run kq as root on the node, or take a new snapshot"),
+            Self::Throttled { periods, throttled_periods, percent } => Wording::new(format!(
+                "throttled in {percent}% of its periods ({throttled_periods} of {periods})"
+            ))
+            .because("its CPU limit is used up before the period of 100 ms ends")
+            .leads_to("answers take longer, and probes with short timeouts fail")
+            .advise("raise the CPU limit, or remove it")
+            .see("kq cgroup show -o wide"),
+        }
+    }
+}
+
+impl OomKills {
+    fn wording(&self) -> Wording {
+        match self {
+            Self::Ok => Wording::new("no container was OOM-killed"),
+            Self::Killed { times, last } => Wording::new(format!(
+                "OOM-killed {}{}",
+                count(usize::try_from(*times).unwrap_or(usize::MAX), "time", "times"),
+                last.as_ref().map(|at| format!(", last at {at}")).unwrap_or_default()
+            ))
+            .because("the container reached its memory limit, or the node had no memory left")
+            .leads_to("the container is started again with growing delays")
+            .advise("raise its memory limit, or find the leak")
+            .see("kq cgroup show"),
+        }
+    }
+}
+
+impl MemoryLimit {
+    fn wording(&self) -> Wording {
+        match self {
+            Self::Ok { containers } => Wording::new(format!(
+                "none of {} is near its memory limit",
+                count(*containers, "container", "containers")
+            )),
+            Self::Unknown { reason } => Wording::new(reason.clone())
+                .advise("run kq as root on the node, or take a new snapshot"),
+            Self::Near { working_set_bytes, limit_bytes, percent } => Wording::new(format!(
+                "its working set {} is {percent}% of its limit {}",
+                bytes(*working_set_bytes),
+                bytes(*limit_bytes)
+            ))
+            .leads_to("the kernel kills the container when it reaches the limit")
+            .advise("raise its memory limit")
+            .see("kq cgroup show"),
+        }
+    }
+}
+
+impl Restarts {
+    fn wording(&self) -> Wording {
+        match self {
+            Self::Ok => Wording::new("no container was started again"),
+            Self::BackOff { restarts, reason } => {
+                Wording::new(format!("{reason} after {}", count_restarts(*restarts)))
+                    .leads_to("the kubelet waits up to 5 minutes before each start")
+                    .advise("look at the log of the run before: kubectl logs --previous")
+                    .see("kq preempt why")
+            }
+            Self::Restarted { restarts, exit_code, last, probe } => {
+                let ended = match (exit_code, last) {
+                    (Some(code), Some(at)) => format!("; last with exit code {code} at {at}"),
+                    (Some(code), None) => format!("; last with exit code {code}"),
+                    _ => String::new(),
+                };
+                let wording = Wording::new(format!("{}{ended}", count_restarts(*restarts)));
+                match probe {
+                    Some(probe) => wording
+                        .because(format!(
+                            "exit code 137 is a kill; the container has a {probe} probe, so the kubelet may have killed it for that"
+                        ))
+                        .advise("compare the probe's timeout with the time of an answer")
+                        .see(format!("kq probe plan --type {probe}")),
+                    None => wording
+                        .advise("look at the log of the run before: kubectl logs --previous")
+                        .see("kq preempt why"),
+                }
+            }
+        }
+    }
+}
+
+fn count_restarts(restarts: i32) -> String {
+    count(usize::try_from(restarts).unwrap_or_default(), "restart", "restarts")
+}
+
+impl Headroom {
+    fn wording(&self) -> Wording {
+        const COMMAND: &str = "kq preempt explain FILE --static";
+        match self {
+            Self::Ok { free_milli_cpu, free_memory_bytes } => Wording::new(format!(
+                "{free_milli_cpu}m CPU and {} of memory are not requested",
+                amount(*free_memory_bytes)
+            )),
+            Self::Unknown { reason } => Wording::new(reason.clone()).see(COMMAND),
+            Self::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims } => Wording::new(format!(
+                "{free_milli_cpu}m CPU and {} of memory are not requested; for a critical pod with {needs_milli_cpu}m CPU \
+                 the kubelet kills {}",
+                amount(*free_memory_bytes),
+                victims.join(", ")
+            ))
+            .because("the kubelet goes by QoS class, distance and requests, not by priorities or disruption budgets")
+            .see(COMMAND),
+        }
+    }
+}
+
+fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+fn amount(number: i64) -> String {
+    match u64::try_from(number) {
+        Ok(number) => bytes(number),
+        Err(_) => format!("-{}", bytes(number.unsigned_abs())),
+    }
+}
