@@ -33,6 +33,7 @@ pub use crate::probe::lint::ProbeLint;
 pub use crate::probe::plan::ProbePlan;
 pub use crate::probe::report::ProbeRun;
 pub use crate::probe::simulation::Simulation;
+pub use crate::question::doctor::PodReport;
 use schemars::Schema;
 
 /// A kind of answer.
@@ -78,6 +79,7 @@ pub const KINDS: &[Kind] = &[
     kind::<ImageGcAnswer>(),
     kind::<ImageList>(),
     kind::<NodeChecks>(),
+    kind::<PodReport>(),
     kind::<PodAdmission>(),
     kind::<PodPreemption>(),
     kind::<PodReadmission>(),

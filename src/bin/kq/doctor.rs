@@ -2,36 +2,49 @@
 
 use crate::cgroup::comparison::{Compared, settled};
 use crate::cgroup::live_tree::gather_node;
-use crate::exit::{Code, Failure, note, warn};
+use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
 use crate::node_args::NodeArgs;
 use crate::source_args::SourceArgs;
 use kq::answer::finding_view;
 use kq::cgroup::live::checks::NodeChecks;
 use kq::facts::pod_selector::Selection;
-use kq::question::doctor::{node_checks, node_checks_needs};
+use kq::question::doctor::{PodReport, node_checks, node_checks_needs, page, pod_report};
 
-/// Check this node: available data sources, kubelet, runtime and cgroups
+/// Check the whole node, or show one pod on one page
 ///
-/// Each check is one line. OK: no problem. WARNING: not an error, but worth a look.
-/// ERROR: wrong. UNKNOWN: required data is unavailable, with the reason. The advice
-/// for each check is printed below the table, or in a column with -o wide.
+/// doctor checks the kubelet, its configuration, certificates and state files,
+/// the container runtime, the Node object's conditions, the cgroups, the disk and
+/// image garbage collection, the margin of each eviction signal, the devices, the
+/// pods, and the effect of a restart of the kubelet. Findings are listed worst
+/// first; checks that pass share one line. ERROR: wrong. UNKNOWN: required data is
+/// unavailable, with the reason. WARNING: not an error, but worth a look. The
+/// consequence, the fix and the command that shows more are printed below the
+/// table, or in columns with -o wide, which also has the sources.
+///
+/// With POD: the pod's QoS class, the values of its cgroups, throttling, memory,
+/// place in the order of eviction, devices, images, probe deadlines, preemption,
+/// the last end of its containers, and the findings about it.
 ///
 /// An absent kubelet is an ERROR if the machine has traces of one: a kubepods
 /// cgroup, pod sandboxes or a kubelet configuration. Otherwise it is UNKNOWN.
 ///
-/// Exit code 0: every check has a result, and none failed. 1: a check failed. 3:
-/// none failed, and the result of a check is UNKNOWN.
+/// Exit code 0: every check has a result, and none is an ERROR. 1: a check is an
+/// ERROR. 3: none is, and the result of a check is UNKNOWN.
 ///
 /// Examples:
 ///
 ///   kq doctor
-///   kq doctor -o wide
-///   kq doctor --snapshot node.json.zst
+///   kq doctor shop/checkout-6d5f7
+///   kq doctor -o wide --snapshot node.json.zst
 ///   kq doctor -o json | jq '.items[] | select(.severity != "OK")'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
+    /// Show this pod on one page (NAME, NAMESPACE/NAME or UID), instead of the checks of the node
+    #[arg(value_name = "POD")]
+    pod: Option<String>,
+
     /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
@@ -53,6 +66,9 @@ impl Args {
         };
         let mut named = self.node.files().chain(&self.sources.pods);
         let compared = settled(&self.sources, &mut named, look)?;
+        if let Some(pod) = &self.pod {
+            return self.pod(&compared, pod);
+        }
         let report = node_checks(
             &compared,
             &self.node.kubelet_options()?,
@@ -73,6 +89,32 @@ impl Args {
         Ok(match report.has_failed() {
             true => Code::No,
             false => Code::Answered.unless(report.is_incomplete()),
+        })
+    }
+
+    /// Shows one pod.
+    fn pod(&self, compared: &Compared, pod: &str) -> Result<Code, Failure> {
+        let report = pod_report(
+            compared,
+            &self.node.kubelet_options()?,
+            pod,
+            self.node.node_file.as_deref(),
+            self.sources.snapshot.is_some(),
+        )?;
+        let page = |is_wide| {
+            move |it: &PodReport| match it.findings.is_empty() {
+                true => page(it, is_wide).to_string(),
+                false => format!("{}\n{}", page(it, is_wide), finding_view::folded(&it.findings)),
+            }
+        };
+        self.output.write(&report, page(false), page(true))?;
+        if self.output.is_for_people() {
+            tell(&report.basis);
+            finding_view::advice(&report.findings).iter().for_each(|advice| note("fix", advice));
+        }
+        Ok(match report.has_failed() {
+            true => Code::No,
+            false => Code::Answered.unless(!report.basis.missing.is_empty()),
         })
     }
 }

@@ -3,11 +3,15 @@
 mod devices;
 mod disk;
 mod node;
+mod pod;
+mod pod_fact;
 mod pods;
 mod restart;
 mod rule;
 
 use self::rule::NodeRule;
+pub use pod::{PodReport, page};
+
 use super::admission::AdmissionNode;
 use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
@@ -47,6 +51,23 @@ pub fn node_checks(
     found.sort_by_key(|finding| finding.severity);
     let warnings = live.notes.iter().chain(&live.node.warnings).cloned().collect();
     Ok(NodeChecks::new(&live.node.facts, found, warnings))
+}
+
+/// Shows a pod of a node, through all domains. The other arguments are those of [`node_checks`].
+///
+/// # Errors
+///
+/// Fails as [`node_checks`] does, and for a pod that the node does not have.
+pub fn pod_report(
+    compared: &Compared,
+    kubelet: &KubeletOptions,
+    pod: &str,
+    node_file: Option<&str>,
+    is_stored: bool,
+) -> Result<PodReport, Failure> {
+    let node = KubeletNode::describe(compared.live.snapshot.clone(), kubelet, true)?;
+    let checks = node_checks(compared, kubelet, node_file, is_stored)?;
+    pod::report(compared, &node, pod, &checks.items, is_stored)
 }
 
 fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Finding> {

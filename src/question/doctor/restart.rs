@@ -2,7 +2,7 @@
 
 use super::rule::{Headroom, NodeRule, Restart};
 use crate::admission::qualified;
-use crate::answer::{Finding, Subject};
+use crate::answer::{Failure, Finding, Subject};
 use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::quantity::{Format, Quantity};
 use crate::preemption::ReadmissionResult;
@@ -68,15 +68,28 @@ pub(super) fn headroom(about: &AdmissionNode) -> Finding {
     };
     let is_full =
         allocatable(&planned).is_some_and(|all| free_milli_cpu < all / 100 * FULL_PERCENT);
-    let needs_milli_cpu = free_milli_cpu.max(0).saturating_add(1);
-    let victims = plan(about, &critical(needs_milli_cpu), order, Detail::BRIEF)
-        .map(|planned| planned.victims.iter().map(|pod| qualified(pod)).collect::<Vec<_>>());
-    finding(match victims {
-        Ok(victims) if is_full && !victims.is_empty() => {
+    finding(match victims(about, free_milli_cpu) {
+        Ok((needs_milli_cpu, victims)) if is_full && !victims.is_empty() => {
             Headroom::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims }
         }
         _ => Headroom::Ok { free_milli_cpu, free_memory_bytes },
     })
+}
+
+/// Returns the CPU that a critical pod has to request for the first victim, and the victims.
+pub(super) fn victims_of_next(about: &AdmissionNode) -> Result<(i64, Vec<String>), String> {
+    let order = |others: &mut [_]| sort(others, &[]);
+    let planned = plan(about, &critical(0), order, Detail::BRIEF).map_err(|it| it.reason())?;
+    let cpu = planned.admission.resources.iter().find(|it| it.resource == "cpu");
+    let free = cpu.map(|it| it.free).ok_or("the Node object does not say what the node has")?;
+    victims(about, free).map_err(|failure| failure.reason())
+}
+
+fn victims(about: &AdmissionNode, free_milli_cpu: i64) -> Result<(i64, Vec<String>), Failure> {
+    let needs_milli_cpu = free_milli_cpu.max(0).saturating_add(1);
+    let order = |others: &mut [_]| sort(others, &[]);
+    let planned = plan(about, &critical(needs_milli_cpu), order, Detail::BRIEF)?;
+    Ok((needs_milli_cpu, planned.victims.iter().map(|pod| qualified(pod)).collect()))
 }
 
 /// Returns a critical pod that requests so much CPU.

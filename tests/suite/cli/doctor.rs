@@ -714,3 +714,45 @@ fn the_problems_of_the_tour_are_found() {
         assert!(ran.stdout.contains(found), "{found}: {}", ran.stdout);
     }
 }
+
+#[test]
+fn a_pod_is_shown_through_all_domains() {
+    let snapshot = "--snapshot examples/night/worker-3.json";
+    let ran = kq(&format!("doctor shop/checkout-6d5f7 {snapshot}")).run();
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    for line in [
+        "Running, QoS class Burstable, priority 1000",
+        "last ended with exit code 137 (Error) at 2026-11-22T03:05:51Z",
+        "1 of 10 values are not as planned, 0 unknown",
+        "limit 20000 100000, throttled in 80% of its periods",
+        "usage 712Mi, limit 1Gi",
+        "memory.available: place 4 of 8",
+        "shop.example/checkout:2.14: IN-USE",
+        "liveness: killed 20s to 31s after it stops answering",
+        "it is not critical: the kubelet kills no pod for it",
+        "ERROR      cgroup-values    shop/checkout-6d5f7 checkout",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("train-0"), "{}", ran.stdout);
+    let wide = kq(&format!("doctor train-0 -owide {snapshot}")).run();
+    assert!(wide.stdout.contains("gpu-1 of example.com/gpu: UNHEALTHY"), "{}", wide.stdout);
+    assert!(wide.stdout.contains("kq devices list ml/train-0"), "{}", wide.stdout);
+
+    let healthy = FakeNode::new().snapshot();
+    let ran = examine(&healthy, "web");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.text());
+    let mut node = healthy.clone();
+    node["statsSummary"] =
+        json!({ "found": null, "tried": [{ "source": "summary", "reason": "refused" }] });
+    node["cgroups"] =
+        json!({ "found": null, "tried": [{ "source": "cgroups", "reason": "refused" }] });
+    let ran = examine(&node, "web");
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("missing: its place in the order of eviction: "), "{}", ran.text());
+
+    let none = examine(&healthy, "wep");
+    assert_eq!((none.code, none.stdout.as_str()), (2, ""), "{}", none.text());
+    assert!(none.stderr.contains("no pod wep on this node"), "{}", none.stderr);
+    assert!(none.stderr.contains("did you mean default/web?"), "{}", none.stderr);
+}

@@ -246,7 +246,7 @@ Commands:
   probe       Run container probes as the kubelet does, and explain the consequences
   admit       Check whether the kubelet would admit a pod
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
-  doctor      Check this node: available data sources, kubelet, runtime and cgroups
+  doctor      Check the whole node, or show one pod on one page
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
   completion  Print the completion script of a shell
@@ -284,7 +284,7 @@ Commands:
   probe       Run container probes as the kubelet does, and explain the consequences
   admit       Check whether the kubelet would admit a pod
   preempt     Show which pods the kubelet would preempt for a critical pod, or evict them
-  doctor      Check this node: available data sources, kubelet, runtime and cgroups
+  doctor      Check the whole node, or show one pod on one page
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
   completion  Print the completion script of a shell

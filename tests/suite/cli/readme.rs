@@ -31,7 +31,8 @@ fn sessions(file: &str) -> usize {
             std::iter::from_fn(|| lines.next_if(is_answer)).map(|line| &line[4..]).collect();
         let ran = kq(&command).run();
         // Notes are cut short in the README.
-        let is_note = |line: &&&str| line.starts_with("assumed: ") || line.starts_with("default: ");
+        let notes = ["assumed: ", "default: ", "fix: "];
+        let is_note = |line: &&&str| notes.iter().any(|note| line.starts_with(note));
         for note in shown.iter().filter(is_note) {
             let begun = note.strip_suffix(", ...").unwrap_or(note);
             assert!(ran.stderr.contains(begun), "kq {command}: {note}\n{}", ran.stderr);

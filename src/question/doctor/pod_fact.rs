@@ -1,0 +1,227 @@
+//! What the page of a pod says, and the sentences for it.
+
+use crate::k8s::duration::GoDuration;
+use crate::k8s::pod::ProbeType;
+use crate::output::units::bytes;
+use crate::probe::schedule::Milestone;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::fmt;
+
+/// What is known of a pod in one domain.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PodFact {
+    /// The pod as a whole.
+    Status {
+        /// Its phase.
+        phase: String,
+        /// Its QoS class.
+        qos_class: String,
+        /// Its priority; null: none is set.
+        priority: Option<i32>,
+    },
+    /// A container, as the kubelet reported it.
+    Container {
+        /// `running`, `waiting` with the reason, or `terminated`.
+        state: String,
+        /// It may get requests.
+        ready: bool,
+        /// How often it was started again.
+        restarts: i32,
+    },
+    /// The last end of a container.
+    LastEnd {
+        /// The exit code.
+        exit_code: i32,
+        /// The reason in its status: `OOMKilled`.
+        reason: String,
+        /// When: RFC 3339; null: unknown.
+        finished_at: Option<String>,
+    },
+    /// The values of its cgroups beside the plan.
+    CgroupValues {
+        /// How many were compared.
+        compared: usize,
+        /// How many are not as planned.
+        drifting: usize,
+        /// For how many that is unknown.
+        unknown: usize,
+    },
+    /// The CPU time of a container.
+    Cpu {
+        /// `cpu.max`, or the quota and period of cgroup v1; null: unknown.
+        limit: Option<String>,
+        /// The share of periods in which the limit was used up; null: none was counted.
+        throttled_percent: Option<u64>,
+    },
+    /// The memory of a container.
+    Memory {
+        /// The usage, with the page cache; null: unknown.
+        usage_bytes: Option<u64>,
+        /// `memory.max`; null: none, or unknown.
+        limit_bytes: Option<u64>,
+        /// Processes that were killed because memory ran out; null: unknown.
+        oom_kills: Option<u64>,
+    },
+    /// Its place in the order of eviction.
+    EvictionRank {
+        /// The signal.
+        signal: String,
+        /// The place, from 1; equal pods share the first of theirs.
+        rank: usize,
+        /// The last place of equal pods.
+        last_rank: usize,
+        /// How many pods are ranked.
+        pods: usize,
+    },
+    /// A device of a container.
+    Device {
+        /// The resource.
+        resource: String,
+        /// Its ID.
+        device: String,
+        /// Its state, as in `kq devices list`.
+        state: String,
+    },
+    /// The image of a container.
+    Image {
+        /// Its name.
+        image: String,
+        /// The verdict of the next collection, as in `kq gc dry-run`.
+        verdict: String,
+    },
+    /// A deadline of a probe, counted from the start of trouble.
+    Probe {
+        /// The probe.
+        probe: ProbeType,
+        /// What comes.
+        what: Milestone,
+        /// At the earliest, in seconds.
+        earliest_seconds: i64,
+        /// At the latest, in seconds.
+        latest_seconds: i64,
+    },
+    /// The pods that the kubelet would kill for it, if it came anew.
+    Preempts {
+        /// It is critical.
+        critical: bool,
+        /// The pods, as NAMESPACE/NAME.
+        victims: Vec<String>,
+    },
+    /// A critical pod for which the kubelet would kill it.
+    Preempted {
+        /// The CPU that a critical pod would have to request, in thousandths; null: it is not among the victims.
+        needs_milli_cpu: Option<i64>,
+    },
+}
+
+impl PodFact {
+    /// Returns the domain.
+    pub fn topic(&self) -> &'static str {
+        match self {
+            Self::Status { .. } => "pod",
+            Self::Container { .. } | Self::LastEnd { .. } => "status",
+            Self::CgroupValues { .. } => "cgroups",
+            Self::Cpu { .. } => "cpu",
+            Self::Memory { .. } => "memory",
+            Self::EvictionRank { .. } => "eviction",
+            Self::Device { .. } => "device",
+            Self::Image { .. } => "image",
+            Self::Probe { .. } => "probe",
+            Self::Preempts { .. } | Self::Preempted { .. } => "preemption",
+        }
+    }
+}
+
+impl fmt::Display for PodFact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status { phase, qos_class, priority } => {
+                write!(f, "{phase}, QoS class {qos_class}, priority ")?;
+                match priority {
+                    Some(priority) => write!(f, "{priority}"),
+                    None => f.write_str("not set"),
+                }
+            }
+            Self::Container { state, ready, restarts } => {
+                let ready = if *ready { "ready" } else { "not ready" };
+                write!(f, "{state}, {ready}, {restarts} restarts")
+            }
+            Self::LastEnd { exit_code, reason, finished_at } => {
+                write!(f, "last ended with exit code {exit_code}")?;
+                if !reason.is_empty() {
+                    write!(f, " ({reason})")?;
+                }
+                finished_at.iter().try_for_each(|at| write!(f, " at {at}"))
+            }
+            Self::CgroupValues { compared, drifting: 0, unknown: 0 } => {
+                write!(f, "all {compared} values are as planned")
+            }
+            Self::CgroupValues { compared, drifting, unknown } => {
+                write!(f, "{drifting} of {compared} values are not as planned, {unknown} unknown")
+            }
+            Self::Cpu { limit, throttled_percent } => {
+                let limit = limit.as_deref().unwrap_or("unknown");
+                match throttled_percent {
+                    Some(percent) => {
+                        write!(f, "limit {limit}, throttled in {percent}% of its periods")
+                    }
+                    None => write!(f, "limit {limit}, no throttling counted"),
+                }
+            }
+            Self::Memory { usage_bytes, limit_bytes, oom_kills } => {
+                let shown =
+                    |amount: &Option<u64>, none: &str| amount.map_or(none.to_owned(), bytes);
+                let (usage, limit) = (shown(usage_bytes, "unknown"), shown(limit_bytes, "none"));
+                write!(f, "usage {usage}, limit {limit}")?;
+                oom_kills
+                    .filter(|times| *times > 0)
+                    .iter()
+                    .try_for_each(|times| write!(f, ", {times} OOM kills"))
+            }
+            Self::EvictionRank { signal, rank, last_rank, pods } if rank == last_rank => {
+                write!(f, "{signal}: place {rank} of {pods}")
+            }
+            Self::EvictionRank { signal, rank, last_rank, pods } => {
+                write!(f, "{signal}: place {rank} to {last_rank} of {pods}")
+            }
+            Self::Device { resource, device, state } => {
+                write!(f, "{device} of {resource}: {state}")
+            }
+            Self::Image { image, verdict } => write!(f, "{image}: {verdict}"),
+            Self::Probe { probe, what, earliest_seconds, latest_seconds } => {
+                let what = match what {
+                    Milestone::Killed => "killed",
+                    Milestone::NotReady => "not ready",
+                    _ => "first probed",
+                };
+                let probe = probe.to_string().to_lowercase();
+                write!(
+                    f,
+                    "{probe}: {what} {earliest_seconds}s to {latest_seconds}s after it stops answering"
+                )
+            }
+            Self::Preempts { critical: false, .. } => {
+                f.write_str("it is not critical: the kubelet kills no pod for it")
+            }
+            Self::Preempts { victims, .. } if victims.is_empty() => {
+                f.write_str("it is critical, and fits without a victim")
+            }
+            Self::Preempts { victims, .. } => {
+                write!(f, "if it came anew, the kubelet would kill {} for it", victims.join(", "))
+            }
+            Self::Preempted { needs_milli_cpu: Some(milli_cpu) } => {
+                write!(f, "the kubelet kills it for a critical pod that requests {milli_cpu}m CPU")
+            }
+            Self::Preempted { needs_milli_cpu: None } => {
+                f.write_str("it is not among the first victims of a critical pod")
+            }
+        }
+    }
+}
+
+/// Returns whole seconds.
+pub(super) fn seconds(duration: GoDuration) -> i64 {
+    duration.0 / GoDuration::SECOND.0
+}
