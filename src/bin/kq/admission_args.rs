@@ -3,6 +3,7 @@
 use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNodeArgs;
+use crate::pod_args::PodArgs;
 use kq::k8s::pod::Pod;
 use kq::k8s::priority::priority_of_class;
 use kq::node::NamedFiles;
@@ -11,6 +12,9 @@ use kq::question::admission::{AdmissionNode, AdmissionOptions};
 /// The flags that say what a pod is to the cluster, and to which node it is to come.
 #[derive(Debug, clap::Args)]
 pub struct AdmissionArgs {
+    #[command(flatten)]
+    pub named: PodArgs,
+
     /// Treat the pod of the file as a static pod, as if it were in the kubelet's static pod directory
     #[arg(long = "static", help_heading = "The pod")]
     is_static: bool,
@@ -58,7 +62,7 @@ impl AdmissionArgs {
             },
             is_static: self.is_static,
             priority: self.priority,
-            without: self.without.clone(),
+            without: self.named.namespace.qualify_all(&self.without)?,
         })
     }
 }

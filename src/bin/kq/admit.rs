@@ -57,11 +57,11 @@ enum Command {
 #[command(verbatim_doc_comment)]
 pub struct ExplainArgs {
     /// The pod, or a manifest file; - reads standard input
-    #[arg(value_name = "POD|FILE", required_unless_present = "kubelet_restart")]
+    #[arg(value_name = "POD|FILE", required_unless_present_any = ["kubelet_restart", "filename"])]
     pod: Option<String>,
 
     /// Show which pods of the node a restarted kubelet would admit again
-    #[arg(long, conflicts_with_all = ["pod", "is_static", "priority"])]
+    #[arg(long, conflicts_with_all = ["pod", "filename", "namespace", "is_static", "priority"])]
     kubelet_restart: bool,
 
     #[command(flatten)]
@@ -83,8 +83,8 @@ impl Args {
 
 impl ExplainArgs {
     fn run(self) -> Result<Code, Failure> {
-        match &self.pod {
-            Some(pod) => self.pod(pod),
+        match self.admission.named.one(self.pod.as_deref())? {
+            Some(pod) => self.pod(&pod),
             None => self.restart(),
         }
     }

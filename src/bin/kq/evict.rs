@@ -3,6 +3,7 @@
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
+use crate::pod_args::NamespaceArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq::eviction::rank_view::{table, wide};
@@ -59,6 +60,9 @@ pub struct RankArgs {
     /// The eviction signal
     #[arg(long, value_name = "SIGNAL", value_parser = signals())]
     signal: Signal,
+
+    #[command(flatten)]
+    namespace: NamespaceArgs,
 
     /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
@@ -123,7 +127,9 @@ impl RankArgs {
             stats_file: self.stats.clone(),
             is_stored: self.kubelet.sources.snapshot.is_some(),
         };
-        let rank = eviction_rank(node, &options)?;
+        let mut rank = eviction_rank(node, &options)?;
+        // Every pod has its rank; shown are those that are asked about.
+        rank.items.retain(|item| self.namespace.has(&item.pod.namespace));
         self.output.write(&rank, table, wide)?;
         if self.output.is_for_people() {
             tell(&rank.basis);

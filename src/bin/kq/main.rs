@@ -16,6 +16,7 @@ mod generate;
 mod interval;
 mod kubelet_node;
 mod node_args;
+mod pod_args;
 mod pod_selectors;
 mod preempt;
 mod probe;

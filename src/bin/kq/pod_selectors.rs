@@ -1,6 +1,7 @@
 //! What a command is asked about: pods by name, and files with pods.
 
 use crate::exit::Failure;
+use crate::pod_args::NamespaceArgs;
 use anyhow::anyhow;
 use kq::facts::pod_selector::{PodSelector, Selection, is_file};
 use kq::facts::workloads::effective_uid;
@@ -13,6 +14,8 @@ pub struct PodSelectors {
     pub pods: Vec<String>,
     /// Files; `-` is standard input.
     pub files: Vec<String>,
+    /// Without names: the namespace of the pods.
+    pub namespace: Option<String>,
 }
 
 impl PodSelectors {
@@ -20,7 +23,14 @@ impl PodSelectors {
     /// `.yaml`, `.yml` or `.json`.
     pub fn of(arguments: &[String]) -> Self {
         let (files, pods) = arguments.iter().cloned().partition(|text: &String| is_file(text));
-        Self { pods, files }
+        Self { pods, files, namespace: None }
+    }
+
+    /// Keeps to a namespace, where no pod is named.
+    pub fn within(self, namespace: &NamespaceArgs) -> Self {
+        let is_named = !self.pods.is_empty() || !self.files.is_empty();
+        let namespace = namespace.name().filter(|_| !is_named).map(str::to_owned);
+        Self { namespace, ..self }
     }
 
     /// Returns which pods of a node are meant: those that are named, and those of the files. `unknown` is the
@@ -37,13 +47,18 @@ impl PodSelectors {
     ) -> Result<Selection, Failure> {
         let mut selection =
             Selection(self.pods.iter().map(|name| PodSelector::new(name)).collect());
+        selection.0.extend(self.namespace.as_deref().map(PodSelector::of_namespace));
         let known = pods.iter().map(|loaded| {
             let metadata = &loaded.pod.metadata;
             (metadata.namespace.as_str(), metadata.name.as_str(), effective_uid(&loaded.pod))
         });
         let others = others.iter().map(|(n, p, u)| (n.as_str(), p.as_str(), u.as_str()));
+        let is_empty = |selector: &PodSelector| match selector.is_namespace() {
+            true => format!("in namespace {}", selector.namespace().unwrap_or_default()),
+            false => selector.to_string(),
+        };
         let unmatched: Vec<String> =
-            selection.unmatched(known.chain(others)).map(ToString::to_string).collect();
+            selection.unmatched(known.chain(others)).map(is_empty).collect();
         if !unmatched.is_empty() {
             let error = anyhow!("no pod {} on this node", unmatched.join(", "));
             return Err(Failure::not_found(error, unknown)

@@ -3,6 +3,7 @@
 use super::live_tree::gather_node;
 use crate::exit::{Code, Failure};
 use crate::node_args::NodeArgs;
+use crate::pod_args::PodsArgs;
 use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
 use kq::edge::clock::pause;
@@ -21,6 +22,9 @@ pub struct ComparisonArgs {
     subjects: Vec<String>,
 
     #[command(flatten)]
+    pods: PodsArgs,
+
+    #[command(flatten)]
     pub sources: SourceArgs,
 
     #[command(flatten)]
@@ -36,7 +40,8 @@ const LOOKS: usize = 4;
 impl ComparisonArgs {
     /// Gathers what a comparison needs.
     pub fn gather(&self, usage: bool) -> Result<Compared, Failure> {
-        let subjects = PodSelectors::of(&self.subjects);
+        let subjects =
+            PodSelectors::of(&self.pods.all(&self.subjects)?).within(&self.pods.namespace);
         let needs = Needs::PLAN
             .with(&[FactKey::Processes, FactKey::StateFiles])
             .with_if(usage, &[FactKey::CgroupUsage]);

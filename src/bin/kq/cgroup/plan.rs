@@ -38,7 +38,7 @@ pub struct Args {
 
 impl Args {
     /// Gathers, plans and shows.
-    pub fn run(self) -> Result<Code, Failure> {
+    pub fn run(mut self) -> Result<Code, Failure> {
         let gathered = self.question.gather()?;
         let (plan, basis) = gathered.answer()?;
         match self.question.output {

@@ -3,6 +3,7 @@
 use super::live_tree::gather_node;
 use crate::exit::{Code, Failure, warn};
 use crate::node_args::NodeArgs;
+use crate::pod_args::PodsArgs;
 use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
 use crate::write::Output;
@@ -21,6 +22,13 @@ pub struct Question {
     /// input. Without FILE, kq plans the node without pods. With --live or --snapshot, also pods of the
     /// node: NAME, NAMESPACE/NAME or UID (default: all of them)
     #[arg(value_name = "FILE|POD")]
+    arguments: Vec<String>,
+
+    #[command(flatten)]
+    pods: PodsArgs,
+
+    /// The arguments and the files, pods with their namespace.
+    #[arg(skip)]
     files: Vec<String>,
 
     /// Treat the pods of the files as static pods, from the kubelet's static pod directory instead of
@@ -45,7 +53,8 @@ pub struct Question {
 
 impl Question {
     /// Reads the files that are named, or looks at the node.
-    pub fn gather(&self) -> Result<PlanInput, Failure> {
+    pub fn gather(&mut self) -> Result<PlanInput, Failure> {
+        self.files = self.pods.all(&self.arguments)?;
         self.check_standard_input()?;
         if self.sources.live || self.sources.snapshot.is_some() {
             return self.gather_live();
@@ -66,7 +75,7 @@ impl Question {
 
     /// Looks at the node.
     fn gather_live(&self) -> Result<PlanInput, Failure> {
-        let subjects = PodSelectors::of(&self.files);
+        let subjects = PodSelectors::of(&self.files).within(&self.pods.namespace);
         let live = gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?;
         let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
         Ok(PlanInput::of_live(live, selection, self.are_static))

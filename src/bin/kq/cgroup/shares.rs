@@ -40,7 +40,7 @@ pub struct Args {
 
 impl Args {
     /// Gathers, plans, divides and shows.
-    pub fn run(self) -> Result<Code, Failure> {
+    pub fn run(mut self) -> Result<Code, Failure> {
         let gathered = self.question.gather()?;
         let capacity = gathered.node.capacity.get(&ResourceName::Cpu).and_then(Quantity::as_units);
         let cpus = self

@@ -4,6 +4,7 @@ use super::live_tree::{LiveTree, check_kubepods};
 use crate::exit::{Code, Failure, tell};
 use crate::interval::parse_interval;
 use crate::node_args::RootArgs;
+use crate::pod_args::NamespaceArgs;
 use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
 use crate::write::{self, Output};
@@ -30,6 +31,9 @@ pub struct Args {
     /// Only these pods: NAME, NAMESPACE/NAME or UID
     #[arg(value_name = "POD")]
     names: Vec<String>,
+
+    #[command(flatten)]
+    namespace: NamespaceArgs,
 
     /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
@@ -70,7 +74,8 @@ impl Args {
         let live = LiveTree::gather(&self.sources, &self.root, needs)?;
         let tree = live.tree()?;
         check_kubepods(tree, &live.roots)?;
-        let subjects = PodSelectors { pods: self.names.clone(), files: Vec::new() };
+        let pods = self.namespace.qualify_all(&self.names)?;
+        let subjects = PodSelectors { pods, ..PodSelectors::default() }.within(&self.namespace);
         let named: Vec<_> = live
             .workloads
             .pods()

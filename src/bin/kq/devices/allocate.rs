@@ -3,6 +3,7 @@
 use super::serve::request::{Answer, Request};
 use crate::exit::{Code, Failure};
 use crate::form::Form;
+use crate::pod_args::NamespaceArgs;
 use kq::device::manager::topology::{TopologyPolicy, TopologyScope};
 use std::path::PathBuf;
 
@@ -42,8 +43,16 @@ use std::path::PathBuf;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// A manifest of pods; - reads standard input
-    #[arg(value_name = "FILE", required_unless_present = "remove", conflicts_with = "remove")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["remove", "filename"],
+          conflicts_with = "remove")]
     file: Option<String>,
+
+    /// The manifest, as kubectl names files
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["file", "remove"])]
+    filename: Option<String>,
+
+    #[command(flatten)]
+    namespace: NamespaceArgs,
 
     /// The directory of the running kq devices serve
     #[arg(long, value_name = "DIR")]
@@ -115,8 +124,8 @@ mod asked {
     impl Args {
         /// Asks the stand-in, and shows what came of it.
         pub fn run(self) -> Result<Code, Failure> {
-            match (&self.remove, &self.file) {
-                (Some(pod), _) => self.end(pod),
+            match (&self.remove, self.file.as_ref().or(self.filename.as_ref())) {
+                (Some(pod), _) => self.end(&self.namespace.qualify(pod)?),
                 (None, Some(file)) => self.allocate(file),
                 (None, None) => Err(Failure::usage(anyhow!("no manifest is named"))),
             }

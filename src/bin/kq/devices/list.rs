@@ -3,6 +3,7 @@
 use super::node::DeviceNodeArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::form::Form;
+use crate::pod_args::NamespaceArgs;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
@@ -52,13 +53,8 @@ pub struct Args {
     #[arg(value_name = "POD")]
     pod: Option<String>,
 
-    /// Only pods of this namespace
-    #[arg(short, long)]
-    namespace: Option<String>,
-
-    /// Pods of all namespaces (the default)
-    #[arg(short = 'A', long, conflicts_with = "namespace")]
-    all_namespaces: bool,
+    #[command(flatten)]
+    namespace: NamespaceArgs,
 
     /// Use only one source
     #[arg(long, value_enum, default_value = "both")]
@@ -116,22 +112,14 @@ impl Args {
 
     /// Returns which pods are meant.
     fn selection(&self) -> Result<Selection, Failure> {
-        let selector = match (&self.pod, &self.namespace) {
+        let selector = match (&self.pod, self.namespace.name()) {
             (Some(pod), _) if pod.trim().is_empty() => {
                 return Err(Failure::usage(anyhow!("POD is empty"))
                     .hint("say NAME, NAMESPACE/NAME or a UID, or leave it out for all pods"));
             }
             (None, None) => return Ok(Selection::default()),
             (None, Some(namespace)) => PodSelector::of_namespace(namespace),
-            (Some(pod), None) => PodSelector::new(pod),
-            (Some(pod), Some(namespace)) => {
-                PodSelector::new(pod).within(namespace).ok_or_else(|| {
-                    Failure::usage(anyhow!(
-                        "POD {pod} and --namespace {namespace} are two namespaces"
-                    ))
-                    .hint("say the namespace once")
-                })?
-            }
+            (Some(pod), _) => PodSelector::new(&self.namespace.qualify(pod)?),
         };
         Ok(Selection(vec![selector]))
     }
@@ -145,7 +133,7 @@ impl Args {
             return self.output.write(list, table, wide);
         }
         let is_wide = self.output == Form::Wide;
-        match (list.items.is_empty(), &self.pod, &self.namespace) {
+        match (list.items.is_empty(), &self.pod, self.namespace.name()) {
             (true, Some(pod), _) => write::lines([format!("{pod} has no devices")])?,
             (true, None, Some(namespace)) => {
                 write::lines([format!("no container in namespace {namespace} has a device")])?;

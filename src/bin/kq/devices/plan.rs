@@ -6,6 +6,7 @@ use super::preference::{AskPlugin, AskedPlugins, find};
 use super::topology::TopologyArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
+use crate::pod_args::PodArgs;
 use anyhow::anyhow;
 use kq::answer::Basis;
 use kq::device::plan::{table, wide};
@@ -54,8 +55,11 @@ use std::path::PathBuf;
 pub struct Args {
     /// The pod, or a manifest file; - reads standard input
     #[arg(value_name = "POD|FILE",
-          required_unless_present_any = ["kubelet_restart", "unhealthy", "ask_plugin"])]
+          required_unless_present_any = ["kubelet_restart", "unhealthy", "ask_plugin", "filename"])]
     pod: Option<String>,
+
+    #[command(flatten)]
+    named: PodArgs,
 
     /// Treat this device (ID or RESOURCE=ID) as unhealthy. Without POD or FILE, show which pods hold it
     /// and the resulting capacity (can be repeated)
@@ -97,6 +101,7 @@ impl Args {
     /// Gathers, decides and shows.
     pub fn run(mut self) -> Result<Code, Failure> {
         self.check_asked()?;
+        self.pod = self.named.one(self.pod.as_deref())?;
         let given =
             self.devices.as_deref().map(kq::node::read_devices).transpose()?.unwrap_or_default();
         let mut basis = Basis::default();
@@ -139,7 +144,7 @@ impl Args {
     fn check_asked(&mut self) -> Result<(), Failure> {
         for asked in &mut self.ask_plugin {
             let AskPlugin::Other(text) = asked else { continue };
-            if self.pod.is_some() {
+            if self.pod.is_some() || self.named.has_file() {
                 return Err(Failure::usage(anyhow!(
                     "--ask-plugin {text}: expected RESOURCE=SOCKET"
                 ))
@@ -151,7 +156,8 @@ impl Args {
             self.pod = Some(std::mem::take(text));
             *asked = AskPlugin::Found;
         }
-        if self.pod.is_none() && !self.kubelet_restart && self.unhealthy.is_empty() {
+        let is_named = self.pod.is_some() || self.named.has_file();
+        if !is_named && !self.kubelet_restart && self.unhealthy.is_empty() {
             return Err(Failure::usage(anyhow!("--ask-plugin: for which pod is not said"))
                 .hint("name it: kq devices plan POD|FILE --ask-plugin"));
         }

@@ -5,6 +5,7 @@ use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell, warn};
 use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
+use crate::pod_args::NamespaceArgs;
 use crate::write;
 use anyhow::anyhow;
 use kq::device::repair::{
@@ -15,6 +16,7 @@ use kq::edge::clock::now;
 use kq::edge::host::{ReadError, host_root};
 use kq::facts::checkpoint::device::DeviceCheckpoint;
 use kq::facts::node_pods::NodePods;
+use kq::facts::pod_selector::is_uid;
 use kq::facts::snapshot::Snapshot;
 use kq::node::{FactKey, Needs};
 use std::path::{Path, PathBuf};
@@ -65,6 +67,9 @@ pub struct Args {
     /// pod has that name (can be repeated)
     #[arg(long, value_name = "POD", group = "what")]
     remove: Vec<String>,
+
+    #[command(flatten)]
+    namespace: NamespaceArgs,
 
     /// Remove the entries of pods that are gone or have ended
     #[arg(long, group = "what")]
@@ -131,6 +136,15 @@ fn open(root: PathBuf, path: &str) -> Result<Target, Failure> {
 }
 
 impl Args {
+    /// Returns the name of an entry with the namespace; a UID stands for its pod alone.
+    fn qualify(&self, entry: &str) -> String {
+        let pod = entry.split('/').next().unwrap_or_default();
+        match self.namespace.name() {
+            Some(namespace) if pod != namespace && !is_uid(pod) => format!("{namespace}/{entry}"),
+            _ => entry.to_owned(),
+        }
+    }
+
     /// Gathers, plans, shows, asks and writes.
     pub fn run(self) -> Result<Code, Failure> {
         if self.kubelet.sources.snapshot.is_some() {
@@ -156,7 +170,7 @@ impl Args {
         let request = Request {
             rebuild: self.rebuild,
             remove_stale: self.remove_stale,
-            remove: self.remove.clone(),
+            remove: self.remove.iter().map(|entry| self.qualify(entry)).collect(),
             force: self.force,
         };
         let plan = plan(&bytes, &request, &NodePods::of(&node.snapshot));

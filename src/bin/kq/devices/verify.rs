@@ -59,13 +59,18 @@ use std::path::Path;
 ///   kq devices verify -o json | jq '.files[] | select(.verdict != "OK") | .file'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
+#[command(group(clap::ArgGroup::new("named").multiple(true)))]
 pub struct Args {
     /// A state file (can be repeated); - reads standard input (default: the node's state files)
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", group = "named")]
     files: Vec<String>,
 
+    /// A state file, as kubectl names files (can be repeated)
+    #[arg(short, long, value_name = "FILE", group = "named")]
+    filename: Vec<String>,
+
     /// The kind of the named files, whatever their names: a keyword or the kubelet's file name
-    #[arg(long, requires = "files", value_parser = kinds())]
+    #[arg(long, requires = "named", value_parser = kinds())]
     kind: Option<StateFile>,
 
     /// A device manager checkpoint: a FILE, whatever its name
@@ -82,7 +87,8 @@ pub struct Args {
 
 impl Args {
     /// Reads, looks and shows.
-    pub fn run(self) -> Result<Code, Failure> {
+    pub fn run(mut self) -> Result<Code, Failure> {
+        self.files.append(&mut self.filename);
         let is_stored = self.kubelet.sources.snapshot.is_some();
         let is_of_node = self.files.is_empty() && self.checkpoint.is_none();
         self.check_standard_input()?;

@@ -57,8 +57,12 @@ use std::time::Duration;
 #[command(verbatim_doc_comment)]
 pub struct ApplyArgs {
     /// The pod, or a manifest file; - reads standard input
-    #[arg(value_name = "POD|FILE")]
-    pod: String,
+    #[arg(value_name = "POD|FILE", required_unless_present = "filename")]
+    pod: Option<String>,
+
+    /// The pod with its namespace, or the file.
+    #[arg(skip)]
+    subject: String,
 
     /// Show the plan and the API server's answer to it, without applying it
     #[arg(long)]
@@ -96,14 +100,16 @@ pub struct ApplyArgs {
 
 impl ApplyArgs {
     /// Gathers, plans, shows, asks and evicts.
-    pub fn run(self) -> Result<Code, Failure> {
+    pub fn run(mut self) -> Result<Code, Failure> {
+        self.order = self.admission.named.namespace.qualify_all(&self.order)?;
+        self.subject = self.admission.named.one(self.pod.as_deref())?.unwrap_or_default();
         let options = self.admission.options()?;
         self.refuse_files(&options)?;
         if !self.output.is_for_people() && !self.yes && !self.dry_run {
             return Err(Failure::usage(anyhow!("-o json and yaml show no plan before they ask"))
                 .hint("say --dry-run to look, or --yes to do it"));
         }
-        let (about, pod) = self.admission.gather(&self.pod)?;
+        let (about, pod) = self.admission.gather(&self.subject)?;
         let trace = if self.output == Form::Wide { Trace::Visits } else { Trace::Chosen };
         let detail = Detail { trace, ledger: false };
         let mut planned =
@@ -156,10 +162,10 @@ impl ApplyArgs {
     /// Refuses to change what is in files.
     fn refuse_files(&self, options: &AdmissionOptions) -> Result<(), Failure> {
         let refused = match options.stored() {
-            None if !self.dry_run && options.priority.is_some() && !is_file(&self.pod) => {
+            None if !self.dry_run && options.priority.is_some() && !is_file(&self.subject) => {
                 anyhow!(
                     "--priority: {} has its own, and what is not so cannot be acted upon",
-                    self.pod
+                    self.subject
                 )
             }
             Some(flag) if !self.dry_run => match flag {
@@ -296,7 +302,7 @@ impl ApplyArgs {
                         |snapshot: &Snapshot| self.admission.kubelet.sources.show(snapshot);
                     Observation::Refreshed(replan(
                         options,
-                        &self.pod,
+                        &self.subject,
                         pod,
                         apply.targets(),
                         observe,

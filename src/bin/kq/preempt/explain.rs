@@ -47,8 +47,8 @@ use std::collections::BTreeMap;
 #[command(verbatim_doc_comment)]
 pub struct ExplainArgs {
     /// The pod, or a manifest file; - reads standard input
-    #[arg(value_name = "POD|FILE")]
-    pod: String,
+    #[arg(value_name = "POD|FILE", required_unless_present = "filename")]
+    pod: Option<String>,
 
     #[command(flatten)]
     admission: AdmissionArgs,
@@ -70,20 +70,22 @@ pub struct ExplainArgs {
 impl ExplainArgs {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
+        let name = self.admission.named.one(self.pod.as_deref())?.unwrap_or_default();
         if self.all_nodes {
-            return self.all_nodes();
+            return self.all_nodes(&name);
         }
-        let (about, pod) = self.admission.gather(&self.pod)?;
+        let order = self.admission.named.namespace.qualify_all(&self.order)?;
+        let (about, pod) = self.admission.gather(&name)?;
         let trace = if self.output == Form::Table { Trace::Chosen } else { Trace::Visits };
         let detail = Detail { trace, ledger: !self.output.is_for_people() };
-        let planned = plan(&about, &pod, |others| sort(others, &self.order), detail)?;
+        let planned = plan(&about, &pod, |others| sort(others, &order), detail)?;
         let Planned { admission, preemption, mut basis, .. } = planned;
-        basis.assume_all(random_order(&preemption, &self.order));
+        basis.assume_all(random_order(&preemption, &order));
         let answer = PodPreemption::new(preemption, admission, basis);
         self.output.write(&answer, table, wide)?;
         if self.output.is_for_people() {
             tell(&answer.basis);
-            let is_file_pod = is_file(&self.pod) && !answer.preemption.critical.value;
+            let is_file_pod = is_file(&name) && !answer.preemption.critical.value;
             if is_file_pod && answer.preemption.result == PreemptionResult::Refused {
                 note("hint", "a Pod in the kubelet's folder would be critical: --static");
             }
@@ -95,10 +97,10 @@ impl ExplainArgs {
         })
     }
 
-    fn all_nodes(&self) -> Result<Code, Failure> {
+    fn all_nodes(&self, name: &str) -> Result<Code, Failure> {
         let progress = Progress::of("nodes");
         let show = |done, all| progress.show(done, all);
-        let answer = cluster_preemption(&self.admission.options()?, &self.pod, show)?;
+        let answer = cluster_preemption(&self.admission.options()?, name, show)?;
         drop(progress);
         self.output.write(&answer, cluster_view::table, cluster_view::wide)?;
         if self.output.is_for_people() {

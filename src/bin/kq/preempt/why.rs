@@ -2,6 +2,7 @@
 
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
+use crate::pod_args::NamespaceArgs;
 use crate::source_args::SourceArgs;
 use kq::answer::Certainty;
 use kq::facts::pod_selector::PodSelector;
@@ -49,6 +50,9 @@ pub struct WhyArgs {
     #[arg(value_name = "POD", value_parser = PodSelector::parse)]
     pod: PodSelector,
 
+    #[command(flatten)]
+    namespace: NamespaceArgs,
+
     /// Events: kubectl get events -A -o json; - reads standard input (can be repeated)
     #[arg(long, value_name = "FILE", help_heading = "Data sources")]
     events: Vec<String>,
@@ -69,7 +73,8 @@ pub struct WhyArgs {
 impl WhyArgs {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { pod, events, kubelet_log, sources, output } = self;
+        let Self { pod, namespace, events, kubelet_log, sources, output } = self;
+        let pod = PodSelector::new(&namespace.qualify(&pod.to_string())?);
         let files = TraceFiles { events, kubelet_log };
         let traces =
             gather_traces(&sources.spec(), &pod, &files, &|snapshot| sources.show(snapshot))?;

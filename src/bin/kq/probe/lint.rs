@@ -4,6 +4,7 @@ use super::node::ProbeNodeArgs;
 use super::pods::{Wanted, gather_for_lint};
 use crate::exit::{Code, Failure, note, tell};
 use crate::form::Form;
+use crate::pod_args::PodArgs;
 use crate::write;
 use kq::answer::finding_view::{advice, table, wide};
 use kq::k8s::feature_gates::Gate;
@@ -38,6 +39,9 @@ pub struct Args {
     #[arg(value_name = "FILE|POD")]
     pod: Option<String>,
 
+    #[command(flatten)]
+    named: PodArgs,
+
     /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     output: Form,
@@ -49,7 +53,9 @@ pub struct Args {
 impl Args {
     /// Reads, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let wanted = self.pod.as_deref().map_or(Wanted::All, Wanted::One);
+        let pod = self.named.one(self.pod.as_deref())?;
+        let all = Wanted::All { namespace: self.named.namespace.name() };
+        let wanted = pod.as_deref().map_or(all, Wanted::One);
         let (probed, unknown) = gather_for_lint(&self.node, &wanted)?;
         let fails_on_timeout = probed.node.kubelet.rules.gates.enabled(Gate::ExecProbeTimeout);
         let pods = probed.pods.iter().map(|probed| &probed.pod);

@@ -7,6 +7,7 @@ use super::targets;
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
+use crate::pod_args::PodArgs;
 use kq::k8s::pod::{OsRefusal, ProbeType};
 use kq::probe::plan;
 use kq::question::probes::Purpose;
@@ -36,8 +37,11 @@ use kq::question::probes::Purpose;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// The pod, or a manifest file; - reads standard input
-    #[arg(value_name = "POD|FILE")]
-    pod: String,
+    #[arg(value_name = "POD|FILE", required_unless_present = "filename")]
+    pod: Option<String>,
+
+    #[command(flatten)]
+    named: PodArgs,
 
     /// Only this container
     #[arg(short, long, value_name = "NAME")]
@@ -61,7 +65,8 @@ pub struct Args {
 impl Args {
     /// Plans and shows.
     pub fn run(self) -> Result<Code, Failure> {
-        let probed = gather_for_plan(&self.node, &Wanted::One(&self.pod))?;
+        let pod = self.named.one(self.pod.as_deref())?.unwrap_or_default();
+        let probed = gather_for_plan(&self.node, &Wanted::One(&pod))?;
         let kind = self.probe_type.map(ProbeType::from);
         let container = self.container.as_deref();
         let patience = probed.node.runtime_request_timeout;

@@ -18,8 +18,8 @@ use std::path::Path;
 pub enum Wanted<'a> {
     /// One: `NAME`, `NAMESPACE/NAME` or a UID of this node, or a file.
     One(&'a str),
-    /// All of the node.
-    All,
+    /// All of the node, or all of them in a namespace.
+    All { namespace: Option<&'a str> },
 }
 
 /// What was found.
@@ -47,12 +47,15 @@ fn gather_of(
 ) -> Result<Probed, Failure> {
     let (node, mut found, left_out) = match wanted {
         Wanted::One(file) if is_file(file) => of_file(args, file)?,
-        Wanted::One(_) | Wanted::All => of_node(args, only_on_node)?,
+        Wanted::One(_) | Wanted::All { .. } => of_node(args, only_on_node)?,
     };
     if let Wanted::One(name) = wanted
         && !is_file(name)
     {
         found = named(name, found, node.unknown_pods().as_deref())?;
+    }
+    if let Wanted::All { namespace: Some(namespace) } = wanted {
+        found.retain(|(pod, _)| pod.metadata.namespace == **namespace);
     }
     if args.pod_ip.is_some() && found.len() != 1 {
         let failure = anyhow!("--pod-ip is the IP of one pod, and {} are meant", found.len());

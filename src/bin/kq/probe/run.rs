@@ -8,6 +8,7 @@ use super::targets;
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure, tell};
 use crate::form::Form;
+use crate::pod_args::PodArgs;
 use crate::write::{self, Output};
 use anyhow::anyhow;
 use kq::k8s::pod::ProbeType;
@@ -50,6 +51,9 @@ pub struct Args {
     /// The pod, or a manifest file
     #[arg(value_name = "POD|FILE", conflicts_with_all = ["all", "http", "tcp", "grpc"])]
     pod: Option<String>,
+
+    #[command(flatten)]
+    named: PodArgs,
 
     /// The container; with --exec and without a pod, its ID, or its name if that is unique
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["http", "tcp", "grpc"])]
@@ -135,7 +139,7 @@ impl From<TypeArg> for ProbeType {
 
 impl Args {
     /// Gathers, probes and shows.
-    pub fn run(self) -> Result<Code, Failure> {
+    pub fn run(mut self) -> Result<Code, Failure> {
         if self.node.kubelet.sources.snapshot.is_some() {
             return Err(Failure::usage(anyhow!("a snapshot cannot be probed"))
                 .hint("kq probe plan shows what would be sent, and when"));
@@ -145,6 +149,7 @@ impl Args {
         if (is_ad_hoc || self.all) && self.node.pod_ip.is_some() {
             return Err(Failure::usage(anyhow!("--pod-ip is the IP of the one pod that is named")));
         }
+        self.pod = self.named.one(self.pod.as_deref())?;
         let targets = self.targets()?;
         if self.pace.repeats() {
             return rounds::run(&self.pace, targets, self.output, self.shows_wire());
@@ -189,7 +194,7 @@ impl Args {
         }
         let wanted = match (&self.pod, self.all) {
             (Some(pod), _) => Wanted::One(pod),
-            (None, true) => Wanted::All,
+            (None, true) => Wanted::All { namespace: self.named.namespace.name() },
             (None, false) => {
                 return Err(Failure::usage(anyhow!("nothing to probe is named")).hint(
                     "say POD, FILE, --all, --http URL, --tcp HOST:PORT or --grpc HOST:PORT",

@@ -38,7 +38,12 @@ use kq::probe::trace::Trace;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// The trace in YAML or JSON; - reads standard input
-    trace: String,
+    #[arg(required_unless_present = "filename")]
+    trace: Option<String>,
+
+    /// The trace, as kubectl names files
+    #[arg(short, long, value_name = "FILE", conflicts_with = "trace")]
+    filename: Option<String>,
 
     /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
@@ -88,10 +93,11 @@ impl Args {
     }
 
     fn read(&self, notes: &mut Vec<String>) -> Result<Trace, Failure> {
-        let content = read_input(&self.trace).map_err(Failure::missing)?;
+        let trace = self.trace.as_ref().or(self.filename.as_ref()).map_or("-", String::as_str);
+        let content = read_input(trace).map_err(Failure::missing)?;
         Trace::parse(&content, notes).map_err(|error| {
             let hint = error.hint();
-            let error = anyhow::Error::new(error).context(shown(&self.trace).to_owned());
+            let error = anyhow::Error::new(error).context(shown(trace).to_owned());
             hint.into_iter().fold(Failure::usage(error), Failure::hint)
         })
     }

@@ -1,0 +1,180 @@
+//! The flags with which kubectl names pods and files.
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use kq::facts::pod_selector::{PodSelector, is_file, is_uid};
+
+/// The namespace of pods.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct NamespaceArgs {
+    /// The namespace of pods that are named without one (default: a name matches in any namespace).
+    /// Without names, only the pods of this namespace
+    #[arg(short, long, value_name = "NAMESPACE", value_parser = parse_namespace)]
+    namespace: Option<String>,
+
+    /// Pods of all namespaces (the default)
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    all_namespaces: bool,
+}
+
+impl NamespaceArgs {
+    /// Returns the namespace.
+    pub fn name(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// Returns the name of a pod with the namespace. Files and UIDs stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a name with another namespace.
+    pub fn qualify(&self, pod: &str) -> Result<String, Failure> {
+        let Some(namespace) = self.name().filter(|_| !is_file(pod) && !is_uid(pod)) else {
+            return Ok(pod.to_owned());
+        };
+        let within = PodSelector::new(pod).within(namespace).ok_or_else(|| {
+            let twice = anyhow!("POD {pod} and --namespace {namespace} are two namespaces");
+            Failure::usage(twice).hint("say the namespace once")
+        })?;
+        Ok(within.to_string())
+    }
+
+    /// Tells whether a pod of a namespace is meant.
+    pub fn has(&self, namespace: &str) -> bool {
+        self.name().is_none_or(|name| name == namespace)
+    }
+
+    /// Refuses a namespace for the pods of a file, which say their own.
+    fn check_file(&self, file: &str) -> Result<(), Failure> {
+        match self.name() {
+            None => Ok(()),
+            Some(namespace) => {
+                let refused = anyhow!("--namespace {namespace}: the pods of {file} say their own");
+                Err(Failure::usage(refused)
+                    .hint("set metadata.namespace in the file; --namespace is about pods by name"))
+            }
+        }
+    }
+
+    /// Returns the names of pods with the namespace.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`NamespaceArgs::qualify`] does.
+    pub fn qualify_all(&self, pods: &[String]) -> Result<Vec<String>, Failure> {
+        pods.iter().map(|pod| self.qualify(pod)).collect()
+    }
+}
+
+/// One pod, named as kubectl names it.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct PodArgs {
+    /// A manifest file, whatever its name; - reads standard input
+    #[arg(short, long, value_name = "FILE", conflicts_with = "pod")]
+    filename: Option<String>,
+
+    #[command(flatten)]
+    pub namespace: NamespaceArgs,
+}
+
+impl PodArgs {
+    /// Tells whether a file is named by its flag.
+    pub fn has_file(&self) -> bool {
+        self.filename.is_some()
+    }
+
+    /// Returns the pod with its namespace, or the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`NamespaceArgs::qualify`] does.
+    pub fn one(&self, pod: Option<&str>) -> Result<Option<String>, Failure> {
+        match (&self.filename, pod) {
+            (Some(file), _) => self.namespace.check_file(file).map(|()| Some(as_file(file))),
+            (None, Some(pod)) if is_file(pod) => {
+                self.namespace.check_file(pod).map(|()| Some(pod.to_owned()))
+            }
+            (None, Some(pod)) => self.namespace.qualify(pod).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Pods, named as kubectl names them.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct PodsArgs {
+    /// A manifest file, whatever its name; - reads standard input (can be repeated)
+    #[arg(short, long, value_name = "FILE")]
+    filename: Vec<String>,
+
+    #[command(flatten)]
+    pub namespace: NamespaceArgs,
+}
+
+impl PodsArgs {
+    /// Returns the arguments and the files, pods with their namespace.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`NamespaceArgs::qualify`] does.
+    pub fn all(&self, arguments: &[String]) -> Result<Vec<String>, Failure> {
+        let mut all = self.namespace.qualify_all(arguments)?;
+        all.extend(self.filename.iter().map(|file| as_file(file)));
+        match all.first() {
+            Some(file) if all.iter().all(|one| is_file(one)) => {
+                self.namespace.check_file(file).map(|()| all)
+            }
+            _ => Ok(all),
+        }
+    }
+}
+
+/// Returns the path of a file in a form that no pod's name has.
+fn as_file(file: &str) -> String {
+    match is_file(file) {
+        true => file.to_owned(),
+        false => format!("./{file}"),
+    }
+}
+
+fn parse_namespace(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() || text.contains('/') {
+        true => Err("expected the name of a namespace".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_get_the_namespace() {
+        let uid = "5f0c3a52-2c1b-4c0e-9d7e-3a3f2f0d8a11";
+        let of =
+            |name: &str| NamespaceArgs { namespace: Some(name.to_owned()), ..Default::default() };
+        let cases = [
+            ("a name", "web", Some("shop/web")),
+            ("a name with its kind", "pod/web", Some("shop/web")),
+            ("the same namespace", "shop/web", Some("shop/web")),
+            ("another namespace", "default/web", None),
+            ("a file", "./web", Some("./web")),
+            ("a file by its ending", "web.yaml", Some("web.yaml")),
+            ("a UID", uid, Some(uid)),
+        ];
+        for (name, pod, expected) in cases {
+            assert_eq!(of("shop").qualify(pod).ok().as_deref(), expected, "{name}");
+            assert_eq!(NamespaceArgs::default().qualify(pod).ok().as_deref(), Some(pod), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_by_its_flag_is_never_a_pod() {
+        for (file, expected) in
+            [("web", "./web"), ("-", "-"), ("a/web", "./a/web"), ("w.yaml", "w.yaml")]
+        {
+            assert_eq!(as_file(file), expected);
+            assert!(is_file(expected), "{expected}");
+        }
+    }
+}
