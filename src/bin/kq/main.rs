@@ -31,7 +31,11 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     exit::watch_memory();
-    match usage::parse().run() {
+    let asked = usage::parse();
+    if let Some(origin) = asked.snapshot_origin() {
+        exit::note("snapshot", &origin);
+    }
+    match asked.cli.run() {
         Ok(code) => code.into(),
         Err(failure) => exit::report(&failure),
     }

@@ -30,8 +30,8 @@ const OF_THE_NODE: [&str; 9] = [
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Data sources")]
 pub struct SourceArgs {
-    /// Read the node from a snapshot file instead of querying it. Files named by other flags are still
-    /// read
+    /// Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by
+    /// other flags are still read
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_THE_NODE)]
     pub snapshot: Option<String>,
 
@@ -91,7 +91,7 @@ pub struct SourceArgs {
 
     /// The container runtime, such as unix:///run/containerd/containerd.sock (default:
     /// $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet's endpoint, the usual sockets)
-    #[arg(long, value_name = "ENDPOINT")]
+    #[arg(short, long, value_name = "ENDPOINT")]
     pub runtime_endpoint: Option<String>,
 
     /// Time limit for each source

@@ -2,17 +2,94 @@
 
 use crate::cli::Cli;
 use crate::exit::{Code, lines, note};
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use kq::output::terminal::{brief, is_unsafe, plain};
 use std::ffi::OsString;
 
+/// Stands for `--snapshot`.
+const SNAPSHOT_VARIABLE: &str = "KQ_SNAPSHOT";
+
+/// What the command line asks for.
+pub struct Asked {
+    pub cli: Cli,
+    /// The snapshot that the environment names, where the command takes it.
+    pub snapshot_of_environment: Option<String>,
+}
+
+impl Asked {
+    /// Says where the snapshot is named; `None`: not by the environment.
+    pub fn snapshot_origin(&self) -> Option<String> {
+        let path = self.snapshot_of_environment.as_deref()?;
+        Some(format!("{path}, named by {SNAPSHOT_VARIABLE}"))
+    }
+}
+
 /// Returns what the command line asks for. Help, and what is wrong with the command line, end the process.
-pub fn parse() -> Cli {
-    match Cli::try_parse() {
-        Ok(cli) => cli,
+pub fn parse() -> Asked {
+    match read(std::env::args_os()) {
+        Ok(asked) => asked,
         Err(error) if !error.use_stderr() => error.exit(),
         Err(error) => refuse(&error),
     }
+}
+
+/// Reads a command line and the variable that stands for a flag.
+fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, clap::Error> {
+    try_read(arguments).map_err(without_value_tip)
+}
+
+/// Drops clap's advice to pass an unknown flag as a value: no command of kq takes one.
+fn without_value_tip(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !tip.to_string().contains("as a value"));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    error
+}
+
+fn try_read(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked, clap::Error> {
+    let command = match snapshot_variable() {
+        Some(_) => with_variable(Cli::command()),
+        None => Cli::command(),
+    };
+    let matches = command.try_get_matches_from(arguments)?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    let is_used = is_from_environment(&matches);
+    let snapshot_of_environment = snapshot_variable().filter(|_| is_used);
+    Ok(Asked { cli, snapshot_of_environment })
+}
+
+/// Returns the snapshot that the environment names; an empty variable is not set.
+#[expect(clippy::disallowed_methods, reason = "the environment is read in the binary alone")]
+fn snapshot_variable() -> Option<String> {
+    std::env::var_os(SNAPSHOT_VARIABLE)
+        .filter(|value| !value.is_empty())
+        .map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Lets the variable stand for the flag, on every command that has it. Help, manual pages and completions are of the
+/// definition without it, as they are the same everywhere.
+fn with_variable(command: Command) -> Command {
+    let is_leaf = !command.has_subcommands();
+    let has_flag = command.get_arguments().any(|argument| argument.get_id() == "snapshot");
+    let command = match is_leaf && has_flag {
+        true => command.mut_arg("snapshot", |flag| flag.env(SNAPSHOT_VARIABLE).hide_env(true)),
+        false => command,
+    };
+    let names: Vec<String> =
+        command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_variable))
+}
+
+/// Tells whether the environment names the snapshot of a command.
+fn is_from_environment(matches: &ArgMatches) -> bool {
+    let has_flag = matches.ids().any(|id| id == "snapshot");
+    let here = has_flag && matches.value_source("snapshot") == Some(ValueSource::EnvVariable);
+    here || matches.subcommand().is_some_and(|(_, inner)| is_from_environment(inner))
 }
 
 /// Says what is wrong, and ends the process.
@@ -24,7 +101,9 @@ fn refuse(error: &clap::Error) -> ! {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let shown: Vec<OsString> = typed.iter().map(shown).collect();
     if typed == shown {
-        error.exit();
+        let _ = error.print();
+        hint_at_variable(error, &typed);
+        std::process::exit(Code::Usage as i32);
     }
     // Without clap's colours, and the sequences of an argument with them.
     let text = error.to_string();
@@ -34,12 +113,28 @@ fn refuse(error: &clap::Error) -> ! {
         lines(&text);
     } else {
         // The same mistake in a command line that can be shown.
-        match Cli::try_parse_from(shown) {
-            Err(same) if same.kind() == error.kind() => same.exit(),
+        match read(shown) {
+            Err(same) if same.kind() == error.kind() => {
+                let _ = same.print();
+            }
             _ => note("error", &brief(text.trim_start_matches("error: "))),
         }
     }
+    hint_at_variable(error, &typed);
     std::process::exit(Code::Usage as i32)
+}
+
+/// Names the variable, where a flag that was not typed is in the way of another.
+fn hint_at_variable(error: &clap::Error, typed: &[OsString]) {
+    let is_flag = |it: &OsString| it.to_string_lossy().starts_with("--snapshot");
+    if error.kind() == ErrorKind::ArgumentConflict
+        && error.to_string().contains("--snapshot")
+        && !typed.iter().any(is_flag)
+        && let Some(path) = snapshot_variable()
+    {
+        let text = format!("{SNAPSHOT_VARIABLE} stands for --snapshot here: {path}; unset it");
+        note("hint", &brief(&text));
+    }
 }
 
 /// Returns an argument as it is shown.
