@@ -53,7 +53,7 @@ pub fn gather(
     let needs_pods = needs.needs_pods(runtime);
     let given = SourceFlags {
         node_file: question.has_node_file,
-        ..question.spec.source_flags(question.kubeconfig().is_some())
+        ..question.spec.source_flags(!question.kubeconfigs().is_empty())
     };
     let order = match question.node.has_root() {
         true => pod_sources(given),
@@ -110,6 +110,8 @@ enum Kubeconfig {
     File(PathBuf),
     /// In the files that the environment names.
     Environment(String),
+    /// In the folder of the operator on this machine, where kubectl looks.
+    Home(String),
     /// In a file of the node, by its path there.
     OfNode(String),
 }
@@ -120,7 +122,18 @@ impl Kubeconfig {
             Self::File(path) => KubeconfigPlace::Named(path),
             // Several files are merged as kubectl merges them.
             Self::Environment(_) => KubeconfigPlace::Usual,
+            // It was not named: like a file of the node it must be root's, or of the user who runs kq.
+            Self::Home(path) => KubeconfigPlace::OfNode { root: Path::new("/"), path },
             Self::OfNode(path) => KubeconfigPlace::OfNode { root, path },
+        }
+    }
+
+    /// Returns the name that it has in messages.
+    fn shown(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Environment(paths) => format!("KUBECONFIG={paths}"),
+            Self::Home(path) | Self::OfNode(path) => path.clone(),
         }
     }
 }
@@ -129,37 +142,52 @@ fn not_asked() -> FailedSource {
     FailedSource { source: "the API server".to_owned(), reason: "not asked".to_owned() }
 }
 
-/// Returns the kubeconfig to use: one that was named, those of the environment, that of the kubelet.
-fn kubeconfig(
+/// Where the kubelets of distributions have their kubeconfig.
+const KUBELET_KUBECONFIGS: [&str; 6] = [
+    "/etc/kubernetes/kubelet.conf",
+    "/var/lib/kubelet/kubeconfig",
+    "/var/lib/rancher/k3s/agent/kubelet.kubeconfig",
+    "/var/lib/rancher/rke2/agent/kubelet.kubeconfig",
+    "/var/snap/microk8s/current/credentials/kubelet.config",
+    "/var/lib/k0s/kubelet.conf",
+];
+
+/// Returns the kubeconfigs to try, as kubectl finds them: one that was named, those of the environment, the one in the
+/// operator's folder. The kubelet's own stands in for the last, which may be of another cluster.
+fn kubeconfigs(
     spec: &NodeSpec,
     node: NodeInQuestion,
     root: &Path,
     process: Option<&KubeletProcess>,
-) -> Option<Kubeconfig> {
+) -> Vec<Kubeconfig> {
     if let Some(named) = &spec.kubeconfig {
-        return Some(Kubeconfig::File(named.clone()));
+        return vec![Kubeconfig::File(named.clone())];
     }
     if !node.runs_here() {
-        return None;
+        return Vec::new();
     }
     if let Some(paths) = &spec.environment.kubeconfig {
-        return Some(Kubeconfig::Environment(paths.clone()));
+        return vec![Kubeconfig::Environment(paths.clone())];
     }
     let flag = process.and_then(|process| process.interpreted().kubeconfig);
-    let usual = ["/etc/kubernetes/kubelet.conf".to_owned()];
+    let usual = KUBELET_KUBECONFIGS.map(str::to_owned);
     // One that may not be read is found: that it is not believed is said where it is read.
     let is_there = |path: &String| {
         !matches!(read_trusted(root, path, LIMIT), Err(ReadError::Absent | ReadError::Kind { .. }))
     };
-    flag.into_iter().chain(usual).find(is_there).map(Kubeconfig::OfNode)
+    let of_node = flag.into_iter().chain(usual).find(is_there).map(Kubeconfig::OfNode);
+    // Another user's file in it says nothing: $HOME may be that user's, where kq runs as root.
+    let home = spec.environment.home.as_deref().map(|home| format!("{home}/.kube/config"));
+    let home = home.filter(|path| read_trusted(Path::new("/"), path, LIMIT).is_ok());
+    home.map(Kubeconfig::Home).into_iter().chain(of_node).collect()
 }
 
 /// Connects to the API server that facts about this node are from.
 pub fn api_server(spec: &NodeSpec, snapshot: &Snapshot) -> Result<ApiServer, Failure> {
     let root = Path::new(&snapshot.host_root.path);
     let node = spec.node_in_question(false, false);
-    let found = kubeconfig(spec, node, root, snapshot.kubelet.value());
-    let place = found.as_ref().map_or(KubeconfigPlace::Usual, |found| found.place(root));
+    let found = kubeconfigs(spec, node, root, snapshot.kubelet.value());
+    let place = found.first().map_or(KubeconfigPlace::Usual, |found| found.place(root));
     connect(place, spec.context.as_deref(), spec.timeout).map_err(Failure::from)
 }
 
@@ -176,20 +204,34 @@ impl From<ApiError> for Failure {
 }
 
 impl PodsQuestion<'_> {
-    fn kubeconfig(&self) -> Option<Kubeconfig> {
-        kubeconfig(self.spec, self.node, self.root, self.process)
+    fn kubeconfigs(&self) -> Vec<Kubeconfig> {
+        kubeconfigs(self.spec, self.node, self.root, self.process)
     }
 
     /// Connects to the API server and asks for the node; one that is another machine is not believed.
     fn node(&self) -> (Result<ApiServer, FailedSource>, Lookup<NodeObject>) {
-        let found = self.kubeconfig();
-        let place = found.as_ref().map_or(KubeconfigPlace::Usual, |found| found.place(self.root));
-        let shown = match &found {
-            Some(Kubeconfig::File(path)) => path.display().to_string(),
-            Some(Kubeconfig::Environment(paths)) => format!("KUBECONFIG={paths}"),
-            Some(Kubeconfig::OfNode(path)) => path.clone(),
-            None => String::new(),
+        let found = self.kubeconfigs();
+        let Some((last, before)) = found.split_last() else {
+            return self.node_by(KubeconfigPlace::Usual, String::new());
         };
+        let mut tried = Vec::new();
+        for kubeconfig in before {
+            match self.node_by(kubeconfig.place(self.root), kubeconfig.shown()) {
+                (Ok(server), node) => return (Ok(server), node),
+                (Err(_), node) => tried.extend(node.tried),
+            }
+        }
+        let (server, mut node) = self.node_by(last.place(self.root), last.shown());
+        node.tried.splice(0..0, tried);
+        (server, node)
+    }
+
+    /// Does the same by one kubeconfig.
+    fn node_by(
+        &self,
+        place: KubeconfigPlace<'_>,
+        shown: String,
+    ) -> (Result<ApiServer, FailedSource>, Lookup<NodeObject>) {
         let failed = |source: String, reason: String| {
             let tried = FailedSource { source, reason };
             (Err(tried.clone()), Lookup { found: None, tried: vec![tried] })

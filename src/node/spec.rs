@@ -60,6 +60,8 @@ pub struct NodeSpec {
 pub struct Environment {
     /// `KUBECONFIG`
     pub kubeconfig: Option<String>,
+    /// `HOME`
+    pub home: Option<String>,
     /// `CONTAINER_RUNTIME_ENDPOINT`
     pub container_runtime_endpoint: Option<String>,
     /// `CRI_CONFIG_FILE`

@@ -56,7 +56,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME")]
     pub node_name: Option<String>,
 
-    /// The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet's kubeconfig)
+    /// The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet's kubeconfig)
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
@@ -183,6 +183,7 @@ fn environment() -> Environment {
     let read = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     Environment {
         kubeconfig: read("KUBECONFIG"),
+        home: read("HOME").filter(|home| home.starts_with('/')),
         container_runtime_endpoint: read(ENDPOINT_VARIABLE),
         cri_config_file: read(CRICTL_CONFIG_VARIABLE),
     }
