@@ -95,9 +95,18 @@ pub fn is_uid(name: &str) -> bool {
 /// another namespace, one whose name goes on where this one ends, as a workload's pods do, or one that is
 /// spelt alike.
 pub fn nearest_pod<'p>(asked: &str, pods: impl IntoIterator<Item = &'p Pod>) -> Option<String> {
+    let names = |pod: &'p Pod| (pod.metadata.namespace.as_str(), pod.metadata.name.as_str());
+    nearest_pod_name(asked, pods.into_iter().map(names))
+}
+
+/// Returns the same of pods that are known by namespace and name alone.
+pub fn nearest_pod_name<'p>(
+    asked: &str,
+    pods: impl IntoIterator<Item = (&'p str, &'p str)>,
+) -> Option<String> {
     let asked = asked.rsplit('/').next().unwrap_or(asked);
-    let pods: Vec<&Pod> = pods.into_iter().collect();
-    let names = || pods.iter().map(|pod| pod.metadata.name.as_str());
+    let pods: Vec<(&str, &str)> = pods.into_iter().collect();
+    let names = || pods.iter().map(|(_, name)| *name);
     let goes_on = |name: &&str| {
         !asked.is_empty() && name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('-'))
     };
@@ -105,8 +114,8 @@ pub fn nearest_pod<'p>(asked: &str, pods: impl IntoIterator<Item = &'p Pod>) -> 
         .find(|name| *name == asked)
         .or_else(|| names().find(goes_on))
         .or_else(|| nearest(asked, names()))?;
-    let pod = pods.iter().find(|pod| pod.metadata.name == found)?;
-    Some(format!("{}/{found}", pod.metadata.namespace))
+    let (namespace, _) = pods.iter().find(|(_, name)| *name == found)?;
+    Some(format!("{namespace}/{found}"))
 }
 
 impl fmt::Display for PodSelector {

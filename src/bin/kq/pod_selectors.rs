@@ -3,9 +3,12 @@
 use crate::exit::Failure;
 use crate::pod_args::NamespaceArgs;
 use anyhow::anyhow;
-use kq::facts::pod_selector::{PodSelector, Selection, is_file};
+use kq::facts::pod_selector::{PodSelector, Selection, is_file, nearest_pod_name};
 use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::LoadedPod;
+
+/// For how many names that no pod has near ones are looked for.
+const MOST_HINTS: usize = 3;
 
 /// The arguments, told apart.
 #[derive(Clone, Debug, Default)]
@@ -52,17 +55,29 @@ impl PodSelectors {
             let metadata = &loaded.pod.metadata;
             (metadata.namespace.as_str(), metadata.name.as_str(), effective_uid(&loaded.pod))
         });
-        let others = others.iter().map(|(n, p, u)| (n.as_str(), p.as_str(), u.as_str()));
+        let others_named = others.iter().map(|(n, p, u)| (n.as_str(), p.as_str(), u.as_str()));
         let is_empty = |selector: &PodSelector| match selector.is_namespace() {
             true => format!("in namespace {}", selector.namespace().unwrap_or_default()),
             false => selector.to_string(),
         };
         let unmatched: Vec<String> =
-            selection.unmatched(known.chain(others)).map(is_empty).collect();
+            selection.unmatched(known.clone().chain(others_named.clone())).map(is_empty).collect();
+        let unnamed: Vec<String> = selection
+            .unmatched(known.chain(others_named))
+            .filter_map(|selector| selector.name().map(str::to_owned))
+            .take(MOST_HINTS)
+            .collect();
         if !unmatched.is_empty() {
             let error = anyhow!("no pod {} on this node", unmatched.join(", "));
-            return Err(Failure::not_found(error, unknown)
-                .hint("kq cgroup show lists the pods that have cgroups"));
+            let all = pods.iter().map(|loaded| &loaded.pod.metadata);
+            let all = all.map(|it| (it.namespace.as_str(), it.name.as_str()));
+            let all: Vec<_> =
+                all.chain(others.iter().map(|(n, p, _)| (n.as_str(), p.as_str()))).collect();
+            let near =
+                unnamed.iter().filter_map(|name| nearest_pod_name(name, all.iter().copied()));
+            let failure = Failure::not_found(error, unknown);
+            let failure = near.fold(failure, |it, near| it.hint(format!("did you mean {near}?")));
+            return Err(failure.hint("kq cgroup show lists the pods that have cgroups"));
         }
         let from_files =
             pods.iter().filter(|loaded| self.files.iter().any(|file| *file == *loaded.source.file));

@@ -2,7 +2,7 @@
 
 use crate::answer::Failure;
 use crate::facts::live::adopt_uid;
-use crate::facts::pod_selector::PodSelector;
+use crate::facts::pod_selector::{PodSelector, nearest_pod};
 use crate::facts::runtime::{RuntimeFacts, Sandbox};
 use crate::facts::workloads::{add_container_ids, effective_uid};
 use crate::k8s::defaults::apply_probe_defaults;
@@ -95,6 +95,7 @@ pub fn named(
     let begins = |pod: &Pod| pod.metadata.name.starts_with(name.rsplit('/').next().unwrap_or(name));
     let near = found.iter().filter(|(pod, _)| begins(pod)).take(5);
     let near: Vec<String> = near.map(|(pod, _)| display_name(pod)).collect();
+    let spelt_alike = nearest_pod(name, found.iter().map(|(pod, _)| pod));
     let matching: Vec<(Pod, String)> = found
         .into_iter()
         .filter(|(pod, _)| {
@@ -115,11 +116,12 @@ pub fn named(
                 false if unknown.is_some() => {
                     failure.hint("run as root on the node, or give its pods with --pods FILE")
                 }
-                false => failure.hint(match near.is_empty() {
-                    true => format!(
+                false => failure.hint(match (near.is_empty(), spelt_alike) {
+                    (true, None) => format!(
                         "{all} pods are known here: kq cgroup show lists those that have cgroups"
                     ),
-                    false => format!("there is {}", near.join(", ")),
+                    (true, Some(pod)) => format!("did you mean {pod}?"),
+                    (false, _) => format!("there is {}", near.join(", ")),
                 }),
             })
         }
