@@ -5,12 +5,22 @@
 use crate::output::terminal::{brief, plain};
 use comfy_table::{Cell, presets};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How far columns are apart.
 const GAP: u16 = 3;
 
 /// Marks the end of a line, as blanks fill its last column too. It has no width, and [`plain`] leaves it in no cell.
 const END: char = '\u{200b}';
+
+/// Tables are without headings. A setting of the process, like the width of its terminal: an answer may be made of
+/// several tables.
+static HIDES_HEADINGS: AtomicBool = AtomicBool::new(false);
+
+/// Leaves the headings out of all tables.
+pub fn hide_headings() {
+    HIDES_HEADINGS.store(true, Ordering::Relaxed);
+}
 
 /// A column: its heading, and what it shows of a row.
 pub struct Column<T> {
@@ -131,7 +141,8 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.lines().try_for_each(|line| {
+        let hidden = usize::from(HIDES_HEADINGS.load(Ordering::Relaxed));
+        self.0.lines().skip(hidden).try_for_each(|line| {
             let text = line.split_once(END).map_or("", |(text, _)| text);
             writeln!(f, "{text}")
         })

@@ -2,7 +2,7 @@
 
 use crate::admission_args::AdmissionArgs;
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use clap::Subcommand;
 use kq::admission::view::{table, wide};
 use kq::preemption::restart_view;
@@ -68,8 +68,8 @@ pub struct ExplainArgs {
     admission: AdmissionArgs,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 }
 
 impl Args {
@@ -105,7 +105,7 @@ impl ExplainArgs {
 
     fn pod(&self, pod: &str) -> Result<Code, Failure> {
         let (about, pod) = self.admission.gather(pod)?;
-        let answer = admit(&about, &pod, self.output != Form::Table)?;
+        let answer = admit(&about, &pod, self.output != OutputFormat::Table)?;
         self.output.write(&answer, |it| table(&it.explanation), |it| wide(&it.explanation))?;
         if self.output.is_for_people() {
             tell(&answer.basis);

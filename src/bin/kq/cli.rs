@@ -5,6 +5,7 @@ use crate::{
     admit, cgroup, devices, doctor, evict, gc, generate, preempt, probe, schema, snapshot,
 };
 use clap::{Parser, Subcommand};
+use kq::output::table::hide_headings;
 
 /// Predict and explain what the kubelet on a node will do
 ///
@@ -18,6 +19,10 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "kq", bin_name = "kq", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
+    /// Leave the headings of tables out
+    #[arg(long, global = true, help_heading = "Output")]
+    no_headers: bool,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -42,6 +47,9 @@ enum Command {
 impl Cli {
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
+        if self.no_headers {
+            hide_headings();
+        }
         match self.command {
             Command::Cgroup(args) => args.run(),
             Command::Gc(args) => args.run(),

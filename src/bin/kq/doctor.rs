@@ -3,8 +3,8 @@
 use crate::cgroup::comparison::{Compared, settled};
 use crate::cgroup::live_tree::gather_node;
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::form::Form;
 use crate::node_args::NodeArgs;
+use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use kq::answer::finding_view;
 use kq::cgroup::live::checks::NodeChecks;
@@ -46,8 +46,8 @@ pub struct Args {
     pod: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     sources: SourceArgs,
@@ -79,12 +79,12 @@ impl Args {
         let wide = |it: &NodeChecks| finding_view::wide(&it.items);
         self.output.write(&report, table, wide)?;
         match self.output {
-            Form::Wide => report.basis.warnings.iter().for_each(|it| warn(&it.text)),
+            OutputFormat::Wide => report.basis.warnings.iter().for_each(|it| warn(&it.text)),
             // What the warnings say of missing facts stands in the checks.
-            Form::Table => {
+            OutputFormat::Table => {
                 finding_view::advice(&report.items).iter().for_each(|advice| note("fix", advice));
             }
-            Form::Json | Form::Yaml => {}
+            _ => {}
         }
         Ok(match report.has_failed() {
             true => Code::No,

@@ -1,11 +1,12 @@
 //! `kq evict`
 
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
+use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use kq::eviction::EvictionRank;
 use kq::eviction::rank_view::{table, wide};
 use kq::facts::kubelet_config::Signal;
 use kq::node::NamedFiles;
@@ -65,8 +66,8 @@ pub struct RankArgs {
     namespace: NamespaceArgs,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The pods, as pod/NAME"))]
+    output: OutputFormat,
 
     /// The kubelet's stats summary (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary). By
     /// default kq queries the kubelet
@@ -130,7 +131,10 @@ impl RankArgs {
         let mut rank = eviction_rank(node, &options)?;
         // Every pod has its rank; shown are those that are asked about.
         rank.items.retain(|item| self.namespace.has(&item.pod.namespace));
-        self.output.write(&rank, table, wide)?;
+        let pods = |rank: &EvictionRank| {
+            rank.items.iter().map(|item| format!("pod/{}", item.pod.name)).collect()
+        };
+        self.output.write_or_names(&rank, table, wide, pods)?;
         if self.output.is_for_people() {
             tell(&rank.basis);
         }

@@ -1,31 +1,124 @@
-//! The forms of an answer that has no short names in it.
+//! The formats of answers, and what each writes.
 
 use crate::exit::Failure;
-use crate::write::{self, Output};
-use clap::ValueEnum;
+use crate::write;
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use kq::answer::Answer;
+use kq::output::json_path::{CustomColumns, Template};
+use std::ffi::OsStr;
 use std::fmt::Display;
 
-/// The forms of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Form {
-    /// Human-readable summary
+/// The format of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
     Table,
-    /// All details
     Wide,
-    /// The complete answer as JSON
     Json,
-    /// The complete answer as YAML
     Yaml,
+    Name,
+    /// A template, read once and kept for as long as the process runs.
+    JsonPath(&'static Template),
+    /// Columns, read once and kept for as long as the process runs.
+    CustomColumns(&'static CustomColumns),
 }
 
-impl Form {
-    /// Tells whether people are to read it.
-    pub fn is_for_people(self) -> bool {
-        matches!(self, Self::Table | Self::Wide)
+/// The start of a template on the command line.
+const JSON_PATH: &str = "jsonpath=";
+
+/// The start of columns on the command line.
+const CUSTOM_COLUMNS: &str = "custom-columns=";
+
+/// Reads a format.
+#[derive(Clone, Debug)]
+pub struct FormatParser {
+    /// What `-o name` prints; `None`: the rows of the answer have no names.
+    names: Option<&'static str>,
+}
+
+/// Reads a format of an answer whose rows have no names.
+pub fn formats() -> FormatParser {
+    FormatParser { names: None }
+}
+
+/// Reads a format of an answer with names; `names` says which.
+pub fn formats_with(names: &'static str) -> FormatParser {
+    FormatParser { names: Some(names) }
+}
+
+impl FormatParser {
+    fn values(&self) -> Vec<PossibleValue> {
+        let value = |name, help| PossibleValue::new(name).help(help);
+        let mut values = vec![
+            value("table", "Human-readable summary"),
+            value("wide", "All details"),
+            value("json", "The complete answer as JSON"),
+            value("yaml", "The complete answer as YAML"),
+        ];
+        values.extend(self.names.map(|names| value("name", names)));
+        values.push(value(
+            JSON_PATH,
+            "Values by a template of kubectl, such as jsonpath='{.items[*].id}'",
+        ));
+        values.push(value(
+            CUSTOM_COLUMNS,
+            "A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes",
+        ));
+        values
+    }
+}
+
+impl TypedValueParser for FormatParser {
+    type Value = OutputFormat;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<OutputFormat, clap::Error> {
+        let text = value.to_string_lossy();
+        let has_template = text.starts_with(JSON_PATH) || text.starts_with(CUSTOM_COLUMNS);
+        if has_template || (text == "name" && self.names.is_none()) {
+            return StringValueParser::new()
+                .try_map(|text| template(&text))
+                .parse_ref(command, argument, value);
+        }
+        let parser = PossibleValuesParser::new(self.values());
+        Ok(match parser.parse_ref(command, argument, value)?.as_str() {
+            "wide" => OutputFormat::Wide,
+            "json" => OutputFormat::Json,
+            "yaml" => OutputFormat::Yaml,
+            "name" => OutputFormat::Name,
+            _ => OutputFormat::Table,
+        })
     }
 
-    /// Writes an answer.
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.values().into_iter()))
+    }
+}
+
+fn template(text: &str) -> Result<OutputFormat, String> {
+    if let Some(text) = text.strip_prefix(JSON_PATH) {
+        let template = Template::parse(text).map_err(|error| error.to_string())?;
+        return Ok(OutputFormat::JsonPath(Box::leak(Box::new(template))));
+    }
+    match text.strip_prefix(CUSTOM_COLUMNS) {
+        Some(text) => {
+            let columns = CustomColumns::parse(text).map_err(|error| error.to_string())?;
+            Ok(OutputFormat::CustomColumns(Box::leak(Box::new(columns))))
+        }
+        None => Err("the rows of this answer have no names".to_owned()),
+    }
+}
+
+impl OutputFormat {
+    /// Tells whether people are to read it, with notes beside it.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Self::Table | Self::Wide | Self::Name)
+    }
+
+    /// Writes an answer whose rows have no names.
     pub fn write<T: Answer, A: Display, B: Display>(
         self,
         value: &T,
@@ -35,8 +128,21 @@ impl Form {
         match self {
             Self::Table => write::text(table(value)),
             Self::Wide => write::text(wide(value)),
-            Self::Json => write::answer(Output::Json, value),
-            Self::Yaml => write::answer(Output::Yaml, value),
+            structured => write::answer(structured, value),
+        }
+    }
+
+    /// Writes an answer, or the names of its rows.
+    pub fn write_or_names<T: Answer, A: Display, B: Display>(
+        self,
+        value: &T,
+        table: impl FnOnce(&T) -> A,
+        wide: impl FnOnce(&T) -> B,
+        names: impl FnOnce(&T) -> Vec<String>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Name => write::lines(names(value)),
+            other => other.write(value, table, wide),
         }
     }
 }

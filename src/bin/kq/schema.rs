@@ -1,7 +1,8 @@
 //! `kq schema`
 
 use crate::exit::{Code, Failure};
-use crate::write::{self, Output};
+use crate::output_format::OutputFormat;
+use crate::write;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
 use kq::question::kinds::KINDS;
@@ -33,7 +34,7 @@ impl Args {
         };
         let kind = KINDS.iter().find(|kind| kind.name == name);
         let kind = kind.ok_or_else(|| Failure::usage(anyhow!("{name} is not a kind of answer")))?;
-        write::value(Output::Json, &(kind.schema)())?;
+        write::value(OutputFormat::Json, &(kind.schema)())?;
         Ok(Code::Answered)
     }
 }

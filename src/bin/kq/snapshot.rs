@@ -2,8 +2,9 @@
 
 use crate::exit::{Code, Failure, note};
 use crate::node_args::RootArgs;
+use crate::output_format::OutputFormat;
 use crate::source_args::{SourceArgs, gather};
-use crate::write::{self, Output};
+use crate::write;
 use anyhow::anyhow;
 use kq::edge::snapshot_file::write_snapshot;
 use kq::facts::devices::DeviceFacts;
@@ -64,7 +65,7 @@ impl Args {
             snapshot.kubelet_config = Lookup::found("--kubelet-config", recorded(given));
         }
         match &self.output {
-            None => write::value(Output::Json, &snapshot)?,
+            None => write::value(OutputFormat::Json, &snapshot)?,
             Some(path) => {
                 let json = json_line(&snapshot)
                     .map_err(|error| Failure::missing(anyhow!("cannot write it: {error}")))?;

@@ -1,8 +1,8 @@
 //! Writing an answer in the form that was asked for.
 
 use crate::exit::Failure;
+use crate::output_format::OutputFormat;
 use anyhow::Error;
-use clap::ValueEnum;
 use kq::answer::{Answer, Document};
 use kq::output::terminal::{plain, show};
 use kq::output::value::{write_json, write_yaml};
@@ -10,32 +10,24 @@ use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-/// The forms of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// Human-readable summary
-    Table,
-    /// Every value with its derivation
-    Wide,
-    /// The complete answer as JSON
-    Json,
-    /// The complete answer as YAML
-    Yaml,
-    /// Names only: paths of cgroups, IDs of images
-    Name,
-}
-
 /// Writes an answer in a structured form.
-pub fn answer<A: Answer>(output: Output, answer: &A) -> Result<(), Failure> {
+pub fn answer<A: Answer>(output: OutputFormat, answer: &A) -> Result<(), Failure> {
     value(output, &Document::of(answer))
 }
 
 /// Writes a value in a structured form.
-pub fn value<T: Serialize>(output: Output, value: &T) -> Result<(), Failure> {
-    to_stdout(|out| match output {
-        Output::Yaml => write_yaml(out, value),
-        _ => write_json(out, value),
-    })
+pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failure> {
+    // Templates are of the JSON of an answer, whose numbers and names are those of its schema.
+    let json = || serde_json::to_value(value).map_err(Failure::missing);
+    match output {
+        OutputFormat::JsonPath(template) => {
+            let text = template.text(&json()?);
+            to_stdout(|out| show(out, text))
+        }
+        OutputFormat::CustomColumns(columns) => text(columns.table(&json()?)),
+        OutputFormat::Yaml => to_stdout(|out| write_yaml(out, value)),
+        _ => to_stdout(|out| write_json(out, value)),
+    }
 }
 
 /// Writes a value as one line of JSON.

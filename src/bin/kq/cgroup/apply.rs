@@ -3,7 +3,8 @@
 use super::change::{ChangeArgs, Files, act, conclude, values};
 use super::comparison::{Compared, ComparisonArgs, code};
 use crate::exit::{Code, Failure, note, tell};
-use crate::write::{self, Output};
+use crate::output_format::{OutputFormat, formats_with};
+use crate::write;
 use anyhow::anyhow;
 use kq::answer::Basis;
 use kq::cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, look_at_all};
@@ -47,8 +48,8 @@ pub struct Args {
     rollback_file: Option<PathBuf>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Output,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     comparison: ComparisonArgs,
@@ -85,7 +86,7 @@ impl Args {
         basis: Basis,
         is_incomplete: bool,
     ) -> Result<Code, Failure> {
-        let structured = matches!(self.output, Output::Json | Output::Yaml);
+        let structured = !self.output.is_for_people();
         let unchanged = |plan: &Repair, code| -> Result<Code, Failure> {
             if structured {
                 let change = CgroupChange::new(plan, None, basis.clone());
@@ -152,7 +153,7 @@ impl Args {
 
     fn show(&self, plan: &Repair) -> Result<(), Failure> {
         match plan.steps.is_empty() {
-            _ if self.output == Output::Name => {
+            _ if self.output == OutputFormat::Name => {
                 let mut cgroups: Vec<_> = plan.steps.iter().map(|s| s.cgroup.clone()).collect();
                 cgroups.dedup();
                 write::lines(cgroups)?;

@@ -2,7 +2,8 @@
 
 use super::comparison::{ComparisonArgs, code};
 use crate::exit::{Code, Failure, tell};
-use crate::write::{self, Output};
+use crate::output_format::{OutputFormat, formats_with};
+use crate::write;
 use kq::cgroup::live::diff_report::CgroupDiff;
 use kq::cgroup::live::diff_view;
 
@@ -33,8 +34,8 @@ use kq::cgroup::live::diff_view;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Output,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups that drift"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     comparison: ComparisonArgs,
@@ -51,21 +52,24 @@ impl Args {
                 false => code(&compared).unless(report.is_incomplete()),
             };
             match self.output {
-                output @ (Output::Json | Output::Yaml) => {
+                output @ (OutputFormat::Json
+                | OutputFormat::Yaml
+                | OutputFormat::JsonPath(_)
+                | OutputFormat::CustomColumns(_)) => {
                     write::answer(output, &report)?;
                     return Ok(code);
                 }
-                Output::Table => {
+                OutputFormat::Table => {
                     if let Some(table) = diff_view::table(&report.items) {
                         write::text(table)?;
                     }
                     write::lines([diff_view::counts(&report.summary)])?;
                 }
-                Output::Wide => {
+                OutputFormat::Wide => {
                     write::text(diff_view::wide(&report.items))?;
                     write::lines([diff_view::counts(&report.summary)])?;
                 }
-                Output::Name => {
+                OutputFormat::Name => {
                     let drifting = report.items.iter().filter(|found| found.verdict.is_drift());
                     let mut paths: Vec<String> =
                         drifting.map(|found| found.cgroup.clone()).collect();

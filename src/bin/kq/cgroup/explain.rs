@@ -1,7 +1,7 @@
 //! `kq cgroup explain`
 
 use crate::exit::{Code, Failure};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use kq::cgroup::explain::{Explanation, explain};
 use kq::output::terminal::plain;
 
@@ -33,8 +33,8 @@ pub struct Args {
     value: String,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 }
 
 impl Args {

@@ -2,7 +2,8 @@
 
 use super::question::{Question, code, write_problems};
 use crate::exit::{Code, Failure, tell};
-use crate::write::{self, Output};
+use crate::output_format::OutputFormat;
+use crate::write;
 use kq::cgroup::report::CgroupPlan;
 use kq::cgroup::view;
 
@@ -42,14 +43,17 @@ impl Args {
         let gathered = self.question.gather()?;
         let (plan, basis) = gathered.answer()?;
         match self.question.output {
-            output @ (Output::Json | Output::Yaml) => {
+            output @ (OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::JsonPath(_)
+            | OutputFormat::CustomColumns(_)) => {
                 write::answer(output, &CgroupPlan::new(&plan, basis))?;
                 write_problems(&gathered);
                 return Ok(code(&gathered));
             }
-            Output::Table => write::text(view::table(&plan))?,
-            Output::Wide => write::text(view::wide(&plan))?,
-            Output::Name => write::lines(view::names(&plan))?,
+            OutputFormat::Table => write::text(view::table(&plan))?,
+            OutputFormat::Wide => write::text(view::wide(&plan))?,
+            OutputFormat::Name => write::lines(view::names(&plan))?,
         }
         tell(&basis);
         let code = code(&gathered);

@@ -3,10 +3,10 @@
 use super::live_tree::gather_node;
 use crate::exit::{Code, Failure, warn};
 use crate::node_args::NodeArgs;
+use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::PodsArgs;
 use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
-use crate::write::Output;
 use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
 use kq::facts::pod_selector::is_file;
@@ -41,8 +41,8 @@ pub struct Question {
     on_node: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    pub output: Output,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups"))]
+    pub output: OutputFormat,
 
     #[command(flatten)]
     sources: SourceArgs,

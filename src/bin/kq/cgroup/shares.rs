@@ -2,7 +2,8 @@
 
 use super::question::{Question, code, write_problems};
 use crate::exit::{Code, Failure, tell};
-use crate::write::{self, Output};
+use crate::output_format::OutputFormat;
+use crate::write;
 use anyhow::anyhow;
 use kq::cgroup::shares::{Sibling, shares, table};
 use kq::k8s::pod::ResourceName;
@@ -64,14 +65,17 @@ impl Args {
             _ => true,
         });
         match self.question.output {
-            output @ (Output::Json | Output::Yaml) => {
+            output @ (OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::JsonPath(_)
+            | OutputFormat::CustomColumns(_)) => {
                 write::answer(output, &divided)?;
                 write_problems(&gathered);
                 return Ok(code(&gathered));
             }
-            Output::Table => write::text(table(&divided, false))?,
-            Output::Wide => write::text(table(&divided, true))?,
-            Output::Name => {
+            OutputFormat::Table => write::text(table(&divided, false))?,
+            OutputFormat::Wide => write::text(table(&divided, true))?,
+            OutputFormat::Name => {
                 let paths = divided.items.iter().filter_map(|share| share.cgroup);
                 write::lines(paths.map(str::to_owned))?;
             }

@@ -4,10 +4,11 @@ use super::live_tree::{LiveTree, check_kubepods};
 use crate::exit::{Code, Failure, tell};
 use crate::interval::parse_interval;
 use crate::node_args::RootArgs;
+use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
 use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
-use crate::write::{self, Output};
+use crate::write;
 use kq::cgroup::live::show::show;
 use kq::cgroup::live::show_view;
 use kq::node::{FactKey, Needs};
@@ -36,8 +37,8 @@ pub struct Args {
     namespace: NamespaceArgs,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Output,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The paths of the cgroups"))]
+    output: OutputFormat,
 
     /// Refresh until interrupted
     #[arg(short, long, conflicts_with = "snapshot")]
@@ -88,13 +89,16 @@ impl Args {
         );
         let shown = show(tree, &live.roots, &live.workloads, &selection, warnings);
         match self.output {
-            output @ (Output::Json | Output::Yaml) => {
+            output @ (OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::JsonPath(_)
+            | OutputFormat::CustomColumns(_)) => {
                 write::answer(output, &shown)?;
                 return Ok(Code::Answered);
             }
-            Output::Table => write::text(show_view::table(&shown))?,
-            Output::Wide => write::text(show_view::wide(&shown))?,
-            Output::Name => {
+            OutputFormat::Table => write::text(show_view::table(&shown))?,
+            OutputFormat::Wide => write::text(show_view::wide(&shown))?,
+            OutputFormat::Name => {
                 write::lines(shown.items.iter().map(|item| item.place.cgroup.to_owned()))?;
             }
         }

@@ -3,8 +3,9 @@
 use super::live_tree::{LiveTree, check_kubepods};
 use crate::exit::{Code, Failure, warn};
 use crate::node_args::RootArgs;
+use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::SourceArgs;
-use crate::write::{self, Output};
+use crate::write;
 use kq::cgroup::live::which::{WhichError, WhichSubject, lines, which};
 use kq::facts::cgroup_tree::CgroupPath;
 use kq::node::{FactKey, Needs};
@@ -23,8 +24,8 @@ pub struct Args {
     asked: AskedArgs,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Output,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The path of the cgroup"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     sources: SourceArgs,
@@ -86,9 +87,12 @@ impl Args {
             Err(error) => return Err(Failure::no(error)),
         };
         match self.output {
-            output @ (Output::Json | Output::Yaml) => write::answer(output, &owner)?,
-            Output::Table | Output::Wide => write::lines(lines(&owner))?,
-            Output::Name => write::lines([owner.place.cgroup.to_owned()])?,
+            output @ (OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::JsonPath(_)
+            | OutputFormat::CustomColumns(_)) => write::answer(output, &owner)?,
+            OutputFormat::Table | OutputFormat::Wide => write::lines(lines(&owner))?,
+            OutputFormat::Name => write::lines([owner.place.cgroup.to_owned()])?,
         }
         for note in &live.notes {
             warn(note);

@@ -2,7 +2,7 @@
 
 use super::serve::request::{Answer, Request};
 use crate::exit::{Code, Failure};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
 use kq::device::manager::topology::{TopologyPolicy, TopologyScope};
 use std::path::PathBuf;
@@ -86,8 +86,8 @@ pub struct Args {
     no_start: bool,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 }
 
 #[cfg(not(feature = "cri"))]
@@ -108,7 +108,7 @@ mod asked {
     use super::{Answer, Args, Code, Failure, Request};
     use crate::devices::topology::refuse_twice;
     use crate::exit::{note, tell, warn};
-    use crate::form::Form;
+    use crate::output_format::OutputFormat;
     use anyhow::anyhow;
     use kq::device::fake_kubelet::{
         DeviceAllocation, DeviceAllocationList, DevicePodEnded, TopologyConfig, table, wide,
@@ -208,7 +208,7 @@ mod asked {
         fn write(&self, reports: &[DeviceAllocation]) -> Result<(), Failure> {
             // One value, whatever the number of pods.
             match (self.output, reports) {
-                (Form::Table | Form::Wide, _) => {}
+                (OutputFormat::Table | OutputFormat::Wide, _) => {}
                 (form, [only]) => form.write(only, table, wide)?,
                 (form, _) => {
                     let list = DeviceAllocationList::new(reports);

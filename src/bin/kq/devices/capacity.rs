@@ -2,9 +2,9 @@
 
 use super::node::DeviceNodeArgs;
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats_with};
 use kq::answer::{Basis, Missing};
-use kq::device::capacity::{Around, capacity, table, wide};
+use kq::device::capacity::{Around, CapacityReport, capacity, table, wide};
 use kq::device::reconstruct::assemble;
 use kq::facts::node_pods::NodePods;
 use kq::node::{FactKey, Needs};
@@ -42,8 +42,8 @@ pub struct Args {
     devices: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The names of the resources"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     node: DeviceNodeArgs,
@@ -77,7 +77,8 @@ impl Args {
             basis.lack(Missing::new(text, ["--pod-resources", "--devices"]));
         }
         let report = capacity(&assembled, around, basis);
-        self.output.write(&report, table, wide)?;
+        let names = |report: &CapacityReport| report.resources.keys().cloned().collect();
+        self.output.write_or_names(&report, table, wide, names)?;
         if self.output.is_for_people() {
             tell(&report.basis);
         }

@@ -2,7 +2,7 @@
 
 use super::node::DeviceNodeArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
 use crate::write;
 use anyhow::anyhow;
@@ -65,8 +65,8 @@ pub struct Args {
     free: bool,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The IDs of the devices"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     node: DeviceNodeArgs,
@@ -127,12 +127,16 @@ impl Args {
     fn show(&self, list: &DeviceList) -> Result<(), Failure> {
         if self.free {
             let answer = FreeDevices::of(list);
-            return self.output.write(&answer, free, free);
+            let names =
+                |it: &FreeDevices| it.items.iter().map(|device| device.device.clone()).collect();
+            return self.output.write_or_names(&answer, free, free, names);
         }
-        if !self.output.is_for_people() {
-            return self.output.write(list, table, wide);
+        if !matches!(self.output, OutputFormat::Table | OutputFormat::Wide) {
+            let names =
+                |it: &DeviceList| it.items.iter().map(|device| device.device.clone()).collect();
+            return self.output.write_or_names(list, table, wide, names);
         }
-        let is_wide = self.output == Form::Wide;
+        let is_wide = self.output == OutputFormat::Wide;
         match (list.items.is_empty(), &self.pod, self.namespace.name()) {
             (true, Some(pod), _) => write::lines([format!("{pod} has no devices")])?,
             (true, None, Some(namespace)) => {

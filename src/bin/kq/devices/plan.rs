@@ -5,7 +5,7 @@ use super::node::DeviceNodeArgs;
 use super::preference::{AskPlugin, AskedPlugins, find};
 use super::topology::TopologyArgs;
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use anyhow::anyhow;
 use kq::answer::Basis;
@@ -90,8 +90,8 @@ pub struct Args {
     topology: TopologyArgs,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     node: DeviceNodeArgs,

@@ -3,8 +3,8 @@
 use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
 use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell, warn};
-use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
+use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
 use crate::write;
 use anyhow::anyhow;
@@ -98,8 +98,8 @@ pub struct Args {
     backup: Option<PathBuf>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     /// The checkpoint to repair (default: the node's kubelet_internal_checkpoint)
     #[arg(long, value_name = "FILE", help_heading = "Data sources")]
@@ -343,14 +343,14 @@ impl Args {
         let (kept, gone) = report.counts();
         match (kept + gone, gone) {
             (0, _) if report.error.is_some() => write::lines(["no entry can be saved".to_owned()])?,
-            (_, 0) if report.error.is_none() && self.output == Form::Table => {
+            (_, 0) if report.error.is_none() && self.output == OutputFormat::Table => {
                 let is_asked = self.remove_stale || !self.remove.is_empty();
                 let what = if is_asked { "nothing to remove" } else { "nothing to mend" };
                 write::lines([format!("{}: {what}", entries(kept))])?;
             }
             _ => self.write(report)?,
         }
-        if self.remove_stale && self.output == Form::Table {
+        if self.remove_stale && self.output == OutputFormat::Table {
             why_kept(report).iter().for_each(|text| note("kept", text));
         }
         tell(&report.basis);

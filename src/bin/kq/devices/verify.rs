@@ -1,8 +1,8 @@
 //! `kq devices verify`
 
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
+use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -78,8 +78,8 @@ pub struct Args {
     checkpoint: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     kubelet: KubeletNodeArgs,
@@ -115,7 +115,7 @@ impl Args {
         if self.output.is_for_people() {
             tell(&answer.basis);
         }
-        if self.output == Form::Table {
+        if self.output == OutputFormat::Table {
             view::advice(&answer).iter().for_each(|text| note("fix", text));
             view::notes(&answer).iter().for_each(|text| note("note", text));
         }

@@ -6,7 +6,8 @@ use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
 use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note};
 use crate::kubelet_node::KubeletNode;
-use crate::write::{self, Output};
+use crate::output_format::{OutputFormat, formats_with};
+use crate::write;
 use anyhow::anyhow;
 use kq::image_gc::apply::{Removal, Removals, Removed, apply, removals, unsure};
 use kq::image_gc::apply_report::{ContainerResult, ImageGcApply, result_line, summary_line};
@@ -53,8 +54,8 @@ pub struct Args {
     act: Act,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Output,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The IDs of the images to remove"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     question: Question,
@@ -218,7 +219,7 @@ impl Args {
     }
 
     fn is_for_people(&self) -> bool {
-        !matches!(self.output, Output::Json | Output::Yaml)
+        self.output.is_for_people()
     }
 
     /// Writes how it ended, if anything was done.
@@ -251,7 +252,7 @@ fn target(plan: &ImageGcPlan) -> Option<i64> {
     }
 }
 
-fn show_plan(output: Output, planned: &ImageGcAnswer, cut: usize) -> Result<(), Failure> {
+fn show_plan(output: OutputFormat, planned: &ImageGcAnswer, cut: usize) -> Result<(), Failure> {
     show(output, planned)?;
     if cut > 0 {
         note("left", &format!("{cut} images that would go as well, because of --max"));

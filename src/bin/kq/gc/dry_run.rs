@@ -2,7 +2,8 @@
 
 use super::question::{Question, write_basis};
 use crate::exit::{Code, Failure};
-use crate::write::{self, Output};
+use crate::output_format::{OutputFormat, formats_with};
+use crate::write;
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
 use kq::question::image_gc::ImageGcAnswer;
@@ -34,8 +35,8 @@ use kq::question::image_gc::ImageGcAnswer;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Output,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The IDs of the images to remove"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     question: Question,
@@ -53,16 +54,19 @@ impl Args {
 }
 
 /// Writes a plan in the form that was asked for.
-pub fn show(output: Output, planned: &ImageGcAnswer) -> Result<(), Failure> {
+pub fn show(output: OutputFormat, planned: &ImageGcAnswer) -> Result<(), Failure> {
     let plan = &planned.plan;
     match output {
-        Output::Json | Output::Yaml => return write::answer(output, planned),
-        Output::Name => {
+        OutputFormat::Json
+        | OutputFormat::Yaml
+        | OutputFormat::JsonPath(_)
+        | OutputFormat::CustomColumns(_) => return write::answer(output, planned),
+        OutputFormat::Name => {
             let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
             write::lines(removed.map(|item| item.id.clone()))?;
         }
-        Output::Table => write::text(format!("{}\n{}", above(planned), table(plan)))?,
-        Output::Wide => write::text(format!("{}\n{}", above(planned), wide(plan)))?,
+        OutputFormat::Table => write::text(format!("{}\n{}", above(planned), table(plan)))?,
+        OutputFormat::Wide => write::text(format!("{}\n{}", above(planned), wide(plan)))?,
     }
     write_basis(plan);
     Ok(())

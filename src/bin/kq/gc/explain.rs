@@ -3,7 +3,7 @@
 use super::question::{UsageArgs, write_notes};
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use kq::image_gc::{disk, explain};
 use kq::question::image_gc::explain::{
     image_disk, image_disk_needs, image_story, image_story_needs,
@@ -42,8 +42,8 @@ pub struct Args {
     what: What,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     usage: UsageArgs,

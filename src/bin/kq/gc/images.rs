@@ -2,8 +2,8 @@
 
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
-use kq::image_gc::images::{table, wide};
+use crate::output_format::{OutputFormat, formats_with};
+use kq::image_gc::images::{ImageList, table, wide};
 use kq::question::image_gc::list::{image_list, image_list_needs};
 
 /// List the images with size, age, last use, pinned state and users
@@ -21,8 +21,8 @@ use kq::question::image_gc::list::{image_list, image_list_needs};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The IDs of the images"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     node: GcNodeArgs,
@@ -33,7 +33,8 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let node = self.node.gather(image_list_needs())?;
         let list = image_list(&node)?;
-        self.output.write(&list, table, wide)?;
+        let ids = |list: &ImageList| list.items.iter().map(|image| image.id.clone()).collect();
+        self.output.write_or_names(&list, table, wide, ids)?;
         if self.output.is_for_people() {
             tell(&list.basis);
         }

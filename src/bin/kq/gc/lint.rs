@@ -2,7 +2,7 @@
 
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use kq::answer::finding_view::{advice, table, wide};
 use kq::node::Needs;
 use kq::question::image_gc::lint::{gc_lint, gc_lint_needs};
@@ -27,8 +27,8 @@ use kq::question::image_gc::lint::{gc_lint, gc_lint_needs};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     node: GcNodeArgs,
@@ -44,7 +44,7 @@ impl Args {
         if self.output.is_for_people() {
             tell(&lint.basis);
         }
-        if self.output == Form::Table {
+        if self.output == OutputFormat::Table {
             advice(&lint.items).iter().for_each(|advice| note("fix", advice));
         }
         let is_incomplete = node.lacks_config() || !lint.basis.missing.is_empty();

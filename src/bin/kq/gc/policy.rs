@@ -2,7 +2,7 @@
 
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, note, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use kq::image_gc::policy_view::{table, wide};
 use kq::node::Needs;
 use kq::question::image_gc::policy::{gc_policy, gc_policy_needs};
@@ -22,8 +22,8 @@ use kq::question::image_gc::policy::{gc_policy, gc_policy_needs};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     node: GcNodeArgs,

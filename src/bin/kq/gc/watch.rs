@@ -6,7 +6,8 @@ use super::question::{Question, TriggerArg, write_basis};
 use super::runtime::refuse_snapshot;
 use crate::exit::{self, Code, Failure, note, warn};
 use crate::interval::parse_interval;
-use crate::write::{self, Output};
+use crate::output_format::{OutputFormat, formats_with};
+use crate::write;
 use anyhow::anyhow;
 use kq::edge::clock::now;
 use kq::facts::timestamp::Timestamp;
@@ -48,8 +49,8 @@ pub struct Args {
     yes: bool,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Output,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The IDs of the images to remove"))]
+    output: OutputFormat,
 
     #[command(flatten)]
     question: Question,
@@ -135,13 +136,16 @@ impl Args {
 
     fn show(&self, pass: &Pass) -> Result<Code, Failure> {
         match self.output {
-            Output::Json | Output::Yaml => write::answer(self.output, pass)?,
-            Output::Name => {
+            OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::JsonPath(_)
+            | OutputFormat::CustomColumns(_) => write::answer(self.output, pass)?,
+            OutputFormat::Name => {
                 let plan: &ImageGcPlan = &pass.plan;
                 let removed = plan.items.iter().filter(|item| item.verdict.is_removal());
                 write::lines(removed.map(|item| item.id.clone()))?;
             }
-            Output::Table | Output::Wide => write::lines(pass_lines(pass))?,
+            OutputFormat::Table | OutputFormat::Wide => write::lines(pass_lines(pass))?,
         }
         Ok(Code::Answered)
     }

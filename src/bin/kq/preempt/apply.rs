@@ -3,7 +3,7 @@
 use crate::admission_args::AdmissionArgs;
 use crate::confirm::ask;
 use crate::exit::{self, Code, Failure, note, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::api_server::ApiServer;
@@ -94,8 +94,8 @@ pub struct ApplyArgs {
     admission: AdmissionArgs,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 }
 
 impl ApplyArgs {
@@ -110,7 +110,7 @@ impl ApplyArgs {
                 .hint("say --dry-run to look, or --yes to do it"));
         }
         let (about, pod) = self.admission.gather(&self.subject)?;
-        let trace = if self.output == Form::Wide { Trace::Visits } else { Trace::Chosen };
+        let trace = if self.output == OutputFormat::Wide { Trace::Visits } else { Trace::Chosen };
         let detail = Detail { trace, ledger: false };
         let mut planned =
             plan_removals(&about, &pod, &self.order, detail, &self.removal_options())?;
@@ -231,7 +231,7 @@ impl ApplyArgs {
             return Ok(());
         }
         match self.output {
-            Form::Wide => write::text(view::rounds(&planned.answer))?,
+            OutputFormat::Wide => write::text(view::rounds(&planned.answer))?,
             _ => write::text(view::table(&planned.answer))?,
         }
         if !report.steps.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::admission_args::AdmissionArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::progress::Progress;
 use kq::answer::Basis;
 use kq::facts::pod_selector::is_file;
@@ -63,8 +63,8 @@ pub struct ExplainArgs {
     order: Vec<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 }
 
 impl ExplainArgs {
@@ -76,7 +76,7 @@ impl ExplainArgs {
         }
         let order = self.admission.named.namespace.qualify_all(&self.order)?;
         let (about, pod) = self.admission.gather(&name)?;
-        let trace = if self.output == Form::Table { Trace::Chosen } else { Trace::Visits };
+        let trace = if self.output == OutputFormat::Table { Trace::Chosen } else { Trace::Visits };
         let detail = Detail { trace, ledger: !self.output.is_for_people() };
         let planned = plan(&about, &pod, |others| sort(others, &order), detail)?;
         let Planned { admission, preemption, mut basis, .. } = planned;

@@ -1,7 +1,7 @@
 //! `kq preempt why`
 
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
 use crate::source_args::SourceArgs;
 use kq::answer::Certainty;
@@ -66,8 +66,8 @@ pub struct WhyArgs {
     sources: SourceArgs,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 }
 
 impl WhyArgs {

@@ -3,7 +3,7 @@
 use super::node::ProbeNodeArgs;
 use super::pods::{Wanted, gather_for_lint};
 use crate::exit::{Code, Failure, note, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use crate::write;
 use kq::answer::finding_view::{advice, table, wide};
@@ -43,8 +43,8 @@ pub struct Args {
     named: PodArgs,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     node: ProbeNodeArgs,
@@ -72,7 +72,7 @@ impl Args {
         if self.output.is_for_people() {
             tell(&lint.basis);
         }
-        if self.output == Form::Table {
+        if self.output == OutputFormat::Table {
             advice(&lint.items).iter().for_each(|advice| note("fix", advice));
         }
         Ok(match lint.has_warnings() {

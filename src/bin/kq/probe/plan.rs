@@ -6,7 +6,7 @@ use super::run::TypeArg;
 use super::targets;
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
 use kq::k8s::pod::{OsRefusal, ProbeType};
 use kq::probe::plan;
@@ -52,8 +52,8 @@ pub struct Args {
     probe_type: Option<TypeArg>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     what_if: WhatIf,

@@ -3,7 +3,7 @@
 use super::looker::{ContainerPoller, Look};
 use super::run::{code, show, streamed};
 use crate::exit::{Code, Failure, note, tell};
-use crate::form::Form;
+use crate::output_format::OutputFormat;
 use crate::write;
 use anyhow::anyhow;
 use kq::edge::clock::{moment, steady};
@@ -110,7 +110,12 @@ struct Kept {
 }
 
 /// Probes until it is enough.
-pub fn run(pace: &Pace, mut targets: Targets, output: Form, wire: bool) -> Result<Code, Failure> {
+pub fn run(
+    pace: &Pace,
+    mut targets: Targets,
+    output: OutputFormat,
+    wire: bool,
+) -> Result<Code, Failure> {
     let sendable: Vec<usize> = targets.sendable();
     if sendable.len() > MOST {
         let refused = anyhow!("{} probes are too many to be repeated at once", sendable.len());
@@ -189,7 +194,7 @@ impl Kept {
 }
 
 /// Shows a round as soon as it is over.
-fn tell_round(shared: &Shared, turned: &Turned, output: Form) -> Result<(), Failure> {
+fn tell_round(shared: &Shared, turned: &Turned, output: OutputFormat) -> Result<(), Failure> {
     if output.is_for_people() {
         let several = shared.targets.targets.len() > 1;
         let target = shared.targets.targets.get(turned.index);

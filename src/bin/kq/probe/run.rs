@@ -7,9 +7,9 @@ use super::rounds::{self, Pace};
 use super::targets;
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
-use crate::write::{self, Output};
+use crate::write;
 use anyhow::anyhow;
 use kq::k8s::pod::ProbeType;
 use kq::probe::ad_hoc::{self, AdHocError};
@@ -106,8 +106,8 @@ pub struct Args {
     pace: Pace,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     what_if: WhatIf,
@@ -208,7 +208,7 @@ impl Args {
 }
 
 /// Writes a run; `tells` on what it rests as well.
-pub fn show(run: &ProbeRun, output: Form, tells: bool) -> Result<(), Failure> {
+pub fn show(run: &ProbeRun, output: OutputFormat, tells: bool) -> Result<(), Failure> {
     output.write(run, view::table, view::wide)?;
     if output.is_for_people() {
         wire_lines(run)?;
@@ -255,10 +255,6 @@ pub fn code(run: &ProbeRun) -> Code {
 }
 
 /// Returns the form in which a stream of values is written.
-pub fn streamed(output: Form) -> Option<Output> {
-    match output {
-        Form::Json => Some(Output::Json),
-        Form::Yaml => Some(Output::Yaml),
-        Form::Table | Form::Wide => None,
-    }
+pub fn streamed(output: OutputFormat) -> Option<OutputFormat> {
+    (!output.is_for_people()).then_some(output)
 }

@@ -1,7 +1,7 @@
 //! `kq probe simulate`
 
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use anyhow::Context;
 use kq::edge::input::{read_input, shown};
 use kq::k8s::feature_gates::{FeatureGateProblem, parse_flag};
@@ -46,8 +46,8 @@ pub struct Args {
     filename: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     /// Override initialDelaySeconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]

@@ -7,7 +7,7 @@ pub use offers::offers;
 
 use super::serve::parse_timeout;
 use crate::exit::{Code, Failure, note, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use anyhow::anyhow;
 use kq::device::plugins::{DevicePlugins, missing_for, table, wide};
 use kq::edge::clock::steady;
@@ -79,8 +79,8 @@ pub struct Args {
     host_root: Option<PathBuf>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 }
 
 impl Args {

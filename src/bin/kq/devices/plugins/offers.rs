@@ -3,7 +3,7 @@
 use super::Args;
 use super::look::look;
 use crate::exit::Failure;
-use crate::form::Form;
+use crate::output_format::OutputFormat;
 use kq::device::plugins::{Place, PluginSocket, SocketKind};
 use kq::edge::host::host_root;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub fn offers(
         call_timeout,
         no_ask: false,
         host_root: host,
-        output: Form::Table,
+        output: OutputFormat::Table,
     })?;
     let mut sockets = BTreeMap::new();
     let listens = |it: &&PluginSocket| it.kind == SocketKind::Plugin && it.listens();
