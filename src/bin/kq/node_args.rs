@@ -189,6 +189,24 @@ impl NodeArgs {
         self.root.config.kubelet_config.iter().chain(&self.node_file)
     }
 
+    /// Tells whether a flag describes the node.
+    pub fn is_given(&self) -> bool {
+        let Self { root, rules, .. } = self;
+        let texts = [&root.cgroup_root, &self.node_file, &rules.feature_gates, &self.qos_reserved];
+        let more = [&self.kube_reserved, &self.system_reserved, &self.runtime];
+        root.config.is_given()
+            || texts.into_iter().chain(more).any(Option::is_some)
+            || rules.kubelet_version.is_some()
+            || !rules.set.is_empty()
+            || self.capacity.is_some()
+            || self.cgroup_version.is_some()
+            || self.cgroup_driver.is_some()
+            || self.runtime_weight_formula.is_some()
+            || self.swap_capacity.is_some()
+            || self.swap_controller.is_some()
+            || self.page_size.is_some()
+    }
+
     /// Reads the files that are named and describes the node.
     pub fn gather(&self) -> Result<NodeDescription, Failure> {
         let GivenConfig { config, notes } = self.root.config.given_config()?.unwrap_or_default();

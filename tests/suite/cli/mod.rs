@@ -94,6 +94,8 @@ mod gc_record;
 mod gc_watch;
 /// What is generated from the command line is fresh, and every command is documented.
 pub mod generate;
+/// The habits of kubectl and crictl.
+mod habits;
 /// A run that is met half-way.
 #[cfg(any(feature = "apiserver", feature = "cri"))]
 pub mod interactive;
@@ -169,6 +171,7 @@ pub struct Run {
     arguments: Vec<String>,
     stdin: Vec<u8>,
     folder: PathBuf,
+    environment: Vec<(&'static str, String)>,
 }
 
 /// What a run left behind.
@@ -180,7 +183,13 @@ pub struct Ran {
 
 /// Prepares `kq LINE`; arguments are apart by blanks, and 'quotes' keep one together.
 pub fn kq(line: &str) -> Run {
-    Run { line: line.to_owned(), arguments: split(line), stdin: Vec::new(), folder: repository() }
+    Run {
+        line: line.to_owned(),
+        arguments: split(line),
+        stdin: Vec::new(),
+        folder: repository(),
+        environment: Vec::new(),
+    }
 }
 
 /// Returns the root of the repository.
@@ -222,6 +231,12 @@ impl Run {
         self
     }
 
+    /// Sets a variable of its environment.
+    pub fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.environment.push((name, value.into()));
+        self
+    }
+
     /// Adds an argument as it is.
     pub fn arg(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
@@ -235,6 +250,7 @@ impl Run {
             .args(&self.arguments)
             .env_clear()
             .env("COLUMNS", WIDTH)
+            .envs(self.environment)
             .current_dir(&self.folder)
             .stdin(self.stdin)
             .timeout(PATIENCE)

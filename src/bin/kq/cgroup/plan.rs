@@ -9,8 +9,9 @@ use kq::cgroup::view;
 
 /// Show every cgroup value that pods get on a node, with its arithmetic
 ///
-/// kq changes nothing, and opens no connection without --live. Pods come from
-/// files; the node comes from flags and from the kubelet's configuration. An
+/// kq changes nothing. Without FILE, and without flags that describe a node, the
+/// answer is about the pods of this node. For FILE, kq queries no node without
+/// --live: the node comes from flags and from the kubelet's configuration. An
 /// omitted field takes the kubelet's default for its version, and the answer
 /// lists it as assumed. With --live, kq first queries this node for omitted
 /// fields.
@@ -22,6 +23,7 @@ use kq::cgroup::view;
 ///   kq cgroup plan pod.yaml --cgroup-driver systemd
 ///   kubectl get pods -A -o json | kq cgroup plan - --node-file n1.json
 ///   kq cgroup plan ./pod.yaml --live
+///   kq cgroup plan
 ///
 ///   $ kq cgroup plan examples/web.yaml --capacity cpu=3,memory=8Gi,pid=32768
 ///   CGROUP              QOS          CPU.WEIGHT   CPU.MAX        MEMORY.MAX   ...

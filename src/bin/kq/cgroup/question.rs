@@ -19,8 +19,8 @@ use std::path::Path;
 #[derive(Debug, clap::Args)]
 pub struct Question {
     /// Manifests in YAML or JSON: pods, lists, and workloads with a pod template; - reads standard
-    /// input. Without FILE, kq plans the node without pods. With --live or --snapshot, also pods of the
-    /// node: NAME, NAMESPACE/NAME or UID (default: all of them)
+    /// input. Without FILE, and without flags that describe a node, kq plans the pods of this node. With
+    /// --live or --snapshot, also pods of the node: NAME, NAMESPACE/NAME or UID (default: all of them)
     #[arg(value_name = "FILE|POD")]
     arguments: Vec<String>,
 
@@ -56,7 +56,9 @@ impl Question {
     pub fn gather(&mut self) -> Result<PlanInput, Failure> {
         self.files = self.pods.all(&self.arguments)?;
         self.check_standard_input()?;
-        if self.sources.live || self.sources.snapshot.is_some() {
+        // What is described is not looked for; where nothing is, the answer is about this node, as everywhere.
+        let is_described = !self.files.is_empty() || self.node.is_given();
+        if self.sources.live || self.sources.snapshot.is_some() || !is_described {
             return self.gather_live();
         }
         if let Some(flag) = self.sources.first_given() {

@@ -21,7 +21,7 @@ use kq::k8s::quantity::Quantity;
 /// Examples:
 ///
 ///   kq cgroup shares examples/classic.yaml --capacity cpu=3,memory=8Gi
-///   kq cgroup shares --live
+///   kq cgroup shares
 ///   kq cgroup shares pods.json --cpus 4 --sibling system.slice=100 -o json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]

@@ -16,10 +16,15 @@ use kq::question::image_gc::list::{image_list, image_list_needs};
 ///
 ///   kq gc images
 ///   kq gc images -o wide
+///   kq gc images -q
 ///   kq gc images -o json | jq '.items[] | select(.usedBy == []) | .id'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
+    /// Print the IDs only, as -o name does
+    #[arg(short, long, conflicts_with = "output")]
+    quiet: bool,
+
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The IDs of the images"))]
     output: OutputFormat,
@@ -34,7 +39,8 @@ impl Args {
         let node = self.node.gather(image_list_needs())?;
         let list = image_list(&node)?;
         let ids = |list: &ImageList| list.items.iter().map(|image| image.id.clone()).collect();
-        self.output.write_or_names(&list, table, wide, ids)?;
+        let output = if self.quiet { OutputFormat::Name } else { self.output };
+        output.write_or_names(&list, table, wide, ids)?;
         if self.output.is_for_people() {
             tell(&list.basis);
         }
