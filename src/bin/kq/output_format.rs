@@ -108,7 +108,9 @@ fn template(text: &str) -> Result<OutputFormat, String> {
             let columns = CustomColumns::parse(text).map_err(|error| error.to_string())?;
             Ok(OutputFormat::CustomColumns(Box::leak(Box::new(columns))))
         }
-        None => Err("the rows of this answer have no names".to_owned()),
+        None => Err("the rows of this answer have no names: expected table, wide, json, yaml, \
+                     jsonpath=TEMPLATE or custom-columns=SPEC"
+            .to_owned()),
     }
 }
 

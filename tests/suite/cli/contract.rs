@@ -221,7 +221,7 @@ fn plan(line: &str) -> (CgroupPlan, Value) {
 #[test]
 fn a_plan_is_as_promised() {
     for line in [
-        "cgroup plan",
+        "cgroup plan --kubelet-version 1.36",
         "cgroup plan examples/classic.yaml",
         "cgroup plan examples/classic.yaml --capacity cpu=3,memory=8Gi,pid=32768",
         "cgroup plan examples/classic.yaml --cgroup-version 1 --cgroup-driver systemd",

@@ -185,7 +185,11 @@ fn formats_hold_the_same() {
 "#]]);
     let ran = kq("cgroup explain cpu.weight 35 -o name").run();
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
-    assert!(ran.stderr.contains("[possible values: table, wide, json, yaml]"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("have no names: expected table, wide, json, yaml"),
+        "{}",
+        ran.stderr
+    );
     let [table, wide] =
         ["table", "wide"].map(|it| kq(&format!("cgroup explain cpu.weight 35 -o {it}")).run());
     assert_eq!(table.text(), wide.text(), "there is nothing to widen");

@@ -236,7 +236,7 @@ into the answer.
 Exit codes: 0 answered, 1 answered "no", 2 usage or input error, 3 data unavailable, 4 change
 refused, 5 partially applied.
 
-Usage: kq <COMMAND>
+Usage: kq [OPTIONS] <COMMAND>
 
 Commands:
   cgroup      Plan, explain and check cgroup values
@@ -258,6 +258,10 @@ Options:
 
   -V, --version
           Print version
+
+Output:
+      --no-headers
+          Leave the headings of tables out
 --- exit 0
 
 "#]]);
@@ -274,7 +278,7 @@ fn a_command_line_that_is_none() {
 --- stderr
 Predict and explain what the kubelet on a node will do
 
-Usage: kq <COMMAND>
+Usage: kq [OPTIONS] <COMMAND>
 
 Commands:
   cgroup      Plan, explain and check cgroup values
@@ -293,6 +297,9 @@ Commands:
 Options:
   -h, --help     Print help (see more with '--help')
   -V, --version  Print version
+
+Output:
+      --no-headers  Leave the headings of tables out
 --- exit 2
 
 "#]]);
@@ -300,7 +307,7 @@ Options:
 --- stderr
 Plan, explain and check cgroup values
 
-Usage: kq cgroup <COMMAND>
+Usage: kq cgroup [OPTIONS] <COMMAND>
 
 Commands:
   plan      Show every cgroup value that pods get on a node, with its arithmetic
@@ -316,6 +323,9 @@ Commands:
 Options:
   -h, --help     Print help
   -V, --version  Print version
+
+Output:
+      --no-headers  Leave the headings of tables out
 --- exit 2
 
 "#]]);
@@ -325,7 +335,7 @@ error: unrecognized subcommand 'paln'
 
   tip: a similar subcommand exists: 'plan'
 
-Usage: kq cgroup <COMMAND>
+Usage: kq cgroup [OPTIONS] <COMMAND>
 
 For more information, try '--help'.
 --- exit 2
@@ -345,8 +355,8 @@ For more information, try '--help'.
 "#]]);
     kq("cgroup plan -o xml").shows(str![[r#"
 --- stderr
-error: invalid value 'xml' for '--output <OUTPUT>'
-  [possible values: table, wide, json, yaml, name]
+error: invalid value 'xml' for '--output <FORMAT>'
+  [possible values: table, wide, json, yaml, name, jsonpath=, custom-columns=]
 
   tip: a similar value exists: 'yaml'
 
