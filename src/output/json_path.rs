@@ -336,7 +336,7 @@ mod tests {
             ("{.items", "{ without }"),
             ("{range .items[*]}{.name}", "{range} without {end}"),
             ("{end}", "{end} without {range}"),
-            ("{.items[}", "{ without }"),
+            ("{.items[}", ".items[: [ without ]"),
             ("{.items[?]}", ".items[?]: "),
         ] {
             let error = Template::parse(text).expect_err(text).to_string();
