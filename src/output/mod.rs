@@ -1,7 +1,9 @@
 //! How an answer looks: tables for people, JSON and YAML for programs.
 
+mod arrangement;
 pub mod bar;
 pub mod json_path;
+pub mod screen;
 pub mod table;
 pub mod terminal;
 pub mod tree;

@@ -1,14 +1,16 @@
 //! Tables as kubectl prints them: headings in capitals, no lines, columns as wide as they must be.
 //!
-//! A view is a list of columns; a table has those of them that fit its width.
+//! A view is a list of columns; a table has those of them that are wanted. On a terminal it fits the width.
 
+use super::arrangement::{Arranged, Kind, arrange};
+use super::screen::{ARRANGED, Screen};
 use crate::output::terminal::{brief, plain};
 use comfy_table::{Cell, presets};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How far columns are apart.
-const GAP: u16 = 3;
+pub(super) const GAP: u16 = 3;
 
 /// Marks the end of a line, as blanks fill its last column too. It has no width, and [`plain`] leaves it in no cell.
 const END: char = '\u{200b}';
@@ -65,6 +67,11 @@ impl<T> Column<T> {
     }
 }
 
+/// Returns true if the texts below a heading may wrap.
+pub fn is_text(heading: &str) -> bool {
+    Kind::of(heading) == Kind::Text
+}
+
 /// Returns the cell of a value that may be missing: `-` stands for none.
 pub fn or_dash(value: Option<impl fmt::Display>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
@@ -109,15 +116,27 @@ impl<'r, T: 'r, I: IntoIterator<Item = &'r T>> Rows<I> {
 
 /// A table of texts.
 #[derive(Clone, Debug)]
-pub struct Table(comfy_table::Table);
+pub struct Table {
+    kinds: Vec<Kind>,
+    rows: Vec<Vec<String>>,
+}
 
 impl Table {
     /// Begins a table.
     pub fn new(headings: Vec<String>) -> Self {
-        let mut table = comfy_table::Table::new();
-        table.load_style(presets::NOTHING);
-        let mut table = Self(table);
+        let kinds = headings.iter().map(|heading| Kind::of(heading)).collect();
+        let mut table = Self { kinds, rows: Vec::new() };
         table.add(headings);
+        table
+    }
+
+    /// Begins a list of labels and values, with its first line; values may wrap.
+    pub fn listing(first: Vec<String>) -> Self {
+        let mut table = Self::new(first);
+        table.kinds.iter_mut().for_each(|kind| *kind = Kind::Value);
+        if let Some(label) = table.kinds.first_mut() {
+            *label = Kind::Whole;
+        }
         table
     }
 
@@ -127,25 +146,60 @@ impl Table {
     /// The library counts widths in 16 bits and breaks what is wider into lines: a cut text never is.
     pub fn add(&mut self, cells: Vec<String>) {
         let text = |cell| brief(&plain(cell)).into_owned();
-        let mut texts: Vec<String> = cells.into_iter().map(text).collect();
+        self.kinds.resize(self.kinds.len().max(cells.len()), Kind::Whole);
+        self.rows.push(cells.into_iter().map(text).collect());
+    }
+
+    /// Returns the lines for a screen.
+    fn on(&self, screen: Screen) -> String {
+        let hidden = usize::from(HIDES_HEADINGS.load(Ordering::Relaxed));
+        let rows = self.rows.get(hidden..).unwrap_or_default();
+        if !screen.is_terminal() {
+            return lines(rows.iter().map(|row| row.iter().map(String::as_str)))
+                .fold(String::new(), |text, line| text + &line + "\n");
+        }
+        let Arranged { rows, below } = arrange(rows, &self.kinds, screen);
+        let mut text = String::new();
+        let mut arranged = lines(rows.iter().map(|row| row.iter().map(String::as_str)));
+        for (row, below) in rows.iter().zip(below) {
+            let height = row.iter().map(|cell| cell.split('\n').count()).max().unwrap_or(1);
+            for line in arranged.by_ref().take(height).chain(below) {
+                text.push_str(&line);
+                text.push(ARRANGED);
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+/// Returns the lines of rows; cells may have several.
+fn lines<'c>(
+    rows: impl Iterator<Item = impl Iterator<Item = &'c str>>,
+) -> impl Iterator<Item = String> {
+    let mut table = comfy_table::Table::new();
+    table.load_style(presets::NOTHING);
+    for row in rows {
+        let mut texts: Vec<String> = row.map(str::to_owned).collect();
         if let Some(last) = texts.iter_mut().rfind(|text| !text.is_empty()) {
             last.push(END);
         }
-        self.0.add_row(texts.into_iter().map(Cell::new_owned));
-        // Columns exist once a row has them.
-        for column in self.0.column_iter_mut() {
-            column.set_padding((0, GAP));
-        }
+        table.add_row(texts.into_iter().map(Cell::new_owned));
     }
+    // Columns exist once a row has them.
+    for column in table.column_iter_mut() {
+        column.set_padding((0, GAP));
+    }
+    let lines: Vec<String> = table.lines().collect();
+    lines.into_iter().map(|line| match line.split_once(END) {
+        Some((text, _)) => text.to_owned(),
+        None => line.trim_end().to_owned(),
+    })
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hidden = usize::from(HIDES_HEADINGS.load(Ordering::Relaxed));
-        self.0.lines().skip(hidden).try_for_each(|line| {
-            let text = line.split_once(END).map_or("", |(text, _)| text);
-            writeln!(f, "{text}")
-        })
+        f.write_str(&self.on(Screen::of_answers()))
     }
 }
 
@@ -199,5 +253,54 @@ mod tests {
         assert_eq!(lines.next(), Some([shown.as_str(); 3].join("   ").as_str()));
         assert_eq!(lines.next().map(str::len), Some(2 * (shown.len() + 3) + 1));
         assert_eq!(lines.next().map(|line| line.trim_start()), Some("far"));
+    }
+
+    #[test]
+    fn tables_fit_a_screen() {
+        let mut table = Table::new(["POD", "REASON"].map(str::to_owned).to_vec());
+        table.add(
+            ["shop/web-1", "the kubelet keeps it, as it is in use"].map(str::to_owned).to_vec(),
+        );
+        table.add(["shop/web-2", "-"].map(str::to_owned).to_vec());
+        let on = |width| {
+            let text = table.on(Screen { width: Some(width), colour: false });
+            text.replace(ARRANGED, "")
+        };
+        for (name, width, expected) in [
+            (
+                "all of it",
+                60,
+                "POD          REASON\n\
+                 shop/web-1   the kubelet keeps it, as it is in use\n\
+                 shop/web-2   -\n",
+            ),
+            (
+                "wrapped",
+                40,
+                "POD          REASON\n\
+                 shop/web-1   the kubelet keeps it, as it\n             is in use\n\
+                 shop/web-2   -\n",
+            ),
+            (
+                "below",
+                26,
+                "POD\n\
+                 shop/web-1\n    REASON: the kubelet\n      keeps it, as it is\n      in use\n\
+                 shop/web-2\n",
+            ),
+        ] {
+            assert_eq!(on(width), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let mut table = Table::new(["VERDICT", "POD"].map(str::to_owned).to_vec());
+        table.add(["DRIFT", "web"].map(str::to_owned).to_vec());
+        table.add(["-", "漢字"].map(str::to_owned).to_vec());
+        let text = table.on(Screen { width: Some(40), colour: true });
+        let expected =
+            "VERDICT   POD\n\u{fff0}DRIFT\u{fff6}     web\n\u{fff3}-\u{fff6}         漢字\n";
+        assert_eq!(text.replace(ARRANGED, ""), expected);
     }
 }

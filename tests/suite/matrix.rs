@@ -102,6 +102,18 @@ impl Recording {
         }
     }
 
+    /// Returns the commands, each with its line.
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let line = |(command, arguments): &(&'static str, &str)| {
+            let arguments = arguments
+                .replace("CONTAINER", &self.container)
+                .replace("POD", self.pod)
+                .replace("NEW", self.new);
+            (*command, format!("{command} {arguments} --snapshot snapshot.json"))
+        };
+        LINES.iter().map(line).collect()
+    }
+
     /// Asks every line, and returns the names of the golden files.
     fn compare(&self) -> BTreeSet<String> {
         let folder = folder_with(&self.files);
@@ -117,12 +129,7 @@ impl Recording {
             matches(ran.text(), Data::read_from(&self.golden.join(&file), None));
             compared.insert(file);
         };
-        for (command, arguments) in LINES {
-            let arguments = arguments
-                .replace("CONTAINER", &self.container)
-                .replace("POD", self.pod)
-                .replace("NEW", self.new);
-            let line = format!("{command} {arguments} --snapshot snapshot.json");
+        for (command, line) in self.lines() {
             let name = command.replace(' ', "-");
             let known = formats(command);
             for unknown in FORMATS.iter().filter(|it| !known.is_empty() && !known.contains(it)) {
@@ -133,7 +140,7 @@ impl Recording {
             let mut table = None;
             for format in if known.is_empty() { &[""] } else { known.as_slice() } {
                 let mut ran = ask(&line, format);
-                if *command == "snapshot" {
+                if command == "snapshot" {
                     self.shorten(&mut ran);
                 }
                 if ran.stdout.is_empty() && table.as_ref() == Some(&ran.text()) {
@@ -194,6 +201,39 @@ fn every_command_is_asked() {
 
 #[test]
 fn nodes_answer_as_they_did() {
+    compare(&nodes());
+}
+
+#[test]
+fn collections_of_images_answer_as_they_did() {
+    compare(&collections_of_images());
+}
+
+#[test]
+fn moments_with_devices_answer_as_they_did() {
+    compare(&moments_with_devices());
+}
+
+#[test]
+fn preemptions_answer_as_they_did() {
+    compare(&preemptions());
+}
+
+/// A node of each kind: its files, and the lines of the commands that answer people, with each of their formats.
+pub fn one_of_each_kind() -> Vec<(tempfile::TempDir, Vec<String>)> {
+    let kinds = [nodes(), collections_of_images(), moments_with_devices(), preemptions()];
+    let session = |recordings: Vec<Recording>| {
+        let recording = recordings.into_iter().next().expect("a recording of every kind");
+        let asked = recording.lines().into_iter().flat_map(|(command, line)| {
+            let formats = formats(command).into_iter().filter(|it| matches!(*it, "table" | "wide"));
+            formats.map(move |format| format!("{line} -o {format}")).collect::<Vec<_>>()
+        });
+        (folder_with(&recording.files), asked.collect())
+    };
+    kinds.into_iter().map(session).collect()
+}
+
+fn nodes() -> Vec<Recording> {
     let recording = |node: &PathBuf| {
         let file = |name| std::fs::read_to_string(node.join(name)).expect("a recorded file");
         let line = |command: &str| format!("{command} pods.json {}", file("args"));
@@ -208,11 +248,10 @@ fn nodes_answer_as_they_did() {
         }
         .with(nodes::FILES.iter().map(|name| (*name, file(*name))))
     };
-    compare(&nodes::recorded().iter().map(recording).collect::<Vec<_>>());
+    nodes::recorded().iter().map(recording).collect()
 }
 
-#[test]
-fn collections_of_images_answer_as_they_did() {
+fn collections_of_images() -> Vec<Recording> {
     use images::stored::{PASSES, folder, records, snapshot};
     let pass = |(moment, before, _): (&'static str, &str, &str)| Recording {
         moment: Some(moment),
@@ -222,11 +261,10 @@ fn collections_of_images_answer_as_they_did() {
     let with_records = snapshot(PASSES[1].1, Some(records(&images::LOOKS)));
     recordings[0].files.push(("records.json", with_records));
     recordings[0].more = images::MORE.to_vec();
-    compare(&recordings);
+    recordings
 }
 
-#[test]
-fn moments_with_devices_answer_as_they_did() {
+fn moments_with_devices() -> Vec<Recording> {
     use devices::stored::{MOMENTS, folder, stored, text};
     let pod = std::fs::read_to_string(repository().join("examples/devices/pod.yaml"));
     let pod = pod.expect("the example is there");
@@ -240,11 +278,10 @@ fn moments_with_devices_answer_as_they_did() {
         }
         .with([("train.yaml", pod.clone()), (checkpoint, text(moment, checkpoint))])
     };
-    compare(&MOMENTS.map(moment));
+    MOMENTS.map(moment).into()
 }
 
-#[test]
-fn preemptions_answer_as_they_did() {
+fn preemptions() -> Vec<Recording> {
     let recording = |name: &str| {
         let folder = preemption::folder(name);
         let file = |name| std::fs::read_to_string(folder.join(name)).expect("a recorded file");
@@ -269,7 +306,7 @@ fn preemptions_answer_as_they_did() {
         }
         .with(files.map(|name| (name, file(name))))
     };
-    compare(&preemption::RECORDINGS.map(recording));
+    preemption::RECORDINGS.map(recording).into()
 }
 
 impl Recording {

@@ -1,6 +1,7 @@
 //! The commands.
 
 use crate::exit::{Code, Failure};
+use crate::screen::{self, Color};
 use crate::{
     admit, cgroup, devices, doctor, evict, gc, generate, preempt, probe, schema, snapshot,
 };
@@ -22,6 +23,11 @@ pub struct Cli {
     /// Leave the headings of tables out
     #[arg(long, global = true, help_heading = "Output")]
     no_headers: bool,
+
+    /// When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM
+    /// is dumb
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
+    color: Color,
 
     #[command(subcommand)]
     command: Command,
@@ -50,6 +56,7 @@ impl Cli {
         if self.no_headers {
             hide_headings();
         }
+        screen::set(self.color);
         match self.command {
             Command::Cgroup(args) => args.run(),
             Command::Gc(args) => args.run(),

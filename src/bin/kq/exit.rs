@@ -1,11 +1,13 @@
 //! How kq ends: exit codes are an interface, messages name the way out.
 
-use kq::answer::Basis;
+use crate::screen;
 pub use kq::answer::Failure;
 use kq::answer::FailureKind;
+use kq::answer::{Assumption, Basis};
 use kq::edge::memory;
 use kq::facts::limits;
 use kq::facts::origin::Origin;
+use kq::output::screen::Tone;
 use kq::output::terminal::{brief, plain, show};
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,6 +15,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Something may have been changed from here on.
 static CHANGES: AtomicBool = AtomicBool::new(false);
+
+/// Notes are never shortened.
+static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// So many assumptions are read by people who did not ask for them.
+const FEW: usize = 3;
 
 /// The exit codes. `docs/exit-codes.md` is their contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +138,36 @@ pub fn warn(text: &str) {
     note("warning", &brief(text));
 }
 
-/// Writes what an answer rests on.
+/// Remembers that notes are wanted in full.
+pub fn tell_all() {
+    IS_VERBOSE.store(true, Ordering::Relaxed);
+}
+
+/// Writes what an answer rests on. At a terminal, the first assumptions stand for all; warnings and what is missing
+/// are never shortened.
 pub fn tell(basis: &Basis) {
+    let is_short = screen::of_notes().width.is_some() && !IS_VERBOSE.load(Ordering::Relaxed);
+    if is_short && basis.assumptions.len() > FEW {
+        tell_first(basis);
+    } else {
+        tell_assumptions(basis);
+    }
+    basis.warnings.iter().for_each(|it| warn(&it.text));
+    basis.missing.iter().for_each(|it| note("missing", &it.to_string()));
+}
+
+/// Writes the assumptions that kq made before those that it took from the kubelet's defaults, as far as a line goes.
+fn tell_first(basis: &Basis) {
+    let is_default = |it: &&Assumption| it.origin.as_ref() == Some(&Origin::Default);
+    let (defaults, own): (Vec<_>, Vec<_>) = basis.assumptions.iter().partition(is_default);
+    let texts: Vec<String> =
+        own.iter().chain(&defaults).take(FEW).map(|it| it.to_string()).collect();
+    let more = basis.assumptions.len() - texts.len();
+    let all = "all: -v, or -o json";
+    note("assumed", &format!("{}; and {more} more ({all})", texts.join("; ")));
+}
+
+fn tell_assumptions(basis: &Basis) {
     // Values of single facts share a line: first those that kq chose, then the kubelet's defaults.
     for (kind, origin) in [("assumed", Origin::Assumed), ("default", Origin::Default)] {
         let of_kind = basis.assumptions.iter().filter(|it| it.origin.as_ref() == Some(&origin));
@@ -142,8 +178,6 @@ pub fn tell(basis: &Basis) {
     }
     let of_no_fact = basis.assumptions.iter().filter(|it| it.origin.is_none());
     of_no_fact.for_each(|it| note("assumed", &it.to_string()));
-    basis.warnings.iter().for_each(|it| warn(&it.text));
-    basis.missing.iter().for_each(|it| note("missing", &it.to_string()));
 }
 
 /// Writes one line to standard error; a line that is not read any more is not a failure.
@@ -151,5 +185,17 @@ pub fn tell(basis: &Basis) {
 /// Whatever is in the text, a name from a server or the words of another program, it stays in that line: what
 /// follows a line end would pass for a hint or a warning of kq.
 fn to_stderr(kind: &str, text: &str) {
-    let _ = writeln!(std::io::stderr(), "{kind}: {}", plain(text.to_owned()));
+    let screen = screen::of_notes();
+    let tone = match kind {
+        "kq" | "error" => Some(Tone::Bad),
+        "warning" | "missing" => Some(Tone::Doubtful),
+        "assumed" | "default" => Some(Tone::Nothing),
+        _ => None,
+    };
+    let line = screen.line(&format!("{kind}: {}", plain(text.to_owned())));
+    let line = match (tone, line.strip_prefix(kind)) {
+        (Some(tone), Some(rest)) => tone.on(screen, kind) + rest,
+        _ => line,
+    };
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

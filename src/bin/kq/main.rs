@@ -22,6 +22,7 @@ mod preempt;
 mod probe;
 mod progress;
 mod schema;
+mod screen;
 mod snapshot;
 mod source_args;
 mod usage;

@@ -1,6 +1,6 @@
 //! The flags that name the sources of facts.
 
-use crate::exit::{Failure, note};
+use crate::exit::{Failure, note, tell_all};
 use crate::node_args::RootArgs;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
@@ -98,7 +98,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = parse_timeout)]
     pub timeout: Duration,
 
-    /// List the sources queried and their results
+    /// List the sources queried and their results, and every assumption
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -150,9 +150,10 @@ impl SourceArgs {
         }
     }
 
-    /// Shows the sources of a snapshot, with `--verbose`.
+    /// Shows the sources of a snapshot, with `--verbose`; later notes are in full then.
     pub fn show(&self, snapshot: &Snapshot) {
         if self.verbose {
+            tell_all();
             summary(snapshot).iter().for_each(|line| note("source", line));
         }
     }

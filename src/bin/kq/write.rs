@@ -4,7 +4,8 @@ use crate::exit::Failure;
 use crate::output_format::OutputFormat;
 use anyhow::Error;
 use kq::answer::{Answer, Document};
-use kq::output::terminal::{plain, show};
+use kq::output::screen::Screen;
+use kq::output::terminal::plain;
 use kq::output::value::{write_json, write_yaml};
 use serde::Serialize;
 use std::fmt::Display;
@@ -39,11 +40,18 @@ pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
 
 /// Writes a text of lines.
 pub fn text(text: impl Display) -> Result<(), Failure> {
-    to_stdout(|out| show(out, text))
+    to_stdout(|out| Screen::of_answers().show(out, text))
 }
 
 /// Writes lines; a text from outside cannot add one, or play with the terminal.
 pub fn lines(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    let mut lines = lines.into_iter();
+    let screen = Screen::of_answers();
+    to_stdout(|out| lines.try_for_each(|line| writeln!(out, "{}", screen.line(&line))))
+}
+
+/// Writes lines as [`lines`] does, but as they are: no terminal wraps them at words.
+pub fn verbatim(lines: impl IntoIterator<Item = String>) -> Result<(), Failure> {
     let mut lines = lines.into_iter();
     to_stdout(|out| lines.try_for_each(|line| writeln!(out, "{}", plain(line))))
 }

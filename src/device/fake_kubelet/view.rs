@@ -12,9 +12,10 @@ use std::collections::BTreeSet;
 pub fn table(report: &DeviceAllocation) -> String {
     let mut text = String::new();
     // What came from outside cannot add a line.
-    let mut line = |line: String| text.push_str(&(plain(line) + "\n"));
-    line(format!("POD {}/{} {}", report.namespace, report.name, report.uid));
-    devices(&report.containers).to_string().lines().for_each(|row| line(row.to_owned()));
+    let line = |line: String| plain(line) + "\n";
+    text += &line(format!("POD {}/{} {}", report.namespace, report.name, report.uid));
+    text += &devices(&report.containers).to_string();
+    let mut line = |text_of: String| text.push_str(&line(text_of));
     for container in &report.containers {
         for got in container.gets.iter().flat_map(gets) {
             line(format!("{} gets {got}", container.name));

@@ -75,7 +75,7 @@ fn row(cells: &[&str]) -> Vec<String> {
 fn head(disk: &ImageDisk) -> Table {
     let judged = &disk.judged;
     let path = judged.path.as_deref().unwrap_or("unknown");
-    let mut table = Table::new(row(&["JUDGED", path]));
+    let mut table = Table::listing(row(&["JUDGED", path]));
     match (&judged.filesystem, &judged.unknown) {
         (Some(filesystem), _) => {
             let on = format!(

@@ -34,7 +34,7 @@ impl Listing {
 fn listing(told: &ImageExplanation, is_wide: bool) -> Table {
     let image = &told.image;
     let first = names(&image.tags, &image.digests);
-    let mut lines = Listing(Table::new(vec!["IMAGE".to_owned(), first]));
+    let mut lines = Listing(Table::listing(vec!["IMAGE".to_owned(), first]));
     lines.add("ID", [image.id.clone()]);
     if !image.runtime_handler.is_empty() {
         lines.add("HANDLER", [image.runtime_handler.clone()]);

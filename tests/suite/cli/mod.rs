@@ -154,6 +154,8 @@ mod snapshot;
 mod sources;
 /// A kubelet that does not run is described as its unit would start it.
 mod stopped_kubelet;
+/// Answers on a terminal: how wide, and in which colours.
+mod terminal;
 /// What is said beside an answer that rests on something odd.
 mod warnings;
 /// Help texts and documents are in plain words, and fit a terminal.

@@ -230,7 +230,7 @@ fn wire_lines(run: &ProbeRun) -> Result<(), Failure> {
             write::lines([String::new(), format!("* {title}")])?;
         }
         for exchange in exchanges {
-            write::lines(view::exchange_lines(exchange))?;
+            write::verbatim(view::exchange_lines(exchange))?;
         }
     }
     Ok(())

@@ -1,0 +1,256 @@
+//! How wide standard output is, and whether it has colours: data that the binary sets once.
+//!
+//! On a terminal, texts wrap at words. Tables arrange themselves, and mark their lines as arranged; every other line
+//! is wrapped when it is written. Where standard output is no terminal, nothing is marked and nothing changes.
+//!
+//! A table asks for a colour with a character that [`terminal::plain`](super::terminal::plain) leaves in no text. What
+//! is written to the terminal for it is chosen here: an escape sequence from outside stays an escape.
+
+use super::terminal::{is_unsafe, plain, show};
+use anstyle::{AnsiColor, Style};
+use std::fmt;
+use std::io;
+use std::sync::OnceLock;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Standard output.
+static ANSWERS: OnceLock<Screen> = OnceLock::new();
+
+/// Ends a line that a table has arranged.
+pub(super) const ARRANGED: char = '\u{fff7}';
+
+/// Ends what a [`Tone`] began.
+const TONE_END: char = '\u{fff6}';
+
+/// What lines are written to; the default is no terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Screen {
+    /// In columns; `None` is no limit.
+    pub width: Option<u16>,
+    /// Whether escape sequences colour words.
+    pub colour: bool,
+}
+
+/// What a colour says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Wrong, or about to be removed.
+    Bad,
+    /// To be looked at, or unknown.
+    Doubtful,
+    /// As it should be.
+    Good,
+    /// Nothing to read.
+    Nothing,
+}
+
+impl Tone {
+    const ALL: [Self; 4] = [Self::Bad, Self::Doubtful, Self::Good, Self::Nothing];
+
+    fn mark(self) -> char {
+        match self {
+            Self::Bad => '\u{fff0}',
+            Self::Doubtful => '\u{fff1}',
+            Self::Good => '\u{fff2}',
+            Self::Nothing => '\u{fff3}',
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Self::Bad => AnsiColor::Red.on_default().bold(),
+            Self::Doubtful => AnsiColor::Yellow.on_default(),
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Nothing => Style::new().dimmed(),
+        }
+    }
+
+    /// Returns a text in this tone, for a line that is [`ARRANGED`].
+    pub(super) fn marked(self, text: &str) -> String {
+        format!("{}{text}{TONE_END}", self.mark())
+    }
+
+    /// Returns a text in this tone, with escape sequences where there are colours.
+    pub fn on(self, screen: Screen, text: &str) -> String {
+        match screen.colour {
+            true => format!("{}{text}{:#}", self.style(), self.style()),
+            false => text.to_owned(),
+        }
+    }
+}
+
+impl Screen {
+    /// Returns standard output as it was set.
+    pub fn of_answers() -> Self {
+        ANSWERS.get().copied().unwrap_or_default()
+    }
+
+    /// Says that this is standard output; only the first to say so is heard.
+    pub fn set_for_answers(self) {
+        let _ = ANSWERS.set(self);
+    }
+
+    /// Returns true where tables arrange themselves.
+    pub fn is_terminal(self) -> bool {
+        self != Self::default()
+    }
+
+    /// Writes lines, wrapped and coloured for this screen. What is unsafe in them is escaped.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn show(self, mut out: impl io::Write, text: impl fmt::Display) -> io::Result<()> {
+        if !self.is_terminal() {
+            return show(out, text);
+        }
+        let text = text.to_string();
+        text.split_inclusive('\n').try_for_each(|line| {
+            let end = if line.ends_with('\n') { "\n" } else { "" };
+            write!(out, "{}{end}", self.line(line.trim_end_matches('\n')))
+        })
+    }
+
+    /// Returns one line as it is written, without its end; it may become several.
+    pub fn line(self, line: &str) -> String {
+        match line.strip_suffix(ARRANGED) {
+            Some(arranged) if self.is_terminal() => self.coloured(arranged),
+            _ => {
+                let line = plain(line.to_owned());
+                match self.width {
+                    Some(width) => wrapped(&line, width.into(), hanging(&line)).join("\n"),
+                    None => line,
+                }
+            }
+        }
+    }
+
+    fn coloured(self, line: &str) -> String {
+        let mut text = String::with_capacity(line.len());
+        let mut style = Style::new();
+        for c in line.chars() {
+            match Tone::ALL.into_iter().find(|tone| tone.mark() == c) {
+                Some(tone) if self.colour => {
+                    style = tone.style();
+                    text.push_str(&style.render().to_string());
+                }
+                Some(_) => {}
+                None if c == TONE_END => {
+                    text.push_str(&style.render_reset().to_string());
+                    style = Style::new();
+                }
+                None if is_unsafe(c) => text.extend(c.escape_unicode()),
+                None => text.push(c),
+            }
+        }
+        text.push_str(&style.render_reset().to_string());
+        text
+    }
+}
+
+/// Returns how far the further lines of a line are indented: as the text after a label in capitals, or as the line
+/// and two more.
+fn hanging(line: &str) -> usize {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let label = text.split("  ").next().unwrap_or_default();
+    let is_label =
+        !label.is_empty() && !label.contains(|c: char| !c.is_ascii_uppercase() && c != ' ');
+    let value = text[label.len()..].trim_start();
+    match is_label && !value.is_empty() {
+        true => line.len() - value.len(),
+        false => indent + 2,
+    }
+}
+
+/// Returns a text in lines that are no wider, each word whole; a word that is wider alone has a line of its own.
+/// All lines but the first are indented.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let indent = if indent * 2 > width { 2.min(width) } else { indent };
+    if text.width() <= width {
+        return vec![text.to_owned()];
+    }
+    let mut lines = Vec::new();
+    let (mut line, mut columns, mut has_word) = (String::new(), 0, false);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let word_at = rest.find(|c| c != ' ').unwrap_or(rest.len());
+        let end = rest[word_at..].find(' ').map_or(rest.len(), |end| word_at + end);
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        let wide = piece.chars().map(|c| c.width().unwrap_or(0)).sum::<usize>();
+        if has_word && columns + wide > width {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            line.push_str(&piece[word_at..]);
+            columns = indent + wide - word_at;
+        } else {
+            line.push_str(piece);
+            columns += wide;
+        }
+        has_word |= end > word_at;
+    }
+    if !line.trim().is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_wrap_at_words() {
+        for (name, text, width, indent, expected) in [
+            ("short", "a b", 10, 2, &["a b"] as &[&str]),
+            ("at a word", "one two three", 8, 2, &["one two", "  three"]),
+            (
+                "a word too wide",
+                "one twothreefour five",
+                8,
+                2,
+                &["one", "  twothreefour", "  five"],
+            ),
+            ("blanks between", "A   bb   cc dd", 9, 0, &["A   bb", "cc dd"]),
+            ("wide characters", "漢字 漢字 漢", 5, 0, &["漢字", "漢字", "漢"]),
+            ("an indent that is too far", "one two three", 8, 6, &["one two", "  three"]),
+            ("nothing", "", 8, 2, &[""]),
+        ] {
+            assert_eq!(wrapped(text, width, indent), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn lines_hang_below_their_text() {
+        for (line, expected) in [
+            ("DECISION   remove two images", 11),
+            ("STILL MISSING  cpu", 15),
+            ("one image", 2),
+            ("  a step", 4),
+            ("DECISION", 2),
+        ] {
+            assert_eq!(hanging(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_own_sequences_are_written() {
+        let colour = Screen { width: Some(40), colour: true };
+        let arranged = format!("{} a\u{1b}[2J{ARRANGED}", Tone::Bad.marked("DRIFT"));
+        let shown = |screen: Screen, text: &str| {
+            let mut out = Vec::new();
+            screen.show(&mut out, text).expect("memory can be written");
+            String::from_utf8(out).expect("it is text")
+        };
+        let expected = "\u{1b}[1m\u{1b}[31mDRIFT\u{1b}[0m a\\u{1b}[2J\n";
+        assert_eq!(shown(colour, &format!("{arranged}\n")), expected);
+        let plain = Screen { colour: false, ..colour };
+        assert_eq!(shown(plain, &arranged), "DRIFT a\\u{1b}[2J");
+        // A free line has none, whoever wrote it, and without a terminal nothing has.
+        assert_eq!(shown(colour, "a\u{1b}[2J\u{fff0}"), "a\\u{1b}[2J\\u{fff0}");
+        assert_eq!(
+            shown(Screen::default(), &arranged),
+            "\\u{fff0}DRIFT\\u{fff6} a\\u{1b}[2J\\u{fff7}"
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! Answers on a terminal: lines fit its width, words stay whole, and colours are there only where they are wanted.
+
+use super::{PATIENCE, folder_with, kq, split};
+use crate::matrix::one_of_each_kind;
+use kq::output::table::is_text;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+/// A pod whose cgroup differs, and one that no kubelet knows.
+const POD: &str = "
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec: {containers: [{name: app, image: node.test/app:1, resources: {requests: {cpu: 100m}}}]}
+";
+
+/// What a run at a terminal left there.
+struct Shown {
+    stdout: String,
+    stderr: String,
+}
+
+/// Makes a terminal; what is written to it is sent once nobody can write any more.
+fn terminal(columns: u16) -> (File, mpsc::Receiver<String>) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be had");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be opened");
+    let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&master, size).expect("it has a size");
+    let path = ptsname(&master, Vec::new()).expect("it has a name").into_string();
+    let slave = File::options().read(true).write(true).open(path.expect("a path"));
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut master, mut written) = (File::from(master), Vec::new());
+        let mut packet = [0; 4096];
+        // A terminal that is left is an error to its reader.
+        while let Ok(count @ 1..) = master.read(&mut packet) {
+            written.extend_from_slice(&packet[..count]);
+        }
+        let text = String::from_utf8(written).expect("kq writes UTF-8");
+        let _ = send.send(text.replace("\r\n", "\n"));
+    });
+    (slave.expect("the terminal can be opened"), receive)
+}
+
+/// Runs `kq LINE` at a terminal.
+fn at_terminal(line: &str, folder: &Path, columns: u16, environment: &[(&str, &str)]) -> Shown {
+    let (out, stdout) = terminal(columns);
+    let (err, stderr) = terminal(columns);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kq"));
+    command.args(split(line)).env_clear().env("TERM", "xterm").current_dir(folder);
+    command.envs(environment.iter().copied()).stdin(Stdio::null()).stdout(out).stderr(err);
+    let mut child = command.spawn().expect("kq starts");
+    // The command holds the terminals open.
+    drop(command);
+    let text = |from: &mpsc::Receiver<String>| {
+        from.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("kq {line} does not end"))
+    };
+    let shown = Shown { stdout: text(&stdout), stderr: text(&stderr) };
+    child.wait().expect("it ends");
+    shown
+}
+
+/// Returns a text without kq's own colours.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (sequence, rest) = part.split_once('m').expect("a sequence ends");
+        let is_colour = sequence
+            .strip_prefix('[')
+            .is_some_and(|codes| codes.chars().all(|c| c.is_ascii_digit() || c == ';'));
+        assert!(is_colour, "{sequence:?}");
+        plain.push_str(rest);
+    }
+    plain
+}
+
+/// Returns the texts of a piped answer that may wrap: those of columns of text.
+fn texts(piped: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut headings: Vec<(usize, &str)> = Vec::new();
+    for line in piped.lines() {
+        let cells = cells(line);
+        let is_heading =
+            |(_, cell): &(usize, &str)| !cell.contains(|c: char| c.is_ascii_lowercase());
+        if cells.iter().all(is_heading) && cells.iter().any(|(_, cell)| is_text(cell)) {
+            headings = cells;
+            continue;
+        }
+        let of_text = |(at, cell): &(usize, &str)| {
+            cell.contains(' ') && headings.iter().any(|(of, name)| of == at && is_text(name))
+        };
+        found.extend(cells.iter().filter(|cell| of_text(cell)).map(|(_, cell)| (*cell).to_owned()));
+    }
+    found
+}
+
+/// Returns the cells of a line, with the columns where they begin.
+fn cells(line: &str) -> Vec<(usize, &str)> {
+    let mut cells = Vec::new();
+    let mut at = 0;
+    for cell in line.split("   ") {
+        let blanks = cell.len() - cell.trim_start().len();
+        if !cell.trim().is_empty() {
+            cells.push((at + blanks, cell.trim()));
+        }
+        at += cell.chars().count() + 3;
+    }
+    cells
+}
+
+#[track_caller]
+fn fits(shown: &str, columns: u16, texts: &BTreeSet<String>, line: &str) {
+    for row in shown.lines().filter(|row| row.chars().count() > usize::from(columns)) {
+        let cells = cells(row);
+        // One word after a label, or the columns that are never cut.
+        let last = cells.last().map_or("", |(_, cell)| cell);
+        let is_word = !last.contains(' ') || row.trim_start().split(' ').count() == 1;
+        let has_text = cells.iter().any(|(_, cell)| texts.contains(*cell));
+        assert!(!has_text && (is_word || cells.len() > 1), "kq {line} at {columns} columns: {row}");
+    }
+}
+
+#[test]
+fn every_answer_fits_a_terminal() {
+    for (folder, lines) in one_of_each_kind() {
+        for line in lines {
+            let piped = kq(&line).within(folder.path()).run();
+            let texts = texts(&piped.stdout);
+            let known: BTreeSet<&str> = piped.stdout.split_whitespace().collect();
+            for columns in [80, 120, 200] {
+                let shown = at_terminal(&line, folder.path(), columns, &[]);
+                let stdout = without_colours(&shown.stdout);
+                fits(&stdout, columns, &texts, &line);
+                // No word is parted. The heading of a text that stands below its row is a label there.
+                for word in stdout.split_whitespace() {
+                    let is_known =
+                        known.contains(word) || known.contains(word.trim_end_matches(':'));
+                    assert!(is_known, "kq {line} at {columns} columns: {word}");
+                }
+                fits(&without_colours(&shown.stderr), columns, &BTreeSet::new(), &line);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wide_terminal_has_what_a_pipe_has() {
+    for (folder, lines) in one_of_each_kind() {
+        for line in lines.iter().step_by(3) {
+            let piped = kq(line).within(folder.path()).run();
+            let shown = at_terminal(line, folder.path(), 9_999, &[]);
+            assert_eq!(without_colours(&shown.stdout), piped.stdout, "kq {line}");
+        }
+    }
+}
+
+#[test]
+fn colours_are_where_they_are_wanted() {
+    let folder = folder_with(&[("pod.yaml", POD)]);
+    let line = "doctor --host-root .";
+    let at = |line: &str, environment: &[(&str, &str)]| {
+        let shown = at_terminal(line, folder.path(), 100, environment);
+        shown.stdout.contains('\u{1b}') || shown.stderr.contains('\u{1b}')
+    };
+    for (name, option, environment, expected) in [
+        ("a terminal", "", &[] as &[(&str, &str)], true),
+        ("NO_COLOR", "", &[("NO_COLOR", "1")], false),
+        ("CLICOLOR=0", "", &[("CLICOLOR", "0")], false),
+        ("a dumb terminal", "", &[("TERM", "dumb")], false),
+        ("asked for", " --color always", &[("NO_COLOR", "1")], true),
+        ("not wanted", " --color never", &[], false),
+        ("JSON", " -o json", &[], false),
+        ("YAML with colours", " -o yaml --color always", &[], false),
+    ] {
+        assert_eq!(at(&format!("{line}{option}"), environment), expected, "{name}");
+    }
+    let piped = |option: &str| kq(&format!("{line}{option}")).within(folder.path()).run();
+    assert!(!piped("").text().contains('\u{1b}'));
+    let coloured = piped(" --color always");
+    assert!(coloured.stdout.contains('\u{1b}'), "{}", coloured.text());
+    // The same words, in the same places.
+    assert_eq!(without_colours(&coloured.stdout), piped("").stdout);
+}
+
+#[test]
+fn many_assumptions_are_one_note() {
+    let folder = folder_with(&[("pod.yaml", POD)]);
+    let notes = |option: &str| {
+        let line = format!("cgroup plan pod.yaml --runtime containerd{option}");
+        at_terminal(&line, folder.path(), 200, &[("NO_COLOR", "1")]).stderr
+    };
+    let shown = notes("");
+    assert!(shown.starts_with("assumed: ") && shown.contains(" more ("), "{shown}");
+    assert!(!shown.contains("default: "), "{shown}");
+}
