@@ -163,6 +163,11 @@ pub fn arrange(rows: &[Vec<String>], kinds: &[Kind], screen: Screen) -> Arranged
     let headings = rows.first().map_or(&[] as &[String], Vec::as_slice);
     let cell = |number: usize, index: usize, text: &str| {
         let text = match widths[index] {
+            // The lines of a list are all alike: what goes on is further in.
+            Some(width) if kinds[index] == Kind::Value => {
+                let indent = text.len() - text.trim_start().len();
+                wrapped(text, width, indent + 2).join("\n")
+            }
             Some(width) => wrapped(text, width, 0).join("\n"),
             None => text.to_owned(),
         };

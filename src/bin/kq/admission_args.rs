@@ -4,6 +4,8 @@ use crate::device_files::DeviceFileArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNodeArgs;
 use crate::pod_args::PodArgs;
+use crate::progress::waiting;
+use crate::source_args::GATHERING;
 use kq::k8s::pod::Pod;
 use kq::k8s::priority::priority_of_class;
 use kq::node::NamedFiles;
@@ -42,12 +44,14 @@ pub struct AdmissionArgs {
 impl AdmissionArgs {
     /// Gathers the pod that is named, and the node.
     pub fn gather(&self, name: &str) -> Result<(AdmissionNode, Pod), Failure> {
-        self.options()?.gather(name, |snapshot| self.kubelet.sources.show(snapshot))
+        let (options, sources) = (self.options()?, &self.kubelet.sources);
+        waiting(GATHERING, || options.gather(name, |snapshot| sources.show(snapshot)))
     }
 
     /// Gathers the node.
     pub fn gather_node(&self) -> Result<AdmissionNode, Failure> {
-        self.options()?.gather_node(|snapshot| self.kubelet.sources.show(snapshot))
+        let (options, sources) = (self.options()?, &self.kubelet.sources);
+        waiting(GATHERING, || options.gather_node(|snapshot| sources.show(snapshot)))
     }
 
     /// Returns what the flags say.

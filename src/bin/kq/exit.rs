@@ -1,6 +1,6 @@
 //! How kq ends: exit codes are an interface, messages name the way out.
 
-use crate::screen;
+use crate::{progress, screen};
 pub use kq::answer::Failure;
 use kq::answer::FailureKind;
 use kq::answer::{Assumption, Basis};
@@ -138,7 +138,7 @@ pub fn warn(text: &str) {
     note("warning", &brief(text));
 }
 
-/// Remembers that notes are wanted in full.
+/// Remembers that notes are wanted in full: with `--verbose`, and before something is changed.
 pub fn tell_all() {
     IS_VERBOSE.store(true, Ordering::Relaxed);
 }
@@ -163,8 +163,7 @@ fn tell_first(basis: &Basis) {
     let texts: Vec<String> =
         own.iter().chain(&defaults).take(FEW).map(|it| it.to_string()).collect();
     let more = basis.assumptions.len() - texts.len();
-    let all = "all: -v, or -o json";
-    note("assumed", &format!("{}; and {more} more ({all})", texts.join("; ")));
+    note("assumed", &format!("{}; and {more} more (-v shows all)", texts.join("; ")));
 }
 
 fn tell_assumptions(basis: &Basis) {
@@ -197,5 +196,6 @@ fn to_stderr(kind: &str, text: &str) {
         (Some(tone), Some(rest)) => tone.on(screen, kind) + rest,
         _ => line,
     };
+    let _hidden = progress::hidden();
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -2,7 +2,8 @@
 
 use crate::exit::Failure;
 use crate::node_args::{ConfigArgs, RulesArgs};
-use crate::source_args::SourceArgs;
+use crate::progress::waiting;
+use crate::source_args::{GATHERING, SourceArgs};
 use kq::edge::clock::now;
 use kq::facts::snapshot::Snapshot;
 use kq::k8s::duration::GoDuration;
@@ -38,7 +39,8 @@ impl KubeletNodeArgs {
     /// Gathers the facts, those of files first, and describes the kubelet.
     pub fn gather_files(&self, files: NamedFiles, needs: Needs) -> Result<KubeletNode, Failure> {
         let tell = |snapshot: &Snapshot| self.sources.show(snapshot);
-        files.gather(&self.sources.spec(), &self.options()?, needs, tell)
+        let (spec, options) = (self.sources.spec(), self.options()?);
+        waiting(GATHERING, || files.gather(&spec, &options, needs, tell))
     }
 
     /// Describes the kubelet of what the flags say alone; the node is not looked at.

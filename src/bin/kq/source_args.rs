@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, note, tell_all};
 use crate::node_args::RootArgs;
+use crate::progress::waiting;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use kq::facts::runtime_endpoint::{CRICTL_CONFIG_VARIABLE, ENDPOINT_VARIABLE};
@@ -120,7 +121,6 @@ impl SourceArgs {
             (self.kubelet_certificate_authority.is_some(), "--kubelet-certificate-authority"),
             (self.kubelet_insecure_skip_tls_verify, "--kubelet-insecure-skip-tls-verify"),
             (self.runtime_endpoint.is_some(), "--runtime-endpoint"),
-            (self.verbose, "--verbose"),
         ];
         given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
     }
@@ -150,10 +150,17 @@ impl SourceArgs {
         }
     }
 
-    /// Shows the sources of a snapshot, with `--verbose`; later notes are in full then.
-    pub fn show(&self, snapshot: &Snapshot) {
+    /// Has all notes told in full, with `--verbose`.
+    pub fn choose_notes(&self) {
         if self.verbose {
             tell_all();
+        }
+    }
+
+    /// Shows the sources of a snapshot, with `--verbose`.
+    pub fn show(&self, snapshot: &Snapshot) {
+        self.choose_notes();
+        if self.verbose {
             summary(snapshot).iter().for_each(|line| note("source", line));
         }
     }
@@ -164,6 +171,9 @@ impl SourceArgs {
     }
 }
 
+/// What a command does while it waits for the sources.
+pub const GATHERING: &str = "querying the kubelet, the container runtime and the API server ...";
+
 /// Gathers what is wanted; with `--verbose` the sources are shown. `config` is the kubelet's configuration where it is
 /// given.
 pub fn gather(
@@ -173,7 +183,7 @@ pub fn gather(
     needs: Needs,
 ) -> Result<Snapshot, Failure> {
     let spec = NodeSpec { cgroup_root: root.cgroup_root.clone(), ..sources.spec() };
-    let snapshot = node::gather(&spec, config, needs)?;
+    let snapshot = waiting(GATHERING, || node::gather(&spec, config, needs))?;
     sources.show(&snapshot);
     Ok(snapshot)
 }

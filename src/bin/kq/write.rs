@@ -5,7 +5,7 @@ use crate::output_format::OutputFormat;
 use anyhow::Error;
 use kq::answer::{Answer, Document};
 use kq::output::screen::Screen;
-use kq::output::terminal::plain;
+use kq::output::terminal::{plain, show};
 use kq::output::value::{write_json, write_yaml};
 use serde::Serialize;
 use std::fmt::Display;

@@ -253,6 +253,13 @@ Commands:
   help        Print this message or the help of the given subcommand(s)
 
 Options:
+      --color <WHEN>
+          When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or
+          TERM is dumb
+          
+          [default: auto]
+          [possible values: auto, always, never]
+
   -h, --help
           Print help (see a summary with '-h')
 
@@ -295,8 +302,10 @@ Commands:
   help        Print this message or the help of the given subcommand(s)
 
 Options:
-  -h, --help     Print help (see more with '--help')
-  -V, --version  Print version
+      --color <WHEN>  When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR
+                      is set or TERM is dumb [default: auto] [possible values: auto, always, never]
+  -h, --help          Print help (see more with '--help')
+  -V, --version       Print version
 
 Output:
       --no-headers  Leave the headings of tables out
@@ -321,8 +330,10 @@ Commands:
   help      Print this message or the help of the given subcommand(s)
 
 Options:
-  -h, --help     Print help
-  -V, --version  Print version
+      --color <WHEN>  When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR
+                      is set or TERM is dumb [default: auto] [possible values: auto, always, never]
+  -h, --help          Print help
+  -V, --version       Print version
 
 Output:
       --no-headers  Leave the headings of tables out

@@ -13,7 +13,6 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
-/// A pod whose cgroup differs, and one that no kubelet knows.
 const POD: &str = "
 apiVersion: v1
 kind: Pod
@@ -194,10 +193,13 @@ fn colours_are_where_they_are_wanted() {
 fn many_assumptions_are_one_note() {
     let folder = folder_with(&[("pod.yaml", POD)]);
     let notes = |option: &str| {
-        let line = format!("cgroup plan pod.yaml --runtime containerd{option}");
+        let line = format!("cgroup plan pod.yaml{option}");
         at_terminal(&line, folder.path(), 200, &[("NO_COLOR", "1")]).stderr
     };
-    let shown = notes("");
-    assert!(shown.starts_with("assumed: ") && shown.contains(" more ("), "{shown}");
-    assert!(!shown.contains("default: "), "{shown}");
+    let short = notes("");
+    assert!(short.starts_with("assumed: ") && short.contains(" more (-v shows all)"), "{short}");
+    assert!(!short.contains("default: ") && short.contains("missing: "), "{short}");
+    let piped = kq("cgroup plan pod.yaml").within(folder.path()).run().stderr;
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&notes(" -v")), words(&piped));
 }

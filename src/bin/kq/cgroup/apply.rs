@@ -2,7 +2,7 @@
 
 use super::change::{ChangeArgs, Files, act, conclude, values};
 use super::comparison::{Compared, ComparisonArgs, code};
-use crate::exit::{Code, Failure, note, tell};
+use crate::exit::{Code, Failure, note, tell, tell_all};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
 use anyhow::anyhow;
@@ -58,6 +58,7 @@ pub struct Args {
 impl Args {
     /// Gathers, plans, shows, asks and acts.
     pub fn run(self) -> Result<Code, Failure> {
+        tell_all();
         if self.comparison.sources.snapshot.is_some() && !self.change.dry_run {
             return Err(Failure::usage(anyhow!("a snapshot cannot be changed"))
                 .hint("say --dry-run to see what would be done"));

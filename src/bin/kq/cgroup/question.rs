@@ -66,6 +66,7 @@ impl Question {
                 "{flag} needs --live: nothing is asked without it"
             )));
         }
+        self.sources.choose_notes();
         let described = self.node.gather()?;
         let options = PlanPodOptions {
             are_static: self.are_static,

@@ -107,7 +107,7 @@ pub use asked::ask;
 mod asked {
     use super::{Answer, Args, Code, Failure, Request};
     use crate::devices::topology::refuse_twice;
-    use crate::exit::{note, tell, warn};
+    use crate::exit::{note, tell, tell_all, warn};
     use crate::output_format::OutputFormat;
     use anyhow::anyhow;
     use kq::device::fake_kubelet::{
@@ -124,6 +124,7 @@ mod asked {
     impl Args {
         /// Asks the stand-in, and shows what came of it.
         pub fn run(self) -> Result<Code, Failure> {
+            tell_all();
             match (&self.remove, self.file.as_ref().or(self.filename.as_ref())) {
                 (Some(pod), _) => self.end(&self.namespace.qualify(pod)?),
                 (None, Some(file)) => self.allocate(file),

@@ -2,7 +2,7 @@
 
 use super::stopped::{check_socket, check_stopped, elsewhere, is_kubelets};
 use crate::confirm::ask;
-use crate::exit::{self, Code, Failure, note, tell, warn};
+use crate::exit::{self, Code, Failure, note, tell, tell_all, warn};
 use crate::kubelet_node::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
@@ -147,6 +147,7 @@ impl Args {
 
     /// Gathers, plans, shows, asks and writes.
     pub fn run(self) -> Result<Code, Failure> {
+        tell_all();
         if self.kubelet.sources.snapshot.is_some() {
             return Err(Failure::usage(anyhow!("a snapshot has no file that could be mended"))
                 .hint("name a copy of the file with --checkpoint, and say --dry-run to look"));

@@ -147,6 +147,7 @@ impl Args {
 
     /// Says which flag of a node is of no use with files.
     fn tell_unused(&self) {
+        self.kubelet.sources.choose_notes();
         let of_node = SourceArgs { pods: Vec::new(), ..self.kubelet.sources.clone() };
         if let Some(flag) = of_node.first_given() {
             warn(&format!("{flag} is not used: files that are named are judged without the node"));

@@ -4,7 +4,7 @@ use super::dry_run::show;
 use super::question::Question;
 use super::runtime::{NodeRuntime, refuse_snapshot, usage_now};
 use crate::confirm::ask;
-use crate::exit::{self, Code, Failure, note};
+use crate::exit::{self, Code, Failure, note, tell_all};
 use crate::kubelet_node::KubeletNode;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
@@ -152,6 +152,7 @@ impl Act {
 impl Args {
     /// Gathers, plans, shows, asks and removes.
     pub fn run(self) -> Result<Code, Failure> {
+        tell_all();
         let is_stored = self.question.node.kubelet.sources.snapshot.is_some();
         refuse_snapshot(is_stored && !self.dry_run)?;
         if !self.is_for_people() && !self.yes && !self.dry_run {

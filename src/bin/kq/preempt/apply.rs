@@ -2,7 +2,7 @@
 
 use crate::admission_args::AdmissionArgs;
 use crate::confirm::ask;
-use crate::exit::{self, Code, Failure, note, tell};
+use crate::exit::{self, Code, Failure, note, tell, tell_all};
 use crate::output_format::{OutputFormat, formats};
 use crate::write;
 use anyhow::anyhow;
@@ -101,6 +101,7 @@ pub struct ApplyArgs {
 impl ApplyArgs {
     /// Gathers, plans, shows, asks and evicts.
     pub fn run(mut self) -> Result<Code, Failure> {
+        tell_all();
         self.order = self.admission.named.namespace.qualify_all(&self.order)?;
         self.subject = self.admission.named.one(self.pod.as_deref())?.unwrap_or_default();
         let options = self.admission.options()?;

@@ -3,7 +3,8 @@
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::NamespaceArgs;
-use crate::source_args::SourceArgs;
+use crate::progress::waiting;
+use crate::source_args::{GATHERING, SourceArgs};
 use kq::answer::Certainty;
 use kq::facts::pod_selector::PodSelector;
 use kq::node::{TraceFiles, gather_traces};
@@ -76,8 +77,9 @@ impl WhyArgs {
         let Self { pod, namespace, events, kubelet_log, sources, output } = self;
         let pod = PodSelector::new(&namespace.qualify(&pod.to_string())?);
         let files = TraceFiles { events, kubelet_log };
-        let traces =
-            gather_traces(&sources.spec(), &pod, &files, &|snapshot| sources.show(snapshot))?;
+        let traces = waiting(GATHERING, || {
+            gather_traces(&sources.spec(), &pod, &files, &|snapshot| sources.show(snapshot))
+        })?;
         let answer = preemption_cause(&traces, &pod)?;
         output.write(&answer, table, wide)?;
         if output.is_for_people() {

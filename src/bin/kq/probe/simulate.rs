@@ -1,6 +1,6 @@
 //! `kq probe simulate`
 
-use crate::exit::{Code, Failure, tell};
+use crate::exit::{Code, Failure, tell, tell_all};
 use crate::output_format::{OutputFormat, formats};
 use anyhow::Context;
 use kq::edge::input::{read_input, shown};
@@ -77,6 +77,7 @@ pub struct Args {
 impl Args {
     /// Reads, simulates and shows.
     pub fn run(self) -> Result<Code, Failure> {
+        tell_all();
         let mut notes = Vec::new();
         let trace = self.read(&mut notes)?;
         let mut simulation = simulate(&trace, &self.what_if()?).map_err(|error| {
