@@ -66,9 +66,31 @@ impl RuntimeVersion {
             "cri-o" => (1, 31),
             _ => return None,
         };
+        Some(self.numbers()? >= first)
+    }
+
+    /// Returns how the runtime is told to keep an image, whatever the kubelet asks for; `None`: it cannot be told, or is
+    /// not known to kq.
+    ///
+    /// containerd has pins since 1.7 (`PinnedImageLabelKey` in `internal/cri/labels/labels.go`, which the CRI plugin
+    /// reads again on each change of an image), CRI-O since 1.28 (`pinned_images` in crio.conf(5)).
+    pub fn how_to_pin(&self) -> Option<&'static str> {
+        match self.runtime_name.as_str() {
+            "containerd" if self.numbers()? >= (1, 7) => {
+                Some("ctr -n k8s.io images label IMAGE io.cri-containerd.pinned=pinned")
+            }
+            "cri-o" if self.numbers()? >= (1, 28) => {
+                Some("name it in pinned_images of crio.conf, and reload CRI-O")
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the major and the minor version.
+    fn numbers(&self) -> Option<(u32, u32)> {
         let mut numbers = self.runtime_version.trim_start_matches('v').split(['.', '-', '+', '~']);
-        let mut number = || numbers.next()?.parse::<u32>().ok();
-        Some((number()?, number()?) >= first)
+        let mut number = || numbers.next()?.parse().ok();
+        Some((number()?, number()?))
     }
 }
 
@@ -257,6 +279,27 @@ pub struct FilesystemUsage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runtimes_are_told_to_pin_in_their_own_way() {
+        for (name, version, expected) in [
+            ("containerd", "1.6.20", None),
+            ("containerd", "v1.7.27", Some("ctr -n k8s.io")),
+            ("containerd", "2.1.0", Some("io.cri-containerd.pinned=pinned")),
+            ("containerd", "", None),
+            ("cri-o", "1.27.0", None),
+            ("cri-o", "1.34.1", Some("pinned_images of crio.conf")),
+            ("docker", "29.0.0", None),
+        ] {
+            let (runtime_name, runtime_version) = (name.to_owned(), version.to_owned());
+            let version = RuntimeVersion { runtime_name, runtime_version, ..Default::default() };
+            match (version.how_to_pin(), expected) {
+                (None, None) => {}
+                (Some(how), Some(part)) => assert!(how.contains(part), "{how}"),
+                (how, _) => panic!("{name} {}: {how:?}", version.runtime_version),
+            }
+        }
+    }
 
     #[test]
     fn image_volumes_came_with_versions() {

@@ -524,3 +524,24 @@ fn the_answer_has_its_shape() {
     assert_eq!((r#type.as_str(), reason.as_str()), ("Warning", "FreeDiskSpaceFailed"));
     assert_eq!(failed.outcome.error.as_ref(), Some(message));
 }
+
+#[test]
+fn the_table_says_how_to_pin_an_image() {
+    let with_runtime = |version: &str| {
+        changed(|node| {
+            node["runtime"]["found"]["value"]["version"]["runtimeVersion"] = json!(version);
+        })
+    };
+    let hint = "hint: to keep an image, pin it: ctr -n k8s.io images label IMAGE \
+                io.cri-containerd.pinned=pinned\n";
+    for (version, flags, expected) in [
+        ("1.7.28", "", true),
+        ("1.6.20", "", false),
+        ("1.7.28", "-o wide", false),
+        ("1.7.28", "-o json", false),
+        ("1.7.28", "--at-usage 49%", false),
+    ] {
+        let ran = ask(&with_runtime(version), flags);
+        assert_eq!(ran.stderr.contains(hint), expected, "{version} {flags}: {}", ran.text());
+    }
+}

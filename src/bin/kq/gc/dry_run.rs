@@ -1,9 +1,9 @@
 //! `kq gc dry-run`
 
 use super::question::{Question, write_basis};
-use crate::exit::{Code, Failure};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
+use crate::exit::{Code, Failure, note};
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
 use kq::question::image_gc::ImageGcAnswer;
@@ -48,6 +48,13 @@ impl Args {
         let node = self.question.gather()?;
         let planned = self.question.plan(&node)?;
         show(self.output, &planned)?;
+        let is_any_removed = planned.plan.items.iter().any(|item| item.verdict.is_removal());
+        if self.output == OutputFormat::Table && is_any_removed {
+            let runtime = node.snapshot.runtime.value();
+            if let Some(how) = runtime.and_then(|runtime| runtime.version.how_to_pin()) {
+                note("hint", &format!("to keep an image, pin it: {how}"));
+            }
+        }
         let is_incomplete = node.lacks_config() || planned.lacks_facts();
         Ok(code(&planned).unless(is_incomplete))
     }
