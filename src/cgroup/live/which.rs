@@ -37,8 +37,8 @@ answer!("CgroupOwner", CgroupOwner<'_>);
 /// Why there is no owner.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhichError {
-    /// The process is in no cgroup of a pod, or is not there at all.
-    #[error("process {0} is in no cgroup below {1}")]
+    /// The process is in no cgroup of a pod, or is not in the snapshot at all.
+    #[error("process {0} is in no cgroup below {1}: it does not belong to a pod")]
     NoProcess(i32, String),
     /// There is no such cgroup.
     #[error("no cgroup {0} below {1}")]

@@ -14,7 +14,7 @@ pub(super) use beneath::{
     MOST_LINKS, expect_kind, folder_beneath, kind_name, names_in, open, open_folder, parts, system,
 };
 pub use filesystem::read_filesystem;
-pub use root::{host_root, is_running};
+pub use root::{has_process, host_root, is_running};
 pub use usage::read_usage;
 
 use crate::edge::trust::{kind_trusted, list_trusted, read_trusted};

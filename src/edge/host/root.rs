@@ -42,6 +42,19 @@ pub fn is_running(root: &Path) -> bool {
         && fs::statat(&proc, "1", fs::AtFlags::empty()).is_ok()
 }
 
+/// Tells whether a process is on the node whose root folder this is; `None`: its processes cannot be seen.
+pub fn has_process(root: &Path, pid: i32) -> Option<bool> {
+    // Where process 1 is hidden (`hidepid`), others are too.
+    if !is_running(root) {
+        return None;
+    }
+    match fs::stat(root.join(format!("proc/{pid}"))) {
+        Ok(_) => Some(true),
+        Err(rustix::io::Errno::NOENT) => Some(false),
+        Err(_) => None,
+    }
+}
+
 /// Decides by the first line that fits:
 ///
 /// | `/host`                                          | root    |

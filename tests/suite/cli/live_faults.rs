@@ -8,6 +8,7 @@ use super::made_up_node::{Kernel, Node, WEB};
 use super::sources::{Api, kubeconfig_flags};
 use super::{Ran, kq};
 use crate::edges::http_server::{Server, Wire, answer, json};
+use snapbox::str;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -473,4 +474,15 @@ fn a_root_that_is_none_is_refused() {
     let ran = kq("cgroup show --host-root /nowhere").run();
     assert_eq!(ran.code, 2, "{}", ran.text());
     assert!(ran.stderr.contains("--host-root /nowhere: no such folder"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_process_that_does_not_exist_is_a_mistake() {
+    // The highest number that a kernel gives is 4194304.
+    kq("cgroup which --pid 2000000000").shows(str![[r#"
+--- stderr
+kq: no process 2000000000 on this node
+--- exit 2
+
+"#]]);
 }

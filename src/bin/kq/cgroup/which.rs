@@ -6,11 +6,16 @@ use crate::node_args::RootArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::source_args::SourceArgs;
 use crate::write;
+use anyhow::anyhow;
 use kq::cgroup::live::which::{WhichError, WhichSubject, lines, which};
+use kq::edge::host::{has_process, host_root};
 use kq::facts::cgroup_tree::CgroupPath;
 use kq::node::{FactKey, Needs};
 
 /// Find the pod and container of a process, a cgroup or a container ID
+///
+/// Exit code 0: found. 1: the process, cgroup or container is outside of pods. 2:
+/// no such process on this node. 3: the cgroups could not be read.
 ///
 /// Examples:
 ///
@@ -55,6 +60,7 @@ struct AskedArgs {
 impl Args {
     /// Gathers, finds and shows.
     pub fn run(self) -> Result<Code, Failure> {
+        self.check_process()?;
         let needs = Needs::NAMES.with(&[FactKey::CgroupTree, FactKey::Processes]);
         let live = LiveTree::gather(&self.sources, &self.root, needs)?;
         let tree = live.tree()?;
@@ -98,5 +104,15 @@ impl Args {
             warn(note);
         }
         Ok(Code::Answered)
+    }
+
+    /// Refuses a process that does not exist: one outside of pods is an answer, this is a mistake.
+    fn check_process(&self) -> Result<(), Failure> {
+        let (Some(pid), None) = (self.asked.pid, &self.sources.snapshot) else { return Ok(()) };
+        let (root, _) = host_root(self.sources.host_root.as_deref());
+        match has_process(&root, pid) {
+            Some(false) => Err(Failure::usage(anyhow!("no process {pid} on this node"))),
+            Some(true) | None => Ok(()),
+        }
     }
 }
