@@ -23,6 +23,12 @@ use rule::ProbeRule;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// One command a second: about a tenth of a CPU goes into starting them, at 0.1 s for each.
+const NODE_EXECS_PER_MINUTE: u64 = 60;
+
+/// Two commands of a pod each ten seconds, the default period, are 12.
+const POD_EXECS_PER_MINUTE: u64 = 30;
+
 /// The findings as a value: what `-o json` and `-o yaml` print.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -84,6 +90,22 @@ impl ProbeLint {
         self.in_order()
     }
 
+    /// Adds how many processes the exec probes start per minute, where they are many: of all pods together where they
+    /// are those of a node, else of each pod.
+    pub fn with_exec_rate(mut self, pods: &[&Pod], are_all_of_node: bool) -> Self {
+        if are_all_of_node {
+            let rule = exec_rate(pods, NODE_EXECS_PER_MINUTE);
+            self.items.extend(rule.map(|rule| Finding::of(Subject::Node, &rule)));
+        } else {
+            let of_pod = |pod: &&Pod| {
+                let rule = exec_rate(&[*pod], POD_EXECS_PER_MINUTE)?;
+                Some(about(pod, "", ("spec".to_owned(), rule)))
+            };
+            self.items.extend(pods.iter().filter_map(of_pod));
+        }
+        self.in_order()
+    }
+
     /// Sorts the findings, and counts them.
     fn in_order(mut self) -> Self {
         // Stable: within a severity they stay in the order of the pods.
@@ -118,6 +140,25 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
         all.extend(found.into_iter().map(|it| about(pod, &container.name, it)));
     }
     all
+}
+
+/// Returns how often commands are started where that is often. Startup probes end soon and do not count.
+fn exec_rate(pods: &[&Pod], limit: u64) -> Option<ProbeRule> {
+    const HOUR: u64 = 3600;
+    let (mut probes, mut per_hour) = (0, 0);
+    for pod in pods {
+        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+        for container in pod.spec.containers.iter().chain(sidecars) {
+            let kinds = [ProbeType::Readiness, ProbeType::Liveness];
+            let given = kinds.into_iter().filter_map(|kind| container.probe(kind));
+            for probe in given.map(with_defaults).filter(|probe| probe.exec.is_some()) {
+                probes += 1;
+                per_hour += HOUR / u64::try_from(probe.period_seconds.max(1)).unwrap_or(1);
+            }
+        }
+    }
+    let per_minute = per_hour / 60;
+    (per_minute >= limit).then_some(ProbeRule::FrequentExec { probes, per_minute })
 }
 
 /// Returns what the API server refuses.

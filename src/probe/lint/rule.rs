@@ -36,6 +36,13 @@ pub(super) enum ProbeRule {
     },
     /// The timeout of a command is one second, the default.
     ExecOneSecond,
+    /// Commands start processes often.
+    FrequentExec {
+        /// Liveness and readiness probes with commands.
+        probes: usize,
+        /// Of all of them together.
+        per_minute: u64,
+    },
     /// One failure is enough.
     SingleFailure {
         probe_type: ProbeType,
@@ -150,6 +157,7 @@ impl Rule for ProbeRule {
             | Self::OneWord { .. } => true,
             Self::DelayBesideStartup { .. }
             | Self::ExecOneSecond
+            | Self::FrequentExec { .. }
             | Self::LateFailure { .. }
             | Self::LateSuccess { .. }
             | Self::LongerGracePeriod { .. }
@@ -211,6 +219,15 @@ impl Rule for ProbeRule {
                     )
                     .advise("give a command several seconds")
             }
+            Self::FrequentExec { probes, per_minute } => Wording::new(format!(
+                "{probes} exec probe{} start {per_minute} processes per minute",
+                if *probes == 1 { "" } else { "s" }
+            ))
+            .because(
+                "for each of them the kubelet calls the runtime, which starts its own process besides that \
+                 of the command; they take CPU time of the node and of the container",
+            )
+            .advise("raise periodSeconds, or use HTTP, TCP or gRPC probes, which start no process"),
             Self::SingleFailure { probe_type, timeout_seconds, counts_timeouts } => {
                 let (found, why) = match (probe_type, counts_timeouts) {
                     (ProbeType::Readiness, _) => (

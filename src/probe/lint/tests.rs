@@ -368,3 +368,26 @@ fn commands_in_one_word_and_fields_that_are_none_are_found() {
     assert_eq!(found, [("one-word", command), ("unknown-field", "spec.x")]);
     assert_eq!((lint.summary["WARNING"], lint.probes), (2, 1));
 }
+
+#[test]
+fn commands_that_are_started_often_are_counted() {
+    let pod = |period: i32| -> Pod {
+        let probe = format!(r#"{{"exec":{{"command":["a"]}},"periodSeconds":{period}}}"#);
+        let text = format!(
+            r#"{{"metadata":{{"namespace":"n","name":"p"}},"spec":{{"containers":[{{"name":"c",
+               "startupProbe":{probe},"readinessProbe":{probe},"livenessProbe":{probe}}}]}}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    };
+    let found = |pods: &[&Pod], of_node| {
+        let lint = ProbeLint::of([]).with_exec_rate(pods, of_node);
+        lint.items.iter().map(|finding| finding.found.clone()).collect::<Vec<_>>()
+    };
+    let (seldom, often) = (pod(10), pod(4));
+    assert_eq!(found(&[&seldom], false), [""; 0]);
+    assert_eq!(found(&[&often], false), ["2 exec probes start 30 processes per minute"]);
+    assert_eq!(found(&[&often], true), [""; 0]);
+    let all = [&often, &often, &seldom];
+    assert_eq!(found(&all, true), ["6 exec probes start 72 processes per minute"]);
+    assert_eq!(found(&[&pod(0)], false).len(), 0, "the default is 10 s");
+}

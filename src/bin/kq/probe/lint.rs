@@ -8,6 +8,7 @@ use crate::pod_args::PodArgs;
 use crate::write;
 use kq::answer::finding_view::{advice, table, wide};
 use kq::k8s::feature_gates::Gate;
+use kq::k8s::pod::Pod;
 use kq::probe::lint::ProbeLint;
 
 /// Find invalid, unwise or surprising settings in the probes of pods
@@ -15,8 +16,9 @@ use kq::probe::lint::ProbeLint;
 /// lint reports the API server's errors with their messages, and settings that
 /// cause trouble: timeouts longer than the period, liveness probes that kill slow
 /// starters, commands with a timeout of one second, identical liveness and
-/// readiness probes, ports that the container does not declare, and more, each
-/// with its numbers. The impact and the fix are printed below the table, or in
+/// readiness probes, ports that the container does not declare, exec probes that
+/// start 60 processes per minute on the node (30 in a pod), and more, each with
+/// its numbers. The impact and the fix are printed below the table, or in
 /// columns with -o wide.
 ///
 /// For FILE, kq queries no node. POD is a pod of this node (default: all of
@@ -58,8 +60,9 @@ impl Args {
         let wanted = pod.as_deref().map_or(all, Wanted::One);
         let (probed, unknown) = gather_for_lint(&self.node, &wanted)?;
         let fails_on_timeout = probed.node.kubelet.rules.gates.enabled(Gate::ExecProbeTimeout);
-        let pods = probed.pods.iter().map(|probed| &probed.pod);
-        let lint = ProbeLint::by(pods, fails_on_timeout);
+        let pods: Vec<&Pod> = probed.pods.iter().map(|probed| &probed.pod).collect();
+        let lint = ProbeLint::by(pods.iter().copied(), fails_on_timeout);
+        let lint = lint.with_exec_rate(&pods, self.pod.is_none());
         let mut lint = lint.with_unknown_fields(unknown);
         lint.basis.warn_all(probed.node.notes.iter().cloned());
         lint.basis.lack_all(probed.left_out.iter().map(|text| format!("left out: {text}")));
