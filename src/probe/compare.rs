@@ -28,6 +28,8 @@ pub enum Way {
     InPodLoopback,
     /// From the node to 127.0.0.1, which is the node and not the pod.
     NodeLoopback,
+    /// Through TLS, which the probe does not ask for.
+    Tls,
 }
 
 /// What came of one way.
@@ -84,6 +86,18 @@ impl Trial {
         matches!(self.result, ProbeResult::Success | ProbeResult::Warning)
     }
 
+    /// Tells whether the server may speak TLS, to which this was sent in plain: it answered something that is not what was
+    /// asked for. Servers of Go say 400, others send an alert or close the connection.
+    pub fn may_be_of_tls(&self) -> bool {
+        let answers = !matches!(self.cause, Some(Cause::Connect | Cause::Lookup | Cause::Request));
+        !self.is_good() && answers && matches!(self.status(), None | Some(400))
+    }
+
+    /// Tells whether a secure connection came about.
+    fn speaks_tls(&self) -> bool {
+        !self.statuses.is_empty() || matches!(self.cause, Some(Cause::Protocol | Cause::Unhealthy))
+    }
+
     /// Returns the status code that counts.
     fn status(&self) -> Option<u16> {
         self.statuses.last().copied()
@@ -99,6 +113,8 @@ pub struct Compared {
     pub host_network: bool,
     /// It goes through TLS.
     pub is_tls: bool,
+    /// It is of gRPC.
+    pub is_grpc: bool,
 }
 
 /// Returns the status code of an answer.
@@ -119,6 +135,9 @@ pub fn differences(trials: &[Trial], compared: Compared) -> Vec<Difference> {
     } else if !kubelet.connected && matches!(kubelet.cause, Some(Cause::Connect | Cause::Timeout)) {
         found.extend(place(pod, loopback, compared.host_network));
     }
+    if of(Way::Tls).is_some_and(Trial::speaks_tls) && !kubelet.is_good() {
+        found.push(Difference::SpeaksTls { is_grpc: compared.is_grpc });
+    }
     found.extend(of(Way::Patient).and_then(|patient| time(kubelet, patient)));
     if let Some(curl) = of(Way::Curl) {
         found.extend(redirects(kubelet, curl));
@@ -132,15 +151,17 @@ pub fn differences(trials: &[Trial], compared: Compared) -> Vec<Difference> {
         found.push(Difference::NodeAnswers { message });
     }
     if found.is_empty() {
-        found.push(alike(trials, kubelet, pod.is_some()));
+        // That a server without TLS does not speak it is no difference.
+        let asked: Vec<&Trial> = trials.iter().filter(|trial| trial.way != Way::Tls).collect();
+        found.push(alike(&asked, kubelet, pod.is_some()));
     }
     found
 }
 
 /// Says what it tells that there is nothing to name.
-fn alike(trials: &[Trial], kubelet: &Trial, in_pod: bool) -> Difference {
+fn alike(trials: &[&Trial], kubelet: &Trial, in_pod: bool) -> Difference {
     let same =
-        |trial: &Trial| trial.is_good() == kubelet.is_good() && trial.status() == kubelet.status();
+        |trial: &&Trial| trial.is_good() == kubelet.is_good() && trial.status() == kubelet.status();
     match (trials, trials.iter().all(same), kubelet.is_good()) {
         ([_], ..) => Difference::OnlyWay,
         (_, false, _) => Difference::Unnamed,
@@ -206,6 +227,7 @@ impl fmt::Display for Way {
             Self::InPod => "in the pod",
             Self::InPodLoopback => "in the pod, 127.0.0.1",
             Self::NodeLoopback => "node, 127.0.0.1",
+            Self::Tls => "with TLS",
         })
     }
 }
@@ -307,6 +329,24 @@ mod tests {
                 ],
                 "every way fails alike; from inside the pod it was not tried",
             ),
+            (
+                "TLS",
+                vec![
+                    trial(Way::Kubelet, Some(400), unhealthy),
+                    trial(Way::Curl, Some(400), unhealthy),
+                    trial(Way::Tls, Some(200), None),
+                ],
+                "set scheme: HTTPS",
+            ),
+            (
+                "no TLS",
+                vec![
+                    trial(Way::Kubelet, Some(400), unhealthy),
+                    trial(Way::Curl, Some(400), unhealthy),
+                    trial(Way::Tls, None, Some(Cause::Tls)),
+                ],
+                "every way fails alike",
+            ),
             ("alone", vec![trial(Way::Kubelet, None, refused)], "no other way to try it"),
             ("nothing to send", vec![], "nothing can be sent"),
         ];
@@ -322,12 +362,21 @@ mod tests {
         let node = Compared { host_is_node: true, ..Compared::default() };
         let shared = Compared { host_network: true, ..Compared::default() };
         let tls = Compared { is_tls: true, ..Compared::default() };
+        let grpc = Compared { is_grpc: true, ..Compared::default() };
+        let closed = Some(Cause::Protocol);
+        let secure = vec![trial(Way::Kubelet, None, closed), trial(Way::Tls, Some(415), closed)];
         let at_loopback =
             vec![trial(Way::Kubelet, None, refused), trial(Way::InPodLoopback, Some(200), None)];
         let fine = vec![trial(Way::Kubelet, Some(200), None), trial(Way::Curl, Some(200), None)];
         for (name, trials, compared, expected) in [
             ("host", at_loopback.clone(), node, "the kubelet asks the node, not the pod"),
             ("shared network", at_loopback, shared, "on 127.0.0.1 of the node only"),
+            (
+                "gRPC through TLS",
+                secure,
+                grpc,
+                "gRPC probes of the kubelet are never sent through TLS",
+            ),
             ("certificates", fine, tls, "curl verifies the certificate unless it is told -k"),
         ] {
             let said = text(&differences(&trials, compared));

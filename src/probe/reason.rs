@@ -141,6 +141,11 @@ pub enum Difference {
     },
     /// Nothing answers inside the pod either.
     NotListening,
+    /// The server speaks TLS, and the probe does not.
+    SpeaksTls {
+        /// The probe is of gRPC, which the kubelet never sends through TLS.
+        is_grpc: bool,
+    },
     /// The answer comes after the timeout.
     TooSlow {
         /// In microseconds.
@@ -337,6 +342,14 @@ impl fmt::Display for Difference {
             ),
             Self::NotListening => f.write_str(
                 "nobody answers inside the pod either: the server does not listen on that port, or hangs",
+            ),
+            Self::SpeaksTls { is_grpc: false } => f.write_str(
+                "the server speaks TLS on that port, and the kubelet sends plain HTTP: set scheme: HTTPS in \
+                 httpGet; the kubelet does not verify the certificate",
+            ),
+            Self::SpeaksTls { is_grpc: true } => f.write_str(
+                "the server speaks TLS on that port, and gRPC probes of the kubelet are never sent through \
+                 TLS: serve the health service on a port without TLS, or use an exec or a tcpSocket probe",
             ),
             Self::TooSlow { took_us, timeout_us } => write!(
                 f,

@@ -2,6 +2,8 @@
 
 use super::{Ran, folder_with, kq};
 use crate::closed_port::ClosedPort;
+use crate::edges::http_server::pki::Certified;
+use rustls::{ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -483,4 +485,62 @@ fn a_pod_that_nobody_could_list_is_unknown() {
         assert!(ran.stderr.contains("--pods FILE"), "{command}: {}", ran.text());
         assert!(!ran.stderr.contains("no pod web"), "{command}: {}", ran.text());
     }
+}
+
+/// A server of HTTPS on loopback. To a request without TLS it sends an alert, or 400 as servers of Go do.
+fn https_server(plain: Option<&'static str>) -> u16 {
+    let config = Certified::by_itself("localhost").server();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let config = Arc::clone(&config);
+            thread::spawn(move || -> std::io::Result<()> {
+                let mut stream = stream;
+                let mut first = [0];
+                stream.peek(&mut first)?;
+                if let Some(answer) = plain.filter(|_| first != [0x16]) {
+                    _ = stream.read(&mut [0; 4096])?;
+                    return stream.write_all(answer.as_bytes());
+                }
+                let connection = ServerConnection::new(config).map_err(std::io::Error::other)?;
+                let mut stream = StreamOwned::new(connection, stream);
+                let read = stream.read(&mut [0; 4096]);
+                // What is left to be said is the alert.
+                _ = stream.conn.write_tls(&mut stream.sock);
+                read?;
+                stream.write_all(answer("200 OK", "well").as_bytes())?;
+                stream.conn.send_close_notify();
+                stream.flush()
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_server_that_speaks_tls_is_named() {
+    let go = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+    for (name, plain, target, is_grpc) in [
+        ("an alert", None, "--http http://127.0.0.1:PORT/healthz", false),
+        ("a status", Some(go), "--http http://127.0.0.1:PORT/healthz", false),
+        ("gRPC", None, "--grpc 127.0.0.1:PORT", true),
+    ] {
+        let port = https_server(plain).to_string();
+        let target = target.replace("PORT", &port);
+        let (code, value) = run_json(&format!("probe run {target} --compare"));
+        let differences = &value["probes"][0]["comparison"]["differences"];
+        assert_eq!(code, 1, "{name}: {value}");
+        assert_eq!(differences[0]["code"], json!("speaks-tls"), "{name}: {value}");
+        assert_eq!(differences[0]["isGrpc"], json!(is_grpc), "{name}");
+    }
+}
+
+#[test]
+fn a_server_without_tls_is_not_taken_for_one() {
+    let server = Server::answering(|_| answer("400 Bad Request", "no"));
+    let url = format!("http://127.0.0.1:{}/", server.port);
+    let (_, value) = run_json(&format!("probe run --http {url} --compare"));
+    let differences = &value["probes"][0]["comparison"]["differences"];
+    assert_eq!(differences[0]["code"], json!("all-fail"), "{value}");
 }

@@ -5,7 +5,7 @@ use kq::answer::Worded;
 use kq::edge::cri::CriSession;
 use kq::edge::probe::netns::in_network_namespace;
 use kq::edge::probe::run::{Ran, Sending, run_probes};
-use kq::k8s::pod::{HttpHeader, Probe};
+use kq::k8s::pod::{HttpGetAction, HttpHeader, IntOrString, Probe};
 use kq::probe::compare::{Compared, Trial, Way, differences};
 use kq::probe::report::{Comparison, ProbeRun};
 use kq::probe::subject::HandlerKind;
@@ -68,6 +68,7 @@ impl Ways<'_> {
                 && probe.is_some_and(|probe| is_loopback(host_of(probe))),
             host_network,
             is_tls: get.is_some_and(|get| get.scheme.eq_ignore_ascii_case("https")),
+            is_grpc: probe.is_some_and(|probe| probe.grpc.is_some()),
         };
         let ip = self.place.ip.as_ref().map_or("", |(ip, _)| ip.as_str());
         let here = |way, change| Trying { way, ip, change, network: None };
@@ -99,6 +100,10 @@ impl Ways<'_> {
         let mut more = Vec::new();
         if of(Way::Kubelet).is_some_and(|trial| trial.cause == Some(Cause::Timeout)) {
             more.push(here(Way::Patient, more_time));
+        }
+        let is_plain = !compared.is_tls && (get.is_some() || compared.is_grpc);
+        if is_plain && of(Way::Kubelet).is_some_and(Trial::may_be_of_tls) {
+            more.push(here(Way::Tls, through_tls));
         }
         let first = |way| of(way).and_then(|trial| trial.statuses.first().copied());
         let statuses = (first(Way::Curl), first(Way::Kubelet));
@@ -180,6 +185,17 @@ impl Ways<'_> {
 }
 
 fn nothing(_: &mut Probe) {}
+
+/// Asks for the same port through TLS; a server of gRPC answers something to that, too.
+fn through_tls(probe: &mut Probe) {
+    if let Some(grpc) = probe.grpc.take() {
+        let port = IntOrString::Int(grpc.port);
+        probe.http_get = Some(HttpGetAction { port, ..HttpGetAction::default() });
+    }
+    if let Some(get) = &mut probe.http_get {
+        get.scheme = "HTTPS".to_owned();
+    }
+}
 
 fn as_curl(probe: &mut Probe) {
     if let Some(get) = &mut probe.http_get {
