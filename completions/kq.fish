@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kq_global_optspecs
-    string join \n color= h/help V/version
+    string join \n h/help V/version
 end
 
 function __fish_kq_needs_command
@@ -24,10 +24,7 @@ function __fish_kq_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c kq -n "__fish_kq_needs_command" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c kq -n "__fish_kq_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_needs_command" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_needs_command" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_needs_command" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
 complete -c kq -n "__fish_kq_needs_command" -f -a "gc" -d 'Predict, explain and run image garbage collection'
@@ -39,12 +36,9 @@ complete -c kq -n "__fish_kq_needs_command" -f -a "preempt" -d 'Show which pods 
 complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check this node: available data sources, kubelet, runtime and cgroups'
 complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store all data that kq can read about this node'
 complete -c kq -n "__fish_kq_needs_command" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
+complete -c kq -n "__fish_kq_needs_command" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
 complete -c kq -n "__fish_kq_needs_command" -f -a "completion" -d 'Print the completion script of a shell'
-complete -c kq -n "__fish_kq_needs_command" -f -a "man" -d 'Write the man pages into a directory'
 complete -c kq -n "__fish_kq_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
@@ -101,13 +95,10 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l page-size -d 'The size of a memory page' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l static -d 'Treat the pods of the files as static pods, from the kubelet\'s static pod directory instead of the API server'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l on-node -d 'Only the pods bound to this node, or to no node yet (default: the name in --node-file)' -r
@@ -157,22 +148,16 @@ false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l page-size -d 'The size of a memory page' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cpus -d 'The number of CPUs to divide (default: the CPUs in --capacity or --node-file)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l sibling -d 'A busy sibling of kubepods and its weight (shares on cgroup v1), such as system.slice=100 (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l static -d 'Treat the pods of the files as static pods, from the kubelet\'s static pod directory instead of the API server'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -201,13 +186,10 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l cgroup-root -d 'The cgroup above kubepods' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -254,12 +236,9 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l page-size -d 'The size of a memory page' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l rollback-file -d 'Where to store the rollback file (default: kq-rollback-TIME.json in the current directory)' -r -F
@@ -307,15 +286,12 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l page-size -d 'The size of a memory page' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan without applying it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l allow-oom -d 'Set limits even below the current usage; the kernel may then kill processes'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
@@ -338,15 +314,12 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l cgroup-root -d 'The cgroup above kubepods' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l dry-run -d 'Show the plan without applying it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s y -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l allow-oom -d 'Set limits even below the current usage; the kernel may then kill processes'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pid -d 'A process ID' -r
@@ -377,12 +350,9 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l cgroup-root -d 'The cgroup above kubepods' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
@@ -394,9 +364,6 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "rollback" -d 'Restore the values that kq cgroup apply changed'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "which" -d 'Find the pod and container of a process, a cgroup or a container ID'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "dry-run" -d 'Show the images that would be removed now, in order, with reasons'
@@ -442,12 +409,9 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -480,13 +444,10 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l disk -d 'Explain the disk that holds the images'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l max -d 'Remove at most this number of images' -r
@@ -525,15 +486,12 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan without applying it'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l allow-unsure -d 'Also remove images that may be younger than imageMinimumGCAge, or unused for less than imageMaximumGCAge. Only the kubelet knows these times'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -564,12 +522,9 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -600,12 +555,9 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -636,12 +588,9 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l interval -d 'Time between two refreshes' -r
@@ -669,13 +618,10 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l once -d 'Read once, then exit'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l interval -d 'Time between the end of a pass and the next pass' -r
@@ -716,14 +662,11 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l allow-unsure -d 'Also remove images that may be younger than imageMinimumGCAge, or unused for less than imageMaximumGCAge. Only the kubelet knows these times'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s y -l yes -d 'Remove the images that each pass reports, without asking for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "dry-run" -d 'Show the images that would be removed now, in order, with reasons'
@@ -735,9 +678,6 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "record" -d 'Record image times as the kubelet does in its memory'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "watch" -d 'Run the kubelet\'s garbage-collection loop and report each pass'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand evict; and not __fish_seen_subcommand_from rank help" -f -a "rank" -d 'Show the order in which this node\'s kubelet would evict pods, and why'
@@ -786,19 +726,13 @@ complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from help" -f -a "rank" -d 'Show the order in which this node\'s kubelet would evict pods, and why'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "list" -d 'Show the devices of each container, and their state'
@@ -844,14 +778,11 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l free -d 'Show only the healthy devices that no active pod holds'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kind -d 'The kind of the named files, whatever their names: a keyword or the kubelet\'s file name' -r -f -a "devices\t''
@@ -896,12 +827,9 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l unhealthy -d 'Treat this device (ID or RESOURCE=ID) as unhealthy. Without POD or FILE, show which pods hold it and the resulting capacity (can be repeated)' -r
@@ -941,13 +869,10 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-restart -d 'Assume that the kubelet restarts and that no plugin has registered yet'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l devices -d 'The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete for each resource that it names' -r
@@ -981,12 +906,9 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l dir -d 'The device plugin directory (default: the directory of the running kubelet, else /var/lib/kubelet/device-plugins)' -r -F
@@ -998,9 +920,6 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l no-ask -d 'Do not call plugins; use only the file system and the kernel\'s socket table'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s V -l version -d 'Print version'
@@ -1010,9 +929,6 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l host-root -d 'The root of the file system of the node whose kubelet must not be disturbed (default: /host in a debugging container, else /)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s o -l output -d 'Format of the event lines' -r -f -a "text\t'One text line for each event'
 json\t'One JSON object per line for each event'"
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l dir -d 'The directory of the running kq devices serve' -r -F
@@ -1024,9 +940,6 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l no-start -d 'Stop before the containers would start: do not call PreStartContainer'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s V -l version -d 'Print version'
@@ -1060,9 +973,6 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove-stale -d 'Remove the entries of pods that are gone or have ended'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l rebuild -d 'Write a valid file from a damaged one'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l force -d 'Also remove named entries that are in use or may be; with --rebuild, also write when entries are lost or may be wrong'
@@ -1070,7 +980,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s y -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "list" -d 'Show the devices of each container, and their state'
@@ -1082,9 +992,6 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "allocate" -d 'Allocate devices to a pod through the fake kubelet'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "repair" -d 'Repair the device checkpoint of a stopped kubelet'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "run" -d 'Probe a container now, as the kubelet does, and explain the result'
@@ -1136,9 +1043,6 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l all -d 'Run every probe of every pod of the node, concurrently'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l exec -d 'Run the command after -- in the container'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l compare -d 'Also probe in the ways commonly tried by hand: with curl, from inside the pod\'s network, to 127.0.0.1, and with a longer timeout; then explain the differences'
@@ -1146,7 +1050,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s w -l watch -d 'Probe until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s c -l container -d 'Only this container' -r
@@ -1186,12 +1090,9 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -1204,9 +1105,6 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l failure-threshold -d 'Override failureThreshold' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l feature-gates -d 'Feature gates in addition to those of the trace, such as ContainerRestartRules=false' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -1237,12 +1135,9 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "run" -d 'Probe a container now, as the kubelet does, and explain the result'
@@ -1250,9 +1145,6 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "simulate" -d 'Replay a sequence of probe results through the kubelet\'s worker'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find invalid, unwise or surprising settings in the probes of pods'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -f -a "explain" -d 'Show whether this node\'s kubelet would admit a pod now, and why not'
@@ -1289,27 +1181,22 @@ complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-restart -d 'Show which pods of the node a restarted kubelet would admit again'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l static -d 'Treat the pod of the file as a static pod, as if it were in the kubelet\'s static pod directory'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Show whether this node\'s kubelet would admit a pod now, and why not'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -f -a "explain" -d 'Show which pods this node\'s kubelet would preempt to admit a pod, and why'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -f -a "apply" -d 'Evict the victims that explain shows, until the pod fits'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -f -a "why" -d 'Show which component killed a pod, and for which other pod'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "explain" -d 'Show which pods this node\'s kubelet would preempt to admit a pod, and why'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "apply" -d 'Evict the victims that explain shows, until the pod fits'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "why" -d 'Show which component killed a pod, and for which other pod'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "lint" -d 'Find pods that their priority does not protect from the kubelet'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority: a number, system-cluster-critical or system-node-critical (default: the priority in its spec)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
@@ -1343,13 +1230,10 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l static -d 'Treat the pod of the file as a static pod, as if it were in the kubelet\'s static pod directory'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l all-nodes -d 'Compute the cost on every node of the cluster, and show the cheapest first'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
@@ -1388,16 +1272,13 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan and the API server\'s answer to it, without applying it'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l like-kubelet -d 'Delete the victims without checking disruption budgets, as the kubelet does'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l static -d 'Treat the pod of the file as a static pod, as if it were in the kubelet\'s static pod directory'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l events -d 'Events: kubectl get events -A -o json; - reads standard input (can be repeated)' -r
@@ -1423,17 +1304,47 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
+wide\t'All details'
+json\t'The complete answer as JSON'
+yaml\t'The complete answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l timeout -d 'Time limit for each source' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-version -d 'The kubelet version whose rules apply, such as 1.36' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Show which pods this node\'s kubelet would preempt to admit a pod, and why'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Evict the victims that explain shows, until the pod fits'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "why" -d 'Show which component killed a pod, and for which other pod'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find pods that their priority does not protect from the kubelet'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
@@ -1478,12 +1389,9 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-capacity -d 'The a
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l page-size -d 'The size of a memory page' -r
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s o -l output -d 'Where to store the snapshot, compressed if the name ends in .zst (default: standard output)' -r
@@ -1507,42 +1415,55 @@ complete -c kq -n "__fish_kq_using_subcommand snapshot" -l timeout -d 'Time limi
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l cgroup-root -d 'The cgroup above kubepods' -r
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -s v -l verbose -d 'List the sources queried and their results'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand schema" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
 complete -c kq -n "__fish_kq_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand schema" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand completion" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
+complete -c kq -n "__fish_kq_using_subcommand version" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
+wide\t'All details'
+json\t'The complete answer as JSON'
+yaml\t'The complete answer as YAML'"
+complete -c kq -n "__fish_kq_using_subcommand version" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
+complete -c kq -n "__fish_kq_using_subcommand version" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
+kubelet\t''
+static\t''
+runtime\t''"
+complete -c kq -n "__fish_kq_using_subcommand version" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand version" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
+complete -c kq -n "__fish_kq_using_subcommand version" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l timeout -d 'Time limit for each source' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l client -d 'Show the version of kq alone; no source is queried'
+complete -c kq -n "__fish_kq_using_subcommand version" -l live -d 'Query this machine for anything not set by flags, even when files are given'
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
+complete -c kq -n "__fish_kq_using_subcommand version" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand version" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand man" -l color -d 'When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM is dumb' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c kq -n "__fish_kq_using_subcommand man" -s h -l help -d 'Print help'
-complete -c kq -n "__fish_kq_using_subcommand man" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "gc" -d 'Predict, explain and run image garbage collection'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "evict" -d 'Show the order in which the kubelet would evict pods'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "doctor" -d 'Check this node: available data sources, kubelet, runtime and cgroups'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "completion" -d 'Print the completion script of a shell'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "man" -d 'Write the man pages into a directory'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema completion man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "cgroup" -d 'Plan, explain and check cgroup values'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "gc" -d 'Predict, explain and run image garbage collection'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "evict" -d 'Show the order in which the kubelet would evict pods'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "devices" -d 'Inspect device allocations and predict what the device manager will do'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "doctor" -d 'Check this node: available data sources, kubelet, runtime and cgroups'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "completion" -d 'Print the completion script of a shell'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "shares" -d 'Show the CPU time of each container when every container is busy'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from cgroup" -f -a "explain" -d 'Explain the meaning and the possible origin of a value in a cgroup file'
@@ -1576,3 +1497,4 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "explain" -d 'Show which pods this node\'s kubelet would preempt to admit a pod, and why'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "apply" -d 'Evict the victims that explain shows, until the pod fits'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "why" -d 'Show which component killed a pod, and for which other pod'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from preempt" -f -a "lint" -d 'Find pods that their priority does not protect from the kubelet'

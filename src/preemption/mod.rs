@@ -9,6 +9,7 @@
 //! * `apply`: what is to be done next so that the pod fits, and what was done.
 //! * `cluster`, `cluster_view`: what a pod would cost on each node of a cluster.
 //! * `restart`, `restart_view`: who is taken in again when the kubelet starts anew.
+//! * `lint`: whom a priority does not protect.
 //! * `why`: who killed a pod, and for whom, from what is left of it.
 //! * `handle`: what becomes of a pod's failures, and what is written about the victims.
 
@@ -19,6 +20,7 @@ mod cluster_tests;
 pub mod cluster_view;
 mod explain;
 mod handle;
+pub mod lint;
 mod reason;
 mod report;
 mod requirement;

@@ -1,6 +1,7 @@
 //! The types of answers, and their kinds with JSON Schemas.
 
 pub use super::image_gc::ImageGcAnswer;
+pub use super::version::Versions;
 pub use crate::admission::PodAdmission;
 use crate::answer::{Answer, Document};
 pub use crate::cgroup::explain::Explanation;
@@ -27,6 +28,7 @@ pub use crate::image_gc::lint::GcLint;
 pub use crate::image_gc::policy_report::GcPolicy;
 pub use crate::image_gc::watch::Pass;
 pub use crate::preemption::apply::PreemptionApply;
+pub use crate::preemption::lint::PreemptionLint;
 pub use crate::preemption::why::PreemptionCause;
 pub use crate::preemption::{ClusterPreemption, PodPreemption, PodReadmission};
 pub use crate::probe::lint::ProbeLint;
@@ -85,10 +87,12 @@ pub const KINDS: &[Kind] = &[
     kind::<PodReadmission>(),
     kind::<PreemptionApply>(),
     kind::<PreemptionCause>(),
+    kind::<PreemptionLint>(),
     kind::<ProbeLint>(),
     kind::<ProbePlan>(),
     kind::<ProbeRun>(),
     kind::<Simulation>(),
+    kind::<Versions>(),
 ];
 
 #[cfg(test)]

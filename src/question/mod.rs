@@ -23,3 +23,5 @@ pub mod kubelet_pods;
 pub mod preemption;
 /// The probes of pods.
 pub mod probes;
+/// The versions at work.
+pub mod version;

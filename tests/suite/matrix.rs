@@ -50,9 +50,11 @@ const LINES: &[(&str, &str)] = &[
     ("preempt explain", "NEW"),
     ("preempt apply", "NEW"),
     ("preempt why", "POD"),
+    ("preempt lint", ""),
     ("doctor", ""),
     ("snapshot", ""),
     ("schema", ""),
+    ("version", ""),
     ("completion", "bash"),
 ];
 

@@ -3,7 +3,8 @@
 use crate::exit::{Code, Failure};
 use crate::screen::{self, Color};
 use crate::{
-    admit, cgroup, devices, doctor, evict, gc, generate, preempt, probe, schema, snapshot,
+    admit, cgroup, devices, doctor, evict, gc, generate, man, preempt, probe, schema, snapshot,
+    version,
 };
 use clap::{Parser, Subcommand};
 use kq::output::table::hide_headings;
@@ -45,9 +46,10 @@ enum Command {
     Doctor(Box<doctor::Args>),
     Snapshot(Box<snapshot::Args>),
     Schema(schema::Args),
+    Version(Box<version::Args>),
     Completion(generate::CompletionArgs),
     #[command(hide = true)]
-    Man(generate::ManArgs),
+    Man(man::ManArgs),
 }
 
 impl Cli {
@@ -68,6 +70,7 @@ impl Cli {
             Command::Doctor(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Schema(args) => args.run(),
+            Command::Version(args) => args.run(),
             Command::Completion(args) => args.run(),
             Command::Man(args) => args.run(),
         }

@@ -14,6 +14,7 @@ mod gc;
 mod generate;
 mod interval;
 mod kubelet_node;
+mod man;
 mod node_args;
 mod output_format;
 mod pod_args;
@@ -26,6 +27,7 @@ mod screen;
 mod snapshot;
 mod source_args;
 mod usage;
+mod version;
 mod write;
 
 use std::process::ExitCode;

@@ -74,9 +74,11 @@ const COMMANDS: &[Row] = &[
     of_node("preempt explain", "examples/web.yaml"),
     of_node("preempt apply", "examples/web.yaml --dry-run"),
     of_node("preempt why", "default/nosuch"),
+    of_node("preempt lint", ""),
     of_node("doctor", ""),
     of_node("snapshot", ""),
     of_files("schema"),
+    of_node("version", ""),
     of_files("completion"),
 ];
 

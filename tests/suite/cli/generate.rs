@@ -139,6 +139,16 @@ fn completions_are_fresh() {
 }
 
 #[test]
+fn hidden_commands_are_not_offered() {
+    for (_, file) in COMPLETIONS {
+        let path = repository().join("completions").join(file);
+        let script = std::fs::read_to_string(&path).expect("a script");
+        assert!(!script.contains("Write the man pages"), "completions/{file} offers kq man");
+        assert!(!script.contains("kq,man)"), "completions/{file} offers kq man");
+    }
+}
+
+#[test]
 fn bash_understands_its_completions() {
     let file = repository().join("completions/kq.bash");
     let checked = Command::new("bash").arg("-n").arg(&file).output();
@@ -195,7 +205,15 @@ fn every_command_has_a_man_page_that_says_something() {
         assert!(page.contains("Examples:"), "man/{name} has no examples");
     }
     for (name, page) in pages {
-        for part in [".TH ", ".SH NAME\n", ".SH SYNOPSIS\n", ".SH DESCRIPTION\n"] {
+        for part in [
+            ".TH ",
+            ".SH NAME\n",
+            ".SH SYNOPSIS\n",
+            ".SH DESCRIPTION\n",
+            ".SH \"EXIT STATUS\"\n",
+            ".SH ENVIRONMENT\n",
+            ".SH \"SEE ALSO\"\n",
+        ] {
             assert!(page.contains(part), "man/{name}: no {part}");
         }
     }
@@ -249,6 +267,7 @@ Commands:
   doctor      Check the whole node, or show one pod on one page
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
+  version     Show the versions of kq, the kubelet and the runtime, and the rules in use
   completion  Print the completion script of a shell
   help        Print this message or the help of the given subcommand(s)
 
@@ -298,6 +317,7 @@ Commands:
   doctor      Check the whole node, or show one pod on one page
   snapshot    Store all data that kq can read about this node
   schema      Print the JSON Schema of a kind of answer
+  version     Show the versions of kq, the kubelet and the runtime, and the rules in use
   completion  Print the completion script of a shell
   help        Print this message or the help of the given subcommand(s)
 

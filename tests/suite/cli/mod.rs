@@ -156,6 +156,8 @@ mod sources;
 mod stopped_kubelet;
 /// Answers on a terminal: how wide, and in which colours.
 mod terminal;
+/// `kq version`
+mod version;
 /// What is said beside an answer that rests on something odd.
 mod warnings;
 /// Help texts and documents are in plain words, and fit a terminal.

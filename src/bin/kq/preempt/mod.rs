@@ -2,10 +2,12 @@
 
 mod apply;
 mod explain;
+mod lint;
 mod why;
 
 use self::apply::ApplyArgs;
 use self::explain::ExplainArgs;
+use self::lint::LintArgs;
 use self::why::WhyArgs;
 use crate::exit::{Code, Failure};
 use clap::Subcommand;
@@ -17,6 +19,7 @@ use clap::Subcommand;
 ///   kq preempt explain dns.yaml
 ///   kq preempt apply dns.yaml
 ///   kq preempt why shop/web-7d4b9
+///   kq preempt lint
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -29,6 +32,7 @@ enum Command {
     Explain(Box<ExplainArgs>),
     Apply(Box<ApplyArgs>),
     Why(Box<WhyArgs>),
+    Lint(LintArgs),
 }
 
 impl Args {
@@ -38,6 +42,7 @@ impl Args {
             Command::Explain(args) => args.run(),
             Command::Apply(args) => args.run(),
             Command::Why(args) => args.run(),
+            Command::Lint(args) => args.run(),
         }
     }
 }

@@ -1,0 +1,58 @@
+//! `kq preempt lint`
+
+use crate::exit::{Code, Failure, note, tell};
+use crate::form::Form;
+use crate::kubelet_node::KubeletNodeArgs;
+use crate::write;
+use kq::answer::finding_view::{advice, table, wide};
+use kq::question::preemption::lint::{preemption_lint, preemption_lint_needs};
+
+/// Find pods that their priority does not protect from the kubelet
+///
+/// Where the kubelet makes room for a critical pod, it ignores priorities below
+/// 2000000000. lint lists the pods with such a priority, pods of DaemonSets that
+/// are not critical, static pods with a priority in their manifest, and critical
+/// pods without requests, which the kernel kills first when memory runs out. The
+/// impact and the fix are printed below the table, or in columns with -o wide.
+///
+/// Exit code 0: no warnings. 1: a pod is less protected than expected. 3: no
+/// warnings, and not all pods of the node are known.
+///
+/// Examples:
+///
+///   kq preempt lint
+///   kq preempt lint -o wide --snapshot node.json.zst
+///   kq preempt lint --pods pods.json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct LintArgs {
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    node: KubeletNodeArgs,
+}
+
+impl LintArgs {
+    /// Gathers, looks and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        let node = self.node.gather(preemption_lint_needs())?;
+        let lint = preemption_lint(&node);
+        if self.output.is_for_people() && lint.items.is_empty() {
+            write::lines([format!("nothing found in {} pods", lint.pods)])?;
+        } else {
+            self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
+        }
+        if self.output.is_for_people() {
+            tell(&lint.basis);
+        }
+        if self.output == Form::Table {
+            advice(&lint.items).iter().for_each(|advice| note("fix", advice));
+        }
+        Ok(match lint.has_warnings() {
+            true => Code::No,
+            false => Code::Answered.unless(!lint.basis.missing.is_empty()),
+        })
+    }
+}

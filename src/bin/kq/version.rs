@@ -1,0 +1,54 @@
+//! `kq version`
+
+use crate::exit::{Code, Failure, tell};
+use crate::form::Form;
+use crate::source_args::SourceArgs;
+use kq::node::{KubeletNode, KubeletOptions};
+use kq::question::version::{client_version, table, versions, versions_needs};
+
+/// Show the versions of kq, the kubelet and the runtime, and the rules in use
+///
+/// Answers follow the rules of the kubelet's version, or of the nearest version
+/// that kq knows.
+///
+/// Exit code 0: the kubelet's version is known, or --client is given. 3: the
+/// kubelet's version is unknown, and answers follow the newest known rules.
+///
+/// Examples:
+///
+///   kq version
+///   kq version --client
+///   kq version -o json | jq -r .rules.used
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Show the version of kq alone; no source is queried
+    #[arg(long)]
+    client: bool,
+
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "table")]
+    output: Form,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+}
+
+impl Args {
+    /// Gathers and shows.
+    pub fn run(self) -> Result<Code, Failure> {
+        if self.client {
+            self.output.write(&client_version(), table, table)?;
+            return Ok(Code::Answered);
+        }
+        let options = KubeletOptions::default();
+        let node = KubeletNode::gather(&self.sources.spec(), &options, versions_needs())?;
+        self.sources.show(&node.snapshot);
+        let versions = versions(&node);
+        self.output.write(&versions, table, table)?;
+        if self.output.is_for_people() {
+            tell(&versions.basis);
+        }
+        Ok(Code::Answered.unless(versions.kubelet.is_none()))
+    }
+}

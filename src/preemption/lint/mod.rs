@@ -1,0 +1,185 @@
+//! Which pods of a node are less protected from the kubelet than their priority says.
+//!
+//! The kubelet takes victims by QoS class and distance; among pods that are not critical their priority plays no part
+//! (`getPodsToPreempt`, `pkg/kubelet/preemption/preemption.go`, read in 1.36.2). Nor does it decide about
+//! `oom_score_adj`, but for system-node-critical (`GetContainerOOMScoreAdjust`, `pkg/kubelet/qos/policy.go`).
+
+mod rule;
+
+use crate::answer::{Basis, Finding, Severity, Subject, answer};
+use crate::k8s::feature_gates::FeatureGates;
+use crate::k8s::pod::Pod;
+use crate::k8s::priority::{
+    is_critical_by_priority, is_critical_pod, is_mirror_pod, is_node_critical_pod, is_static_pod,
+};
+use crate::k8s::qos::{QosClass, effective_qos_class};
+use rule::{NotCritical, PreemptionRule};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The findings as a value: what `-o json` and `-o yaml` print.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreemptionLint {
+    /// How many findings there are of each severity.
+    pub summary: BTreeMap<String, usize>,
+    /// How many pods were looked at; ended ones are not.
+    pub pods: usize,
+    /// The findings; the worst first, else in the order of the pods.
+    pub items: Vec<Finding>,
+    /// What the answer rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+answer!("PreemptionLint", PreemptionLint);
+
+impl PreemptionLint {
+    /// Looks at pods that have not ended.
+    pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>, gates: FeatureGates) -> Self {
+        let has_ended = |pod: &&Pod| matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+        let pods: Vec<&Pod> = pods.into_iter().filter(|pod| !has_ended(pod)).collect();
+        let mut items: Vec<Finding> = pods.iter().filter_map(|pod| finding(pod, gates)).collect();
+        // Stable: within a severity they stay in the order of the pods.
+        items.sort_by_key(|finding| finding.severity);
+        let summary = Severity::count(&items);
+        Self { summary, pods: pods.len(), items, basis: Basis::default() }
+    }
+
+    /// Tells whether a pod is less protected than one expects.
+    pub fn has_warnings(&self) -> bool {
+        self.items.iter().any(Finding::is_problem)
+    }
+}
+
+/// Returns the worst that is to be said of a pod.
+fn finding(pod: &Pod, gates: FeatureGates) -> Option<Finding> {
+    let (rule, field) = rule(pod, gates)?;
+    let metadata = &pod.metadata;
+    let subject = Subject::Container {
+        pod: format!("{}/{}", metadata.namespace, metadata.name),
+        container: String::new(),
+        field: field.to_owned(),
+    };
+    Some(Finding::of(subject, &rule))
+}
+
+fn rule(pod: &Pod, gates: FeatureGates) -> Option<(PreemptionRule, &'static str)> {
+    const CLASS: &str = "spec.priorityClassName";
+    let qos_class = effective_qos_class(pod, gates);
+    let priority = pod.spec.priority;
+    if is_critical_pod(pod) {
+        // The mirror of a static pod has the priority of its class, which the kubelet does not know.
+        let own = priority.filter(|_| is_static_pod(pod) && !is_mirror_pod(pod));
+        if let Some(priority) = own.filter(|_| is_critical_by_priority(pod) == Some(false)) {
+            return Some((PreemptionRule::StaticWithPriority { priority }, "spec.priority"));
+        }
+        let is_killed_first = qos_class == QosClass::BestEffort && !is_node_critical_pod(pod);
+        return is_killed_first
+            .then_some((PreemptionRule::CriticalBestEffort { priority }, "spec.containers"));
+    }
+    let priority_class_name = pod.spec.priority_class_name.clone();
+    let described = NotCritical { priority, priority_class_name, qos_class };
+    let owners = &pod.metadata.owner_references;
+    if owners.iter().any(|owner| owner.controller && owner.kind == "DaemonSet") {
+        let is_of_system = pod.metadata.namespace == "kube-system";
+        return Some((PreemptionRule::AgentNotCritical { pod: described, is_of_system }, CLASS));
+    }
+    let is_raised = priority.is_some_and(|priority| priority > 0);
+    is_raised.then_some((PreemptionRule::PriorityNotCritical(described), CLASS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::k8s::version::KubeletVersion;
+    use serde_json::{Value, json};
+
+    fn found(pod: Value) -> Vec<String> {
+        let pod: Pod = serde_json::from_value(pod).expect("a pod");
+        let gates = FeatureGates::for_version(KubeletVersion::NEWEST);
+        let lint = PreemptionLint::of([&pod], gates);
+        let line = |finding: &Finding| {
+            assert!(finding.why.is_some() && finding.advice.is_some(), "{}", finding.id);
+            format!("{} {}: {}", finding.severity, finding.id, finding.found)
+        };
+        lint.items.iter().map(line).collect()
+    }
+
+    fn pod(metadata: Value, spec: Value) -> Value {
+        let mut pod = json!({"metadata": {"namespace": "shop", "name": "web"},
+                             "spec": {"containers": [{"name": "c"}]}});
+        for (part, given) in [("metadata", metadata), ("spec", spec)] {
+            let fields = given.as_object().expect("fields").clone();
+            pod[part].as_object_mut().expect("fields").extend(fields);
+        }
+        pod
+    }
+
+    #[test]
+    fn priorities_protect_where_they_are_critical() {
+        let daemon =
+            json!({"ownerReferences": [{"kind": "DaemonSet", "name": "a", "controller": true}]});
+        let system =
+            json!({"namespace": "kube-system", "ownerReferences": daemon["ownerReferences"]});
+        let file = json!({"annotations": {"kubernetes.io/config.source": "file"}});
+        let requests = json!([{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]);
+        let high = json!({"priority": 1000, "priorityClassName": "high", "containers": requests});
+        let cluster = "system-cluster-critical";
+        let node = json!({"priority": 2_000_001_000, "priorityClassName": "system-node-critical"});
+        for (name, metadata, spec, expected) in [
+            ("no priority", json!({}), json!({"priority": 0}), ""),
+            (
+                "a class of the user's",
+                json!({}),
+                high,
+                "INFO priority-not-critical: priority 1000 (high), Burstable",
+            ),
+            (
+                "a DaemonSet",
+                daemon.clone(),
+                json!({"priority": 0}),
+                "INFO agent-not-critical: a DaemonSet's pod: priority 0, BestEffort",
+            ),
+            (
+                "an agent of the system",
+                system.clone(),
+                json!({}),
+                "WARNING agent-not-critical: a DaemonSet's pod: no priority, BestEffort",
+            ),
+            ("a critical agent", system, node.clone(), ""),
+            ("node-critical", json!({}), node, ""),
+            (
+                "cluster-critical without requests",
+                json!({}),
+                json!({"priority": 2_000_000_000, "priorityClassName": cluster}),
+                "WARNING critical-best-effort: a critical pod of priority 2000000000 without requests: \
+                 BestEffort",
+            ),
+            (
+                "cluster-critical with requests",
+                json!({}),
+                json!({"priority": 2_000_000_000, "priorityClassName": cluster, "containers": requests}),
+                "",
+            ),
+            ("static", file.clone(), json!({"containers": requests}), ""),
+            (
+                "static with a number",
+                file,
+                json!({"priority": 7, "containers": requests}),
+                "WARNING static-with-priority: a static pod with priority 7 in its manifest",
+            ),
+        ] {
+            let expected: Vec<&str> =
+                Some(expected).filter(|it| !it.is_empty()).into_iter().collect();
+            assert_eq!(found(pod(metadata, spec)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn ended_pods_are_not_looked_at() {
+        let mut ended = pod(json!({}), json!({"priority": 1000}));
+        ended["status"] = json!({"phase": "Succeeded"});
+        assert!(found(ended).is_empty());
+    }
+}
