@@ -24,6 +24,8 @@ mod bounds;
 /// An API server with pods that can be evicted.
 #[cfg(feature = "apiserver")]
 pub mod cluster;
+/// Completion that knows the node.
+mod completion;
 /// The shape of JSON answers is what programs were promised.
 mod contract;
 /// The same for preemption on all nodes.
