@@ -74,7 +74,10 @@ impl Rule for PreemptionRule {
                      does not count, only their QoS class and their requests: {}",
                     pod.turn()
                 ))
-                .advise("requests equal to limits for CPU and memory make it Guaranteed"),
+                .advise(match pod.qos_class {
+                    QosClass::Guaranteed => "nothing, where going last is enough",
+                    _ => "requests equal to limits for CPU and memory make it Guaranteed",
+                }),
             Self::AgentNotCritical { pod, .. } => {
                 Wording::new(format!("a DaemonSet's pod: {}", pod.described()))
                     .because(format!(
