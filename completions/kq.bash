@@ -2169,7 +2169,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__plan)
-            opts="-o -v -h -V --unhealthy --kubelet-restart --ask-plugin --dir --devices --numa-nodes --topology-manager-policy --topology-manager-scope --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-o -v -h -V --unhealthy --kubelet-restart --reboot --ask-plugin --dir --devices --numa-nodes --topology-manager-policy --topology-manager-scope --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

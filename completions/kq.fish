@@ -870,6 +870,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-restart -d 'Assume that the kubelet restarts and that no plugin has registered yet'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l reboot -d 'Assume that the machine reboots: as --kubelet-restart, and no container runs'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results'

@@ -25,6 +25,11 @@ use crate::node::{FactKey, KubeletNode, Needs};
 use anyhow::anyhow;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What a reboot leaves. The boot does not touch the checkpoint, and the manager asks the runtime which containers run
+/// (`isContainerAlreadyRunning`, and scenario 2 of `devicesToAllocate`, `pkg/kubelet/cm/devicemanager/manager.go`).
+const AFTER_REBOOT: &str = "the kubelet admits the pods before it has heard from all its sources of pods, finds no \
+                            container running, and its checkpoint is on the disk as it was";
+
 /// The options of a plan.
 #[derive(Clone, Debug)]
 pub struct DevicePlanOptions {
@@ -36,6 +41,8 @@ pub struct DevicePlanOptions {
     pub unhealthy: Vec<String>,
     /// The kubelet restarts first.
     pub kubelet_restart: bool,
+    /// It restarts because the machine does: no container runs.
+    pub reboot: bool,
     /// The topology manager.
     pub topology: TopologyOptions,
 }
@@ -80,7 +87,8 @@ pub fn device_plan<P: AskedPlugins>(
     mut basis: Basis,
     ask: impl FnOnce(&BTreeSet<&str>, &mut Basis) -> Result<P, Failure>,
 ) -> Result<DevicePlan, Failure> {
-    let (is_all, restart) = (matches!(options.subject, Subject::Node), options.kubelet_restart);
+    let is_all = matches!(options.subject, Subject::Node);
+    let restart = options.kubelet_restart || options.reboot;
     let pods = NodePods::of(&node.snapshot);
     let mut assembled = assemble(node.snapshot.devices.as_ref(), &options.given, &pods, &mut basis)
         .map_err(|error| {
@@ -135,11 +143,15 @@ pub fn device_plan<P: AskedPlugins>(
     if is_all {
         know_pods(node, &to_plan, &unhealthy, &mut basis)?;
     }
-    if restart && is_of_node {
+    if restart && is_of_node && !options.reboot {
         let unknown = to_plan.iter().filter_map(|it| unknown_containers(&it.pod, &pods));
         basis.lack_all(unknown);
     }
-    let running = to_plan.iter().flat_map(|planned| running(&planned.pod, &pods)).collect();
+    let running: BTreeSet<(String, String)> = match options.reboot {
+        true => BTreeSet::new(),
+        false => to_plan.iter().flat_map(|planned| running(&planned.pod, &pods)).collect(),
+    };
+    let running_at_start = restart.then(|| running.clone());
     let now = Now { records: before.pod_devices.clone(), running };
     let changes = if restart { Vec::new() } else { changes(&before, &state) };
     basis.warn_all(unhealthy.iter().filter(|device| !device.was_healthy).map(
@@ -162,9 +174,16 @@ pub fn device_plan<P: AskedPlugins>(
             endpoint.options = options;
         }
     }
-    let mut circumstances =
-        circumstances_of(node, restart, &pods, &to_plan, (&state, unknown_options), &mut basis);
-    assume(&to_plan, &state, restart, &mut basis);
+    let mut circumstances = circumstances_of(
+        node,
+        running_at_start,
+        &pods,
+        &to_plan,
+        (&state, unknown_options),
+        &mut basis,
+    );
+    let at_start = if options.reboot { AFTER_REBOOT } else { BEFORE_ALL_SOURCES };
+    assume(&to_plan, &state, restart.then_some(at_start), &mut basis);
     let admitting = state;
     let mut planned = loop {
         let turn =
@@ -247,7 +266,7 @@ fn pods_of_node(
 
 fn circumstances_of(
     node: &KubeletNode,
-    kubelet_restart: bool,
+    running_at_start: Option<BTreeSet<(String, String)>>,
     pods: &NodePods<'_>,
     to_plan: &[PodToPlan],
     (state, unknown_options): (&ManagerState, BTreeSet<String>),
@@ -255,8 +274,6 @@ fn circumstances_of(
 ) -> AllocationContext {
     let mut active_pods = keeping(pods, state, basis);
     active_pods.extend(to_plan.iter().map(|planned| planned.pod.metadata.uid.clone()));
-    let running_at_start = kubelet_restart
-        .then(|| to_plan.iter().flat_map(|planned| running(&planned.pod, pods)).collect());
     circumstances(node, active_pods, running_at_start, unknown_options)
 }
 
@@ -322,9 +339,9 @@ fn know_checkpoint(
 }
 
 /// Says what is taken for granted whatever the answer.
-fn assume(pods: &[PodToPlan], state: &ManagerState, restart: bool, basis: &mut Basis) {
-    if restart {
-        basis.assume(BEFORE_ALL_SOURCES.to_owned());
+fn assume(pods: &[PodToPlan], state: &ManagerState, at_start: Option<&str>, basis: &mut Basis) {
+    if let Some(text) = at_start {
+        basis.assume(text.to_owned());
     } else if pods.len() > 1 {
         basis.assume("the pods are admitted in this order; each finds what is left".to_owned());
     }

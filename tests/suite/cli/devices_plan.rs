@@ -555,3 +555,18 @@ fn pods_that_are_not_known_are_no_empty_table() {
         assert!(ran.stderr.contains("missing: which pods have devices"), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_reboot_refuses_what_a_restart_of_the_kubelet_spares() {
+    let folder = folder_with(&[("node.json", crate::devices::stored::stored("one"))]);
+    let survives = ask(folder.path(), "--kubelet-restart --snapshot node.json -o json");
+    let refused = ask(folder.path(), "--reboot --snapshot node.json -o json");
+    let verdict = |ran: &Ran| -> Value {
+        let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        plan["pods"][0]["outlook"]["verdict"].clone()
+    };
+    assert_eq!(verdict(&survives), json!("survives"));
+    assert_eq!(verdict(&refused), json!("refused"), "{}", refused.text());
+    assert!(refused.stdout.contains("no healthy devices present"), "{}", refused.text());
+    assert!(refused.stdout.contains("finds no container running"));
+}

@@ -47,6 +47,7 @@ use std::path::PathBuf;
 ///   kq devices plan train.yaml --unhealthy gpu-3 -o wide
 ///   kq devices plan --unhealthy gpu-3
 ///   kq devices plan --kubelet-restart
+///   kq devices plan --reboot
 ///   kq devices plan train.yaml --ask-plugin
 ///   kq devices plan train.yaml --devices devices.yaml
 ///   kq devices plan train.yaml --topology-manager-policy restricted
@@ -55,7 +56,7 @@ use std::path::PathBuf;
 pub struct Args {
     /// The pod, or a manifest file; - reads standard input
     #[arg(value_name = "POD|FILE",
-          required_unless_present_any = ["kubelet_restart", "unhealthy", "ask_plugin", "filename"])]
+          required_unless_present_any = ["kubelet_restart", "reboot", "unhealthy", "ask_plugin", "filename"])]
     pod: Option<String>,
 
     #[command(flatten)]
@@ -69,6 +70,10 @@ pub struct Args {
     /// Assume that the kubelet restarts and that no plugin has registered yet
     #[arg(long, conflicts_with = "unhealthy")]
     kubelet_restart: bool,
+
+    /// Assume that the machine reboots: as --kubelet-restart, and no container runs
+    #[arg(long, conflicts_with_all = ["unhealthy", "kubelet_restart"])]
+    reboot: bool,
 
     /// Ask plugins for their preferred devices (GetPreferredAllocation). Without SOCKET, kq asks the
     /// plugins of the requested resources in the device plugin directory. A named SOCKET must be that
@@ -123,6 +128,7 @@ impl Args {
             given,
             unhealthy: self.unhealthy.clone(),
             kubelet_restart: self.kubelet_restart,
+            reboot: self.reboot,
             topology: self.topology.options(),
         };
         let ask = |resources: &BTreeSet<&str>, basis: &mut Basis| {
@@ -157,7 +163,7 @@ impl Args {
             *asked = AskPlugin::Found;
         }
         let is_named = self.pod.is_some() || self.named.has_file();
-        if !is_named && !self.kubelet_restart && self.unhealthy.is_empty() {
+        if !is_named && !self.kubelet_restart && !self.reboot && self.unhealthy.is_empty() {
             return Err(Failure::usage(anyhow!("--ask-plugin: for which pod is not said"))
                 .hint("name it: kq devices plan POD|FILE --ask-plugin"));
         }

@@ -1,9 +1,9 @@
 //! `kq gc dry-run`
 
 use super::question::{Question, write_basis};
+use crate::exit::{Code, Failure, note};
 use crate::output_format::{OutputFormat, formats_with};
 use crate::write;
-use crate::exit::{Code, Failure, note};
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
 use kq::question::image_gc::ImageGcAnswer;
