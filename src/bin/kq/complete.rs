@@ -39,7 +39,6 @@ const MOST: usize = 1000;
 const LONGEST: usize = 512;
 
 /// Writes candidates, or what registers kq in a shell, where `COMPLETE` asks for them, and tells whether it does.
-#[expect(clippy::disallowed_methods, reason = "the command line and the folder of this process")]
 pub fn is_asked() -> bool {
     const SHELLS: Shells<'_> = Shells(&[&Plain(&Bash), &Plain(&Fish), &Plain(&Zsh)]);
     let folder = std::env::current_dir().ok();
@@ -226,7 +225,6 @@ fn starting(names: &BTreeSet<String>, start: &str) -> Vec<String> {
 }
 
 /// Returns the words of the command line that is completed.
-#[expect(clippy::disallowed_methods, reason = "the shell passes them as arguments")]
 fn words() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip_while(|word| word != "--").skip(2)
 }
@@ -276,11 +274,10 @@ fn home() -> Option<PathBuf> {
 }
 
 /// Gathers facts; what takes too long is given up.
-#[expect(clippy::disallowed_methods, reason = "the process ends soon, and this thread with it")]
-fn gather(spec: NodeSpec, needs: Needs) -> Option<Snapshot> {
+fn gather(spec: NodeSpec, needs: Needs) -> Option<Box<Snapshot>> {
     let deadline = if spec.snapshot.is_some() { SNAPSHOT_DEADLINE } else { DEADLINE };
     let (sender, gathered) = mpsc::channel();
-    thread::spawn(move || sender.send(node::gather(&spec, None, needs).ok()));
+    thread::spawn(move || sender.send(node::gather(&spec, None, needs).ok().map(Box::new)));
     gathered.recv_timeout(deadline).ok().flatten()
 }
 

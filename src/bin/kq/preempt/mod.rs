@@ -32,7 +32,7 @@ enum Command {
     Explain(Box<ExplainArgs>),
     Apply(Box<ApplyArgs>),
     Why(Box<WhyArgs>),
-    Lint(LintArgs),
+    Lint(Box<LintArgs>),
 }
 
 impl Args {
