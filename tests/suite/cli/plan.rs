@@ -120,7 +120,7 @@ fn the_classic_values() {
 fn yaml_is_the_same_value_as_json() {
     for line in [
         CLASSIC,
-        "cgroup plan",
+        "cgroup plan --kubelet-version 1.36",
         "cgroup plan examples/node/pods.json --node-file examples/node/node.json \
          --kubelet-config examples/node/configz.json --cgroup-version 1",
     ] {
