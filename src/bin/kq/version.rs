@@ -1,7 +1,7 @@
 //! `kq version`
 
 use crate::exit::{Code, Failure, tell};
-use crate::form::Form;
+use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use kq::node::{KubeletNode, KubeletOptions};
 use kq::question::version::{client_version, table, versions, versions_needs};
@@ -27,8 +27,8 @@ pub struct Args {
     client: bool,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     sources: SourceArgs,

@@ -1,8 +1,8 @@
 //! `kq preempt lint`
 
 use crate::exit::{Code, Failure, note, tell};
-use crate::form::Form;
 use crate::kubelet_node::KubeletNodeArgs;
+use crate::output_format::{OutputFormat, formats};
 use crate::write;
 use kq::answer::finding_view::{advice, table, wide};
 use kq::question::preemption::lint::{preemption_lint, preemption_lint_needs};
@@ -27,8 +27,8 @@ use kq::question::preemption::lint::{preemption_lint, preemption_lint_needs};
 #[command(verbatim_doc_comment)]
 pub struct LintArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
-    output: Form,
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    output: OutputFormat,
 
     #[command(flatten)]
     node: KubeletNodeArgs,
@@ -47,7 +47,7 @@ impl LintArgs {
         if self.output.is_for_people() {
             tell(&lint.basis);
         }
-        if self.output == Form::Table {
+        if self.output == OutputFormat::Table {
             advice(&lint.items).iter().for_each(|advice| note("fix", advice));
         }
         Ok(match lint.has_warnings() {
