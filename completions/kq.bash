@@ -477,12 +477,28 @@ _kq() {
             return 0
             ;;
         kq__subcmd__admit__subcmd__explain)
-            opts="-v -o -h -V --kubelet-restart --static --priority --without --node-file --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --output --help --version"
+            opts="-f -n -A -r -v -o -h -V --kubelet-restart --filename --namespace --all-namespaces --static --priority --without --node-file --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --priority)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -555,6 +571,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -584,11 +604,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -655,7 +675,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__apply)
-            opts="-y -o -v -h -V --dry-run --yes --allow-oom --rollback-file --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-y -o -f -n -A -r -v -h -V --dry-run --yes --allow-oom --rollback-file --output --filename --namespace --all-namespaces --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -666,11 +686,27 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -722,6 +758,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -809,18 +849,34 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__diff)
-            opts="-o -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-o -f -n -A -r -v -h -V --output --filename --namespace --all-namespaces --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -872,6 +928,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -966,11 +1026,11 @@ _kq() {
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1121,22 +1181,38 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__plan)
-            opts="-o -v -h -V --static --on-node --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-f -n -A -o -r -v -h -V --filename --namespace --all-namespaces --static --on-node --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --on-node)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -1188,6 +1264,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1275,7 +1355,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__rollback)
-            opts="-y -v -h -V --dry-run --yes --allow-oom --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
+            opts="-y -r -v -h -V --dry-run --yes --allow-oom --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1330,6 +1410,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1357,22 +1441,38 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__shares)
-            opts="-o -v -h -V --static --on-node --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --cpus --sibling --help --version"
+            opts="-f -n -A -o -r -v -h -V --filename --namespace --all-namespaces --static --on-node --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --cpus --sibling --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --on-node)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -1424,6 +1524,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1519,18 +1623,26 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__show)
-            opts="-o -w -v -h -V --output --watch --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
+            opts="-n -A -o -w -r -v -h -V --namespace --all-namespaces --output --watch --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --interval)
@@ -1589,6 +1701,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1613,7 +1729,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__which)
-            opts="-o -v -h -V --pid --path --container --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
+            opts="-o -r -v -h -V --pid --path --container --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1632,11 +1748,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -1688,6 +1804,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1743,12 +1863,28 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__allocate)
-            opts="-o -h -V --dir --remove --topology-manager-policy --topology-manager-scope --numa-nodes --no-start --output --help --version"
+            opts="-f -n -A -o -h -V --filename --namespace --all-namespaces --dir --remove --topology-manager-policy --topology-manager-scope --numa-nodes --no-start --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1770,11 +1906,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1785,7 +1921,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__capacity)
-            opts="-o -v -h -V --devices --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-o -r -v -h -V --devices --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1796,11 +1932,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --checkpoint)
@@ -1864,6 +2000,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2043,7 +2183,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__list)
-            opts="-n -A -o -v -h -V --namespace --all-namespaces --source --free --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-n -A -o -r -v -h -V --namespace --all-namespaces --source --free --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2062,11 +2202,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --checkpoint)
@@ -2130,6 +2270,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2169,12 +2313,28 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__plan)
-            opts="-o -v -h -V --unhealthy --kubelet-restart --reboot --ask-plugin --dir --devices --numa-nodes --topology-manager-policy --topology-manager-scope --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-f -n -A -o -r -v -h -V --filename --namespace --all-namespaces --unhealthy --kubelet-restart --reboot --ask-plugin --dir --devices --numa-nodes --topology-manager-policy --topology-manager-scope --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --unhealthy)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2204,11 +2364,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --checkpoint)
@@ -2272,6 +2432,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2338,11 +2502,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -2353,7 +2517,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__repair)
-            opts="-y -o -v -h -V --remove --remove-stale --rebuild --force --dry-run --yes --backup --output --checkpoint --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-n -A -y -o -r -v -h -V --remove --namespace --all-namespaces --remove-stale --rebuild --force --dry-run --yes --backup --output --checkpoint --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2363,16 +2527,24 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --backup)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --checkpoint)
@@ -2428,6 +2600,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2505,12 +2681,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__verify)
-            opts="-o -v -h -V --kind --checkpoint --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-f -o -r -v -h -V --filename --kind --checkpoint --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --kind)
                     COMPREPLY=($(compgen -W "devices cpu-manager memory-manager allocated-pods actuated-pods dra pod-status kubelet_internal_checkpoint cpu_manager_state memory_manager_state allocated_pods_state actuated_pods_state dra_manager_state pod_status_manager_state" -- "${cur}"))
                     return 0
@@ -2520,11 +2704,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -2576,6 +2760,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2615,18 +2803,26 @@ _kq() {
             return 0
             ;;
         kq__subcmd__doctor)
-            opts="-o -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-n -A -o -r -v -h -V --namespace --all-namespaces --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -2678,6 +2874,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2821,7 +3021,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__evict__subcmd__rank)
-            opts="-o -v -h -V --signal --output --stats --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-n -A -o -r -v -h -V --signal --namespace --all-namespaces --output --stats --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2831,12 +3031,20 @@ _kq() {
                     COMPREPLY=($(compgen -W "memory disk inodes imagefs containerfs pid allocatableMemory.available containerfs.available containerfs.inodesFree imagefs.available imagefs.inodesFree memory.available nodefs.available nodefs.inodesFree pid.available" -- "${cur}"))
                     return 0
                     ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --stats)
@@ -2899,6 +3107,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2949,7 +3161,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__apply)
-            opts="-y -o -v -h -V --dry-run --yes --max --keep --allow-unsure --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-y -o -r -v -h -V --dry-run --yes --max --keep --allow-unsure --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2964,11 +3176,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --trigger)
@@ -3032,6 +3244,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3075,18 +3291,18 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__dry__subcmd__run)
-            opts="-o -v -h -V --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-o -r -v -h -V --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --trigger)
@@ -3153,6 +3369,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3193,18 +3413,18 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__explain)
-            opts="-o -v -h -V --disk --output --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-o -r -v -h -V --disk --output --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --at-usage)
@@ -3264,6 +3484,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3447,18 +3671,18 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__images)
-            opts="-o -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-q -o -r -v -h -V --quiet --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -3510,6 +3734,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3553,18 +3781,18 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__lint)
-            opts="-o -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-o -r -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -3616,6 +3844,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3659,18 +3891,18 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__policy)
-            opts="-o -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-o -r -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -3722,6 +3954,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3765,7 +4001,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__record)
-            opts="-v -h -V --once --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-r -v -h -V --once --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3827,6 +4063,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3867,7 +4107,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__watch)
-            opts="-y -o -v -h -V --interval --passes --max --keep --allow-unsure --yes --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-y -o -r -v -h -V --interval --passes --max --keep --allow-unsure --yes --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3890,11 +4130,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --trigger)
@@ -3958,6 +4198,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4687,7 +4931,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__preempt__subcmd__apply)
-            opts="-y -v -o -h -V --dry-run --yes --like-kubelet --budget-timeout --victim-timeout --order --static --priority --without --node-file --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --output --help --version"
+            opts="-y -f -n -A -r -v -o -h -V --dry-run --yes --like-kubelet --budget-timeout --victim-timeout --order --filename --namespace --all-namespaces --static --priority --without --node-file --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4705,6 +4949,22 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --priority)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4774,6 +5034,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4806,11 +5070,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -4821,12 +5085,28 @@ _kq() {
             return 0
             ;;
         kq__subcmd__preempt__subcmd__explain)
-            opts="-v -o -h -V --static --priority --without --node-file --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --all-nodes --order --output --help --version"
+            opts="-f -n -A -r -v -o -h -V --filename --namespace --all-namespaces --static --priority --without --node-file --checkpoint --pod-resources --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --all-nodes --order --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --priority)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4896,6 +5176,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4932,11 +5216,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -5031,18 +5315,18 @@ _kq() {
             return 0
             ;;
         kq__subcmd__preempt__subcmd__lint)
-            opts="-o -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-o -r -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -5097,6 +5381,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5133,12 +5421,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__preempt__subcmd__why)
-            opts="-v -o -h -V --events --kubelet-log --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --output --help --version"
+            opts="-n -A -r -v -o -h -V --namespace --all-namespaces --events --kubelet-log --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --events)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5199,16 +5495,20 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -5317,18 +5617,34 @@ _kq() {
             return 0
             ;;
         kq__subcmd__probe__subcmd__lint)
-            opts="-o -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
+            opts="-f -n -A -o -r -v -h -V --filename --namespace --all-namespaces --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -5383,6 +5699,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5423,12 +5743,28 @@ _kq() {
             return 0
             ;;
         kq__subcmd__probe__subcmd__plan)
-            opts="-c -o -v -h -V --container --type --output --timeout-seconds --period-seconds --initial-delay-seconds --failure-threshold --success-threshold --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
+            opts="-f -n -A -c -o -r -v -h -V --filename --namespace --all-namespaces --container --type --output --timeout-seconds --period-seconds --initial-delay-seconds --failure-threshold --success-threshold --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --container)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5442,11 +5778,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --timeout-seconds)
@@ -5521,6 +5857,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5561,12 +5901,28 @@ _kq() {
             return 0
             ;;
         kq__subcmd__probe__subcmd__run)
-            opts="-c -H -w -o -v -h -V --container --type --all --http --header --tcp --grpc --service --exec --compare --count --interval --until-action --watch --output --timeout-seconds --period-seconds --initial-delay-seconds --failure-threshold --success-threshold --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
+            opts="-f -n -A -c -H -w -o -r -v -h -V --filename --namespace --all-namespaces --container --type --all --http --header --tcp --grpc --service --exec --compare --count --interval --until-action --watch --output --timeout-seconds --period-seconds --initial-delay-seconds --failure-threshold --success-threshold --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --container)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5612,11 +5968,11 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --timeout-seconds)
@@ -5691,6 +6047,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5731,18 +6091,26 @@ _kq() {
             return 0
             ;;
         kq__subcmd__probe__subcmd__simulate)
-            opts="-o -h -V --output --initial-delay-seconds --period-seconds --success-threshold --failure-threshold --kubelet-version --feature-gates --help --version"
+            opts="-f -o -h -V --filename --output --initial-delay-seconds --period-seconds --success-threshold --failure-threshold --kubelet-version --feature-gates --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --initial-delay-seconds)
@@ -5777,7 +6145,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__schema)
-            opts="-h -V --help --version CgroupApply CgroupDiff CgroupExplanation CgroupOwner CgroupPlan CgroupUsage ClusterPreemption CpuShares DeviceAllocation DeviceAllocationList DeviceCapacity DeviceList DevicePlan DevicePlugins DevicePodEnded DeviceRepair DeviceStateVerification EvictionRank FreeDevices GcLint GcPolicy ImageDisk ImageExplanation ImageGcApply ImageGcPass ImageGcPlan ImageList NodeChecks PodAdmission PodPreemption PodReadmission PreemptionApply PreemptionCause PreemptionLint ProbeLint ProbePlan ProbeRun ProbeSimulation Version"
+            opts="-h -V --help --version CgroupApply CgroupDiff CgroupExplanation CgroupOwner CgroupPlan CgroupUsage ClusterPreemption CpuShares DeviceAllocation DeviceAllocationList DeviceCapacity DeviceList DevicePlan DevicePlugins DevicePodEnded DeviceRepair DeviceStateVerification EvictionRank FreeDevices GcLint GcPolicy ImageDisk ImageExplanation ImageGcApply ImageGcPass ImageGcPlan ImageList NodeChecks PodReport PodAdmission PodPreemption PodReadmission PreemptionApply PreemptionCause PreemptionLint ProbeLint ProbePlan ProbeRun ProbeSimulation Version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5791,7 +6159,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__snapshot)
-            opts="-o -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
+            opts="-o -r -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5854,6 +6222,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5881,18 +6253,18 @@ _kq() {
             return 0
             ;;
         kq__subcmd__version)
-            opts="-o -v -h -V --client --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --help --version"
+            opts="-o -r -v -h -V --client --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -5944,6 +6316,10 @@ _kq() {
                     return 0
                     ;;
                 --runtime-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

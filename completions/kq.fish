@@ -33,7 +33,7 @@ complete -c kq -n "__fish_kq_needs_command" -f -a "devices" -d 'Inspect device a
 complete -c kq -n "__fish_kq_needs_command" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
 complete -c kq -n "__fish_kq_needs_command" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
 complete -c kq -n "__fish_kq_needs_command" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
-complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check this node: available data sources, kubelet, runtime and cgroups'
+complete -c kq -n "__fish_kq_needs_command" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
 complete -c kq -n "__fish_kq_needs_command" -f -a "snapshot" -d 'Store all data that kq can read about this node'
 complete -c kq -n "__fish_kq_needs_command" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
 complete -c kq -n "__fish_kq_needs_command" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'
@@ -50,13 +50,17 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcom
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "rollback" -d 'Restore the values that kq cgroup apply changed'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "which" -d 'Find the pod and container of a process, a cgroup or a container ID'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l on-node -d 'Only the pods bound to this node, or to no node yet (default: the name in --node-file)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+name\t'The paths of the cgroups'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -64,14 +68,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -95,19 +99,24 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l page-size -d 'The size of a memory page' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l static -d 'Treat the pods of the files as static pods, from the kubelet\'s static pod directory instead of the API server'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l on-node -d 'Only the pods bound to this node, or to no node yet (default: the name in --node-file)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+name\t'The paths of the cgroups'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -115,14 +124,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -148,25 +157,31 @@ false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l page-size -d 'The size of a memory page' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cpus -d 'The number of CPUs to divide (default: the CPUs in --capacity or --node-file)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l sibling -d 'A busy sibling of kubepods and its weight (shares on cgroup v1), such as system.slice=100 (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l static -d 'Treat the pods of the files as static pods, from the kubelet\'s static pod directory instead of the API server'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
+name\t'The paths of the cgroups'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l interval -d 'Time between two refreshes' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -174,30 +189,35 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l cgroup-root -d 'The cgroup above kubepods' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+name\t'The paths of the cgroups that drift'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -205,14 +225,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -236,18 +256,23 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l page-size -d 'The size of a memory page' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l rollback-file -d 'Where to store the rollback file (default: kq-rollback-TIME.json in the current directory)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+name\t'The paths of the cgroups'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -255,14 +280,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -289,12 +314,13 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan without applying it'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l allow-oom -d 'Set limits even below the current usage; the kernel may then kill processes'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -302,14 +328,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -319,18 +345,20 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l allow-oom -d 'Set limits even below the current usage; the kernel may then kill processes'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pid -d 'A process ID' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l path -d 'A cgroup: its path below the root of the hierarchy, or the path of its directory or of a file in that directory' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l container -d 'A container ID, or the start of one' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+name\t'The path of the cgroup'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -338,21 +366,21 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l cgroup-root -d 'The cgroup above kubepods' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show every cgroup value that pods get on a node, with its arithmetic'
@@ -376,16 +404,18 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "watch" -d 'Run the kubelet\'s garbage-collection loop and report each pass'
 complete -c kq -n "__fish_kq_using_subcommand gc; and not __fish_seen_subcommand_from dry-run explain apply images lint policy record watch help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
+name\t'The IDs of the images to remove'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l trigger -d 'The trigger of the collection' -r -f -a "periodic\t'The kubelet\'s loop: images over the maximum age, then images down to the low threshold'
 age\t'The part of the loop that removes images over the maximum age'
 eviction\t'Disk pressure: the resources the kubelet would reclaim under the actual or assumed pressure'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l at-usage -d 'Assume this usage of the image file system, such as 90%' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l image-fs-capacity -d 'The size of the image file system (default: that of the node)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -393,14 +423,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -411,16 +441,18 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l at-usage -d 'Assume this usage of the image file system, such as 90%' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l image-fs-capacity -d 'The size of the image file system (default: that of the node)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -428,14 +460,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -447,22 +479,24 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l disk -d 'Explain the disk that holds the images'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l max -d 'Remove at most this number of images' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l keep -d 'Keep images whose tag, digest or ID matches (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
+name\t'The IDs of the images to remove'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l trigger -d 'The trigger of the collection' -r -f -a "periodic\t'The kubelet\'s loop: images over the maximum age, then images down to the low threshold'
 age\t'The part of the loop that removes images over the maximum age'
 eviction\t'Disk pressure: the resources the kubelet would reclaim under the actual or assumed pressure'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l at-usage -d 'Assume this usage of the image file system, such as 90%' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l image-fs-capacity -d 'The size of the image file system (default: that of the node)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -470,14 +504,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -491,14 +525,17 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l allow-unsure -d 'Also remove images that may be younger than imageMinimumGCAge, or unused for less than imageMaximumGCAge. Only the kubelet knows these times'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+yaml\t'The complete answer as YAML'
+name\t'The IDs of the images'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -506,14 +543,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -522,16 +559,19 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s q -l quiet -d 'Print the IDs only, as -o name does'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -539,14 +579,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -557,14 +597,16 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -572,14 +614,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -590,11 +632,11 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l interval -d 'Time between two refreshes' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -602,14 +644,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -621,7 +663,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l once -d 'Read once, then exit'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l interval -d 'Time between the end of a pass and the next pass' -r
@@ -629,16 +671,18 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l max -d 'Remove at most this number of images' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l keep -d 'Keep images whose tag, digest or ID matches (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
-wide\t'Every value with its derivation'
+wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
-name\t'Names only: paths of cgroups, IDs of images'"
+name\t'The IDs of the images to remove'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l trigger -d 'The trigger of the collection' -r -f -a "periodic\t'The kubelet\'s loop: images over the maximum age, then images down to the low threshold'
 age\t'The part of the loop that removes images over the maximum age'
 eviction\t'Disk pressure: the resources the kubelet would reclaim under the actual or assumed pressure'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l at-usage -d 'Assume this usage of the image file system, such as 90%' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l image-fs-capacity -d 'The size of the image file system (default: that of the node)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -646,14 +690,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -666,7 +710,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s y -l yes -d 'Remove the images that each pass reports, without asking for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from help" -f -a "dry-run" -d 'Show the images that would be removed now, in order, with reasons'
@@ -697,13 +741,17 @@ memory.available\t''
 nodefs.available\t''
 nodefs.inodesFree\t''
 pid.available\t''"
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+name\t'The pods, as pod/NAME'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l stats -d 'The kubelet\'s stats summary (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary). By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources' -r
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -711,14 +759,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -726,9 +774,10 @@ complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from help" -f -a "rank" -d 'Show the order in which this node\'s kubelet would evict pods, and why'
@@ -744,18 +793,21 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subco
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "allocate" -d 'Allocate devices to a pod through the fake kubelet'
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "repair" -d 'Repair the device checkpoint of a stopped kubelet'
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s n -l namespace -d 'Only pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l source -d 'Use only one source' -r -f -a "checkpoint\t'The kubelet\'s checkpoint'
 podresources\t'The kubelet\'s pod-resources API'
 both\t'Both sources, compared'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+name\t'The IDs of the devices'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -763,14 +815,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -782,9 +834,10 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l free -d 'Show only the healthy devices that no active pod holds'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s f -l filename -d 'A state file, as kubectl names files (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kind -d 'The kind of the named files, whatever their names: a keyword or the kubelet\'s file name' -r -f -a "devices\t''
 cpu-manager\t''
 memory-manager\t''
@@ -803,8 +856,10 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -812,14 +867,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -829,9 +884,11 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l unhealthy -d 'Treat this device (ID or RESOURCE=ID) as unhealthy. Without POD or FILE, show which pods hold it and the resulting capacity (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l ask-plugin -d 'Ask plugins for their preferred devices (GetPreferredAllocation). Without SOCKET, kq asks the plugins of the requested resources in the device plugin directory. A named SOCKET must be that of the resource (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l dir -d 'The device plugin directory for --ask-plugin (default: the directory of the running kubelet, else /var/lib/kubelet/device-plugins)' -r -F
@@ -842,11 +899,13 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -854,14 +913,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -869,22 +928,26 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-restart -d 'Assume that the kubelet restarts and that no plugin has registered yet'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l reboot -d 'Assume that the machine reboots: as --kubelet-restart, and no container runs'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l devices -d 'The devices: a list of {resource, id, health, numaNodes} in JSON or YAML. The list is complete for each resource that it names' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+name\t'The names of the resources'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -892,14 +955,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -909,7 +972,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l dir -d 'The device plugin directory (default: the directory of the running kubelet, else /var/lib/kubelet/device-plugins)' -r -F
@@ -920,7 +983,9 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -l no-ask -d 'Do not call plugins; use only the file system and the kernel\'s socket table'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plugins" -s V -l version -d 'Print version'
@@ -932,6 +997,8 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 json\t'One JSON object per line for each event'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from serve" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s f -l filename -d 'The manifest, as kubectl names files' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l dir -d 'The directory of the running kq devices serve' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l remove -d 'End a pod: NAME, NAMESPACE/NAME or UID' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l topology-manager-policy -d 'topologyManagerPolicy: none, best-effort, restricted or single-numa-node' -r
@@ -940,18 +1007,24 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -l no-start -d 'Stop before the containers would start: do not call PreStartContainer'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from allocate" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove -d 'Remove the entries of a pod, of one of its containers, or of one resource of a container: UID[/CONTAINER[/RESOURCE]] or NAMESPACE/NAME[/CONTAINER[/RESOURCE]], or just NAME if only one pod has that name (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l backup -d 'Where to keep the old file (default: next to the device plugin directory, with the time in its name)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l checkpoint -d 'The checkpoint to repair (default: the node\'s kubelet_internal_checkpoint)' -r -F
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -959,14 +1032,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -974,6 +1047,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l remove-stale -d 'Remove the entries of pods that are gone or have ended'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l rebuild -d 'Write a valid file from a damaged one'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l force -d 'Also remove named entries that are in use or may be; with --rebuild, also write when entries are lost or may be wrong'
@@ -981,7 +1055,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s y -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from help" -f -a "list" -d 'Show the devices of each container, and their state'
@@ -1000,6 +1074,8 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcomm
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "simulate" -d 'Replay a sequence of probe results through the kubelet\'s worker'
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "lint" -d 'Find invalid, unwise or surprising settings in the probes of pods'
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s c -l container -d 'The container; with --exec and without a pod, its ID, or its name if that is unique' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l type -d 'The type of the probe; for a target given by flags, the type to assume' -r -f -a "startup\t'The startup probe'
 readiness\t'The readiness probe'
@@ -1014,13 +1090,15 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l timeout-seconds -d 'Override timeoutSeconds, the time limit of one attempt (--timeout is for data sources)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l period-seconds -d 'Override periodSeconds, the time between two probes' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l initial-delay-seconds -d 'Override initialDelaySeconds, the time without probes after the container\'s start' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l failure-threshold -d 'Override failureThreshold, the number of failures in a row that count' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l success-threshold -d 'Override successThreshold, the number of successes in a row that count' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1028,14 +1106,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -1044,6 +1122,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l all -d 'Run every probe of every pod of the node, concurrently'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l exec -d 'Run the command after -- in the container'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l compare -d 'Also probe in the ways commonly tried by hand: with curl, from inside the pod\'s network, to 127.0.0.1, and with a longer timeout; then explain the differences'
@@ -1051,9 +1130,11 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s w -l watch -d 'Probe until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s c -l container -d 'Only this container' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l type -d 'Only this probe' -r -f -a "startup\t'The startup probe'
 readiness\t'The readiness probe'
@@ -1061,13 +1142,15 @@ liveness\t'The liveness probe'"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l timeout-seconds -d 'Override timeoutSeconds, the time limit of one attempt (--timeout is for data sources)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l period-seconds -d 'Override periodSeconds, the time between two probes' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l initial-delay-seconds -d 'Override initialDelaySeconds, the time without probes after the container\'s start' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l failure-threshold -d 'Override failureThreshold, the number of failures in a row that count' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l success-threshold -d 'Override successThreshold, the number of successes in a row that count' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1075,14 +1158,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -1091,15 +1174,19 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s f -l filename -d 'The trace, as kubectl names files' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l initial-delay-seconds -d 'Override initialDelaySeconds' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l period-seconds -d 'Override periodSeconds, for the steps without an explicit time' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l success-threshold -d 'Override successThreshold' -r
@@ -1108,11 +1195,15 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -l feature-gates -d 'Feature gates in addition to those of the trace, such as ContainerRestartRules=false' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1120,14 +1211,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -1136,9 +1227,10 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l pod-ip -d 'The IP of the named pod (default: the IP reported by the kubelet, else by the runtime)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from help" -f -a "run" -d 'Probe a container now, as the kubelet does, and explain the result'
@@ -1150,12 +1242,14 @@ complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcomm
 complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -f -a "explain" -d 'Show whether this node\'s kubelet would admit a pod now, and why not'
 complete -c kq -n "__fish_kq_using_subcommand admit; and not __fish_seen_subcommand_from explain help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority: a number, system-cluster-critical or system-node-critical (default: the priority in its spec)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1163,14 +1257,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -1181,12 +1275,15 @@ complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-restart -d 'Show which pods of the node a restarted kubelet would admit again'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l static -d 'Treat the pod of the file as a static pod, as if it were in the kubelet\'s static pod directory'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Show whether this node\'s kubelet would admit a pod now, and why not'
@@ -1198,12 +1295,14 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subco
 complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "why" -d 'Show which component killed a pod, and for which other pod'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "lint" -d 'Find pods that their priority does not protect from the kubelet'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and not __fish_seen_subcommand_from explain apply why lint help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l priority -d 'The pod\'s priority: a number, system-cluster-critical or system-node-critical (default: the priority in its spec)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1211,14 +1310,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -1230,23 +1329,28 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l static -d 'Treat the pod of the file as a static pod, as if it were in the kubelet\'s static pod directory'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l all-nodes -d 'Compute the cost on every node of the cluster, and show the cheapest first'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l budget-timeout -d 'Time to wait for the disruption budgets of each victim; 0s does not wait' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l victim-timeout -d 'Time to wait for each victim to end (default: as the kubelet, 1.5 times the grace period and at least 10s)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l order -d 'The kubelet\'s order of the pods: NAMESPACE/NAME; other pods come after them (default: the order of their names)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l priority -d 'The pod\'s priority: a number, system-cluster-critical or system-node-critical (default: the priority in its spec)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l without -d 'Leave this pod of the node out of the computation: NAMESPACE/NAME (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1254,14 +1358,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -1272,19 +1376,23 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show the plan and the API server\'s answer to it, without applying it'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s y -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l like-kubelet -d 'Delete the victims without checking disruption budgets, as the kubelet does'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l static -d 'Treat the pod of the file as a static pod, as if it were in the kubelet\'s static pod directory'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l events -d 'Events: kubectl get events -A -o json; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-log -d 'The kubelet\'s log: journalctl -u kubelet -o cat, or in another journalctl format (can be repeated)' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1292,29 +1400,34 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1322,14 +1435,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -1339,7 +1452,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Show which pods this node\'s kubelet would preempt to admit a pod, and why'
@@ -1347,11 +1460,14 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "why" -d 'Show which component killed a pod, and for which other pod'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Find pods that their priority does not protect from the kubelet'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1359,14 +1475,14 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand doctor" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
@@ -1390,13 +1506,14 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-capacity -d 'The a
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-controller -d 'Whether the kernel can limit swap per cgroup' -r -f -a "true\t''
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l page-size -d 'The size of a memory page' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s o -l output -d 'Where to store the snapshot, compressed if the name ends in .zst (default: standard output)' -r
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1404,21 +1521,21 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l cgroup-root -d 'The cgroup above kubepods' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand snapshot" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1426,8 +1543,10 @@ complete -c kq -n "__fish_kq_using_subcommand schema" -s V -l version -d 'Print 
 complete -c kq -n "__fish_kq_using_subcommand version" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
-yaml\t'The complete answer as YAML'"
-complete -c kq -n "__fish_kq_using_subcommand version" -l snapshot -d 'Read the node from a snapshot file instead of querying it. Files named by other flags are still read' -r
+yaml\t'The complete answer as YAML'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand version" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand version" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l pods-from -d 'Read pods only from this source: api-server, kubelet, static or runtime' -r -f -a "api-server\t''
@@ -1435,19 +1554,19 @@ kubelet\t''
 static\t''
 runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand version" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
-complete -c kq -n "__fish_kq_using_subcommand version" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, else the kubelet\'s kubeconfig)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand version" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand version" -l context -d 'The context in the kubeconfig' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-client-key -d 'The key of the client certificate (default: in the certificate\'s file)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
-complete -c kq -n "__fish_kq_using_subcommand version" -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l timeout -d 'Time limit for each source' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l client -d 'Show the version of kq alone; no source is queried'
 complete -c kq -n "__fish_kq_using_subcommand version" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
-complete -c kq -n "__fish_kq_using_subcommand version" -s v -l verbose -d 'List the sources queried and their results'
+complete -c kq -n "__fish_kq_using_subcommand version" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand version" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand completion" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1459,7 +1578,7 @@ complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcomma
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "probe" -d 'Run container probes as the kubelet does, and explain the consequences'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "admit" -d 'Check whether the kubelet would admit a pod'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "preempt" -d 'Show which pods the kubelet would preempt for a critical pod, or evict them'
-complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "doctor" -d 'Check this node: available data sources, kubelet, runtime and cgroups'
+complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "doctor" -d 'Check the whole node, or show one pod on one page'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "snapshot" -d 'Store all data that kq can read about this node'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "schema" -d 'Print the JSON Schema of a kind of answer'
 complete -c kq -n "__fish_kq_using_subcommand help; and not __fish_seen_subcommand_from cgroup gc evict devices probe admit preempt doctor snapshot schema version completion help" -f -a "version" -d 'Show the versions of kq, the kubelet and the runtime, and the rules in use'

@@ -39,6 +39,7 @@ const TEXTS: &[&str] = &[
     "MESSAGE",
     "MORE",
     "NOTE",
+    "NOW",
     "ON HOLD",
     "REASON",
     "REMOVES FIRST",

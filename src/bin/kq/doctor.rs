@@ -5,7 +5,9 @@ use crate::cgroup::live_tree::gather_node;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats};
+use crate::pod_args::NamespaceArgs;
 use crate::source_args::SourceArgs;
+use anyhow::anyhow;
 use kq::answer::finding_view;
 use kq::cgroup::live::checks::NodeChecks;
 use kq::facts::pod_selector::Selection;
@@ -45,6 +47,9 @@ pub struct Args {
     #[arg(value_name = "POD")]
     pod: Option<String>,
 
+    #[command(flatten)]
+    namespace: NamespaceArgs,
+
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
     output: OutputFormat,
@@ -59,6 +64,10 @@ pub struct Args {
 impl Args {
     /// Gathers, checks and shows.
     pub fn run(self) -> Result<Code, Failure> {
+        if let (None, Some(namespace)) = (&self.pod, self.namespace.name()) {
+            let refused = anyhow!("--namespace {namespace}: the checks are about the node");
+            return Err(Failure::usage(refused).hint("name a pod of the namespace"));
+        }
         let needs = node_checks_needs();
         let look = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &[])?;
@@ -67,7 +76,7 @@ impl Args {
         let mut named = self.node.files().chain(&self.sources.pods);
         let compared = settled(&self.sources, &mut named, look)?;
         if let Some(pod) = &self.pod {
-            return self.pod(&compared, pod);
+            return self.pod(&compared, &self.namespace.qualify(pod)?);
         }
         let report = node_checks(
             &compared,
