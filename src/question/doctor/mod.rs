@@ -74,7 +74,8 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
     let live = &compared.live;
     let snapshot = &live.snapshot;
     let name = snapshot.node_name.value().map(String::as_str);
-    let mut all = node::conditions(snapshot, node.now);
+    let mut all: Vec<Finding> = node::kubelet_start(node).into_iter().collect();
+    all.extend(node::conditions(snapshot, node.now));
     all.extend(node::certificates(snapshot, node.now));
     all.push(disk::image_gc(node));
     all.extend(disk::settings(node));
@@ -83,8 +84,9 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
     all.extend(devices::state_files(node));
     all.extend(pods::counters(snapshot, &live.roots, &live.workloads));
     if let Some(pods) = &snapshot.pods.found {
-        let loaded = pods.value.pods.iter();
-        all.extend(pods::statuses(loaded.map(|loaded| &loaded.pod), &pods.source));
+        let loaded = || pods.value.pods.iter().map(|loaded| &loaded.pod);
+        all.extend(pods::statuses(loaded(), &pods.source));
+        all.extend(pods::probes(loaded(), &node.kubelet.rules, &pods.source));
     }
     let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
     all.extend(restart::restart(&about));

@@ -6,6 +6,7 @@ use crate::facts::certificates::Certificate;
 use crate::facts::snapshot::Snapshot;
 use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
+use crate::node::KubeletNode;
 
 /// The kubelet reports at least this often: `nodeStatusReportFrequency`, and as much again for a slow API server.
 const STALE_SECONDS: i64 = 2 * 300;
@@ -17,6 +18,18 @@ const RENEWED_PERCENT: i64 = 90;
 const SOON_DAYS: i64 = 7;
 
 const SECONDS_OF_DAY: i64 = 86_400;
+
+/// A kubelet that is younger may be one that keeps ending.
+const YOUNG_SECONDS: i64 = 120;
+
+/// Returns a finding about a kubelet that started a moment ago.
+pub(super) fn kubelet_start(node: &KubeletNode) -> Option<Finding> {
+    let start = node.kubelet_start.as_ref()?;
+    let age_seconds = now_to(start.at, node.now);
+    (age_seconds < YOUNG_SECONDS).then(|| {
+        Finding::of(Subject::Node, &NodeRule::KubeletStart { age_seconds }).from(&start.source)
+    })
+}
 
 pub(super) fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<Finding> {
     let Some(found) = &snapshot.node.found else {

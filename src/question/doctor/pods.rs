@@ -1,7 +1,7 @@
 //! Containers that are throttled, OOM-killed, near their memory limit, or started again.
 
 use super::rule::{MemoryLimit, NodeRule, OomKills, Restarts, Throttling};
-use crate::answer::{Finding, Subject};
+use crate::answer::{Finding, Severity, Subject};
 use crate::cgroup::files::CgroupDriver;
 use crate::cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use crate::cgroup::live::show::Usage;
@@ -9,7 +9,10 @@ use crate::facts::cgroup_file::CgroupFile;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTexts};
 use crate::facts::snapshot::Snapshot;
 use crate::facts::workloads::Workloads;
+use crate::k8s::feature_gates::Gate;
+use crate::k8s::kubelet_rules::KubeletRules;
 use crate::k8s::pod::{Container, ContainerStatus, Pod, ProbeType};
+use crate::probe::lint::ProbeLint;
 
 /// A container that is throttled in fewer periods has its limit for peaks.
 const THROTTLED_PERCENT: u64 = 25;
@@ -143,6 +146,18 @@ pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) ->
         }
     }
     findings
+}
+
+/// Returns the problems of probes: those that do not do what is expected of them.
+pub(super) fn probes<'p>(
+    pods: impl Iterator<Item = &'p Pod>,
+    rules: &KubeletRules,
+    source: &str,
+) -> Vec<Finding> {
+    let lint = ProbeLint::by(pods, rules.gates.enabled(Gate::ExecProbeTimeout));
+    let problems = lint.items.into_iter().filter(|finding| finding.severity < Severity::Info);
+    let command = || Some("kq probe lint".to_owned());
+    problems.map(|finding| Finding { command: command(), ..finding.from(source) }).collect()
 }
 
 fn of_container(container: &Container, status: &ContainerStatus) -> Vec<NodeRule> {

@@ -21,6 +21,11 @@ pub enum NodeRule {
         /// Why they differ, where that is known.
         reason: Option<String>,
     },
+    /// A kubelet that started a moment ago.
+    KubeletStart {
+        /// The age of its process.
+        age_seconds: i64,
+    },
     /// The conditions in the Node object.
     NodeConditions(Conditions),
     /// The kubelet's certificates.
@@ -183,6 +188,7 @@ impl Rule for NodeRule {
     fn severity(&self) -> Severity {
         match self {
             Self::CgroupValues { .. } => Severity::Error,
+            Self::KubeletStart { .. } => Severity::Warning,
             Self::NodeConditions(state) => state.severity(),
             Self::Certificates(state) => match state {
                 Certificates::Ok { .. } => Severity::Ok,
@@ -245,6 +251,16 @@ impl Rule for NodeRule {
                 let wording =
                     reason.iter().fold(wording, |wording, reason| wording.because(reason));
                 wording.advise("kq cgroup apply writes the planned value").see("kq cgroup diff")
+            }
+            Self::KubeletStart { age_seconds } => {
+                Wording::new(format!("the kubelet started {age_seconds} s ago"))
+                    .because("systemd starts a kubelet that ends again after 10 s")
+                    .leads_to(
+                        "if it keeps ending, no pod of the node is started, probed or evicted",
+                    )
+                    .advise(
+                        "run doctor again in two minutes; journalctl -u kubelet shows why it ends",
+                    )
             }
             Self::NodeConditions(state) => state.wording(),
             Self::Certificates(state) => state.wording(),

@@ -1,6 +1,7 @@
 //! `kq doctor`
 
 use super::{Ran, folder_with, kq};
+use kq::facts::timestamp::Timestamp;
 use serde_json::{Value, json};
 use std::path::Path;
 use tempfile::TempDir;
@@ -507,6 +508,28 @@ fn each_finding_of_another_domain_is_told() {
     }
     let healthy = FakeNode::new().snapshot();
     let rows: &[Broken] = &[
+        (
+            "a kubelet that just started",
+            |node| {
+                let taken =
+                    node["takenAt"].as_str().expect("a time").parse::<Timestamp>().expect("a time");
+                let seconds = taken.since(Timestamp::from_seconds(0)) / 1_000_000_000;
+                node["kubelet"]["found"]["value"]["startedAt"] = json!(seconds - 30);
+            },
+            "WARNING kubelet-start",
+            "the kubelet started 3",
+            "journalctl -u kubelet",
+        ),
+        (
+            "a probe that takes longer than its period",
+            |node| {
+                node["pods"]["found"]["value"]["pods"][0]["pod"]["spec"]["containers"][0]["livenessProbe"] = json!({ "httpGet": { "path": "/", "port": 80 }, "timeoutSeconds": 20, "periodSeconds": 10,
+                            "failureThreshold": 9 });
+            },
+            "WARNING timeout-above-period",
+            "a probe may take 20 s and is due every 10 s",
+            "see: kq probe lint",
+        ),
         (
             "not ready",
             |node| {
