@@ -182,13 +182,29 @@ fn kubeconfigs(
     home.map(Kubeconfig::Home).into_iter().chain(of_node).collect()
 }
 
-/// Connects to the API server that facts about this node are from.
+/// Connects to the API server that the pods of this node are from. Where they are from elsewhere, the kubelet's own
+/// kubeconfig counts: the one in the operator's folder may be of another cluster.
 pub fn api_server(spec: &NodeSpec, snapshot: &Snapshot) -> Result<ApiServer, Failure> {
     let root = Path::new(&snapshot.host_root.path);
     let node = spec.node_in_question(false, false);
     let found = kubeconfigs(spec, node, root, snapshot.kubelet.value());
-    let place = found.first().map_or(KubeconfigPlace::Usual, |found| found.place(root));
-    connect(place, spec.context.as_deref(), spec.timeout).map_err(Failure::from)
+    let by = |kubeconfig: Option<&Kubeconfig>| {
+        let place = kubeconfig.map_or(KubeconfigPlace::Usual, |found| found.place(root));
+        connect(place, spec.context.as_deref(), spec.timeout)
+    };
+    let source = snapshot.pods.found.as_ref().map_or("", |found| found.source.as_str());
+    let (last, before) = match found.split_last() {
+        Some((last, before)) => (Some(last), before),
+        None => (None, &[] as &[_]),
+    };
+    for kubeconfig in before {
+        if let Ok(server) = by(Some(kubeconfig))
+            && source == format!("the API server {}", server.url())
+        {
+            return Ok(server);
+        }
+    }
+    by(last).map_err(Failure::from)
 }
 
 impl From<ApiError> for Failure {
