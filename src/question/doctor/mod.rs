@@ -18,6 +18,7 @@ use super::cgroup::checks::cgroup_checks;
 use crate::answer::{Failure, Finding, Subject};
 use crate::cgroup::live::checks::NodeChecks;
 use crate::cgroup::live::difference::Difference;
+use crate::facts::snapshot::Snapshot;
 use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs};
 
 /// Returns the facts that the checks need.
@@ -91,7 +92,31 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
     let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);
     all.extend(restart::restart(&about));
     all.push(restart::headroom(&about));
+    for finding in &mut all {
+        if finding.source.is_none() {
+            finding.source = source_of(&finding.id, snapshot);
+        }
+    }
     all
+}
+
+/// Returns the source of the fact that a check without a source of its own rests on; `None`: it is unknown.
+fn source_of(check: &str, snapshot: &Snapshot) -> Option<String> {
+    let devices = snapshot.devices.as_ref();
+    match check {
+        "eviction" => snapshot.stats_summary.found.as_ref().map(|found| found.source.clone()),
+        "devices" => {
+            let checkpoint =
+                devices.and_then(|it| it.checkpoint.found.as_ref()).map(|it| &it.source);
+            let told = devices.and_then(|it| it.pod_resources.found.as_ref()).map(|it| &it.source);
+            checkpoint.or(told).cloned()
+        }
+        "cpu-throttling" | "memory-limit" => {
+            snapshot.cgroups.found.as_ref().map(|found| found.source.clone())
+        }
+        "image-gc" => snapshot.runtime.value().map(|runtime| runtime.endpoint.clone()),
+        _ => snapshot.node.found.as_ref().map(|found| found.source.clone()),
+    }
 }
 
 /// As many differences as a reader can use; `kq cgroup diff` has all.

@@ -608,20 +608,39 @@ impl Headroom {
     fn wording(&self) -> Wording {
         const COMMAND: &str = "kq preempt explain FILE --static";
         match self {
-            Self::Ok { free_milli_cpu, free_memory_bytes } => Wording::new(format!(
-                "{free_milli_cpu}m CPU and {} of memory are not requested",
-                amount(*free_memory_bytes)
-            )),
+            Self::Ok { free_milli_cpu, free_memory_bytes } => {
+                Wording::new(not_requested(*free_milli_cpu, *free_memory_bytes))
+            }
             Self::Unknown { reason } => Wording::new(reason.clone()).see(COMMAND),
             Self::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims } => Wording::new(format!(
-                "{free_milli_cpu}m CPU and {} of memory are not requested; for a critical pod with {needs_milli_cpu}m CPU \
-                 the kubelet kills {}",
-                amount(*free_memory_bytes),
-                victims.join(", ")
+                "{}; for a critical pod with {needs_milli_cpu}m CPU the kubelet kills {}",
+                not_requested(*free_milli_cpu, *free_memory_bytes),
+                first_of(victims)
             ))
             .because("the kubelet goes by QoS class, distance and requests, not by priorities or disruption budgets")
             .see(COMMAND),
         }
+    }
+}
+
+fn not_requested(milli_cpu: i64, memory_bytes: i64) -> String {
+    match milli_cpu < 0 || memory_bytes < 0 {
+        false => {
+            format!("{milli_cpu}m CPU and {} of memory are not requested", amount(memory_bytes))
+        }
+        true => format!(
+            "the pods request more than is allocatable: {milli_cpu}m CPU and {} of memory are left",
+            amount(memory_bytes)
+        ),
+    }
+}
+
+fn first_of(pods: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = pods.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match pods.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

@@ -370,6 +370,17 @@ fn checks_are_as_promised() {
             "swap",
             "cgroup-values",
             "state-files",
+            "node-conditions",
+            "certificates",
+            "image-gc",
+            "eviction",
+            "devices",
+            "cpu-throttling",
+            "memory-limit",
+            "oom-kills",
+            "restarts",
+            "kubelet-restart",
+            "preemption-headroom",
         ]
     );
     for NodeCheck { id, severity, found, source, advice } in report.items {

@@ -208,6 +208,7 @@ missing: when images were first found and last used: only the kubelet knows; kq 
 missing: not all pods are known, so the dead containers of the others are taken to stay: nobody who knows all of them was asked
 missing: what the kubelet measures is not known, so memory and processes, which come before disks or beside them, are taken not to be short, and limits of local storage not to be exceeded: https://127.0.0.1:10250/stats/summary: refused
 missing: folders of logs: the kubelet removes those of pods that are gone along with dead containers; kq does not look at them, and kq gc apply leaves them
+hint: to keep an image, pin it: ctr -n k8s.io images label IMAGE io.cri-containerd.pinned=pinned
 --- exit 0
 
 "#]]);
