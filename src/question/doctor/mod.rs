@@ -15,7 +15,7 @@ pub use pod::{PodReport, page};
 use super::admission::AdmissionNode;
 use super::cgroup::Compared;
 use super::cgroup::checks::cgroup_checks;
-use crate::answer::{Failure, Finding, Subject};
+use crate::answer::{Failure, Finding, Severity, Subject};
 use crate::cgroup::live::checks::NodeChecks;
 use crate::cgroup::live::difference::Difference;
 use crate::facts::snapshot::Snapshot;
@@ -93,7 +93,8 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
     all.extend(restart::restart(&about));
     all.push(restart::headroom(&about));
     for finding in &mut all {
-        if finding.source.is_none() {
+        // What is unknown says itself which source failed.
+        if finding.source.is_none() && finding.severity != Severity::Unknown {
             finding.source = source_of(&finding.id, snapshot);
         }
     }
@@ -115,7 +116,10 @@ fn source_of(check: &str, snapshot: &Snapshot) -> Option<String> {
             snapshot.cgroups.found.as_ref().map(|found| found.source.clone())
         }
         "image-gc" => snapshot.runtime.value().map(|runtime| runtime.endpoint.clone()),
-        _ => snapshot.node.found.as_ref().map(|found| found.source.clone()),
+        "kubelet-restart" | "preemption-headroom" => {
+            snapshot.node.found.as_ref().map(|found| found.source.clone())
+        }
+        _ => None,
     }
 }
 
