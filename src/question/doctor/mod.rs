@@ -87,6 +87,7 @@ fn findings(compared: &Compared, node: &KubeletNode, is_stored: bool) -> Vec<Fin
     if let Some(pods) = &snapshot.pods.found {
         let loaded = || pods.value.pods.iter().map(|loaded| &loaded.pod);
         all.extend(pods::statuses(loaded(), &pods.source));
+        all.extend(pods::passes(&all, &pods.source));
         all.extend(pods::probes(loaded(), &node.kubelet.rules, &pods.source));
     }
     let about = AdmissionNode::with_flags(node.clone(), Vec::new(), None);

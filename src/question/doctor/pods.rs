@@ -35,30 +35,35 @@ pub(super) fn counters(
     roots: &[(CgroupDriver, CgroupPath)],
     workloads: &Workloads,
 ) -> Vec<Finding> {
-    let tree = match &snapshot.cgroups.found {
-        Some(found) => found,
-        None => {
-            let reason = format!("the cgroups are unknown: {}", snapshot.cgroups.reason());
-            let unknown = NodeRule::CpuThrottling(Throttling::Unknown { reason });
-            return vec![Finding::of(Subject::Node, &unknown)];
-        }
+    let unknown = |reason: &str| {
+        let reason = reason.to_owned();
+        let throttling = NodeRule::CpuThrottling(Throttling::Unknown { reason: reason.clone() });
+        let memory = NodeRule::MemoryLimit(MemoryLimit::Unknown { reason });
+        [throttling, memory].iter().map(|rule| Finding::of(Subject::Node, rule)).collect()
     };
+    let Some(tree) = &snapshot.cgroups.found else {
+        return unknown(&format!("the cgroups are unknown: {}", snapshot.cgroups.reason()));
+    };
+    let present: Vec<_> = roots.iter().filter(|(_, root)| tree.value.get(root).is_some()).collect();
+    if present.is_empty() {
+        return unknown("there is no cgroup of all pods");
+    }
     let (mut findings, mut containers, mut uncounted) = (Vec::new(), 0, 0);
     let mut unmeasured = 0;
     let (mut is_throttled, mut is_near) = (false, false);
-    let present = roots.iter().filter(|(_, root)| tree.value.get(root).is_some());
-    let cgroups =
-        present.flat_map(|(driver, root)| live_cgroups(&tree.value, root, *driver, workloads));
+    let cgroups = present
+        .into_iter()
+        .flat_map(|(driver, root)| live_cgroups(&tree.value, root, *driver, workloads));
     for cgroup in cgroups {
         let LiveOwner::Container(container) = &cgroup.owner else { continue };
-        let (Part::Container(name, _), Some(pod)) = (container.part, container.pod.name) else {
-            continue;
+        // A container without a known name is throttled and killed like any other.
+        let name = match container.part {
+            Part::Container(name, _) => name.to_owned(),
+            Part::Unknown => container.label(),
+            Part::Sandbox | Part::Monitor => continue,
         };
         containers += 1;
-        let subject = || Subject::Pod {
-            pod: format!("{}/{}", pod.namespace, pod.name),
-            container: Some(name.to_owned()),
-        };
+        let subject = || Subject::Pod { pod: container.pod.label(), container: Some(name.clone()) };
         let usage = Usage::of(cgroup.texts);
         let counted = usage.periods.zip(usage.throttled_periods);
         uncounted += usize::from(usage.cpu_usec.is_none());
@@ -120,8 +125,11 @@ fn working_set(texts: &CgroupTexts) -> Option<(u64, u64)> {
 
 /// Returns the findings in the statuses of the pods.
 pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let (mut findings, mut all, mut unreported) = (Vec::new(), 0, 0);
     for pod in pods {
+        all += 1;
+        // A manifest says nothing of what became of its pod.
+        unreported += usize::from(pod.status.phase.is_empty());
         let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
         for container in containers {
             let all =
@@ -137,15 +145,24 @@ pub(super) fn statuses<'p>(pods: impl Iterator<Item = &'p Pod>, source: &str) ->
             findings.extend(rules.iter().map(|rule| Finding::of(subject(), rule).from(source)));
         }
     }
-    for (id, ok) in [
-        ("oom-kills", NodeRule::OomKills(OomKills::Ok)),
-        ("restarts", NodeRule::Restarts(Restarts::Ok)),
-    ] {
-        if findings.iter().all(|finding: &Finding| finding.id != id) {
-            findings.push(Finding::of(Subject::Node, &ok).from(source));
-        }
+    if unreported > 0 {
+        let reason = format!("the statuses of {unreported} of {all} pods are unknown");
+        let unknown = NodeRule::Restarts(Restarts::Unknown { reason });
+        findings.push(Finding::of(Subject::Node, &unknown));
     }
     findings
+}
+
+/// Returns that no container was OOM-killed or started again, where everything that would say otherwise is known.
+pub(super) fn passes(findings: &[Finding], source: &str) -> Vec<Finding> {
+    let rules = [NodeRule::OomKills(OomKills::Ok), NodeRule::Restarts(Restarts::Ok)];
+    let ok = rules.iter().map(|rule| Finding::of(Subject::Node, rule).from(source));
+    let tells = |finding: &Finding, check: &str| {
+        let is_of_kills = matches!(&*finding.id, "restarts" | "memory-limit");
+        finding.id == check
+            || (check == "oom-kills" && is_of_kills && finding.severity == Severity::Unknown)
+    };
+    ok.filter(|ok| !findings.iter().any(|finding| tells(finding, &ok.id))).collect()
 }
 
 /// Returns the problems of probes: those that do not do what is expected of them.

@@ -161,6 +161,7 @@ pub enum MemoryLimit {
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Restarts {
     Ok,
+    Unknown { reason: String },
     BackOff { restarts: i32, reason: String },
     Restarted { restarts: i32, exit_code: Option<i32>, last: Option<String>, probe: Option<String> },
 }
@@ -234,6 +235,7 @@ impl Rule for NodeRule {
             Self::OomKills(OomKills::Killed { .. })
             | Self::MemoryLimit(MemoryLimit::Near { .. })
             | Self::Restarts(Restarts::Restarted { .. }) => Severity::Warning,
+            Self::Restarts(Restarts::Unknown { .. }) => Severity::Unknown,
             Self::Restarts(Restarts::BackOff { .. }) => Severity::Error,
             Self::PreemptionHeadroom(Headroom::Unknown { .. }) => Severity::Unknown,
             Self::PreemptionHeadroom(Headroom::Preempts { .. }) => Severity::Info,
@@ -571,6 +573,8 @@ impl Restarts {
     fn wording(&self) -> Wording {
         match self {
             Self::Ok => Wording::new("no container was started again"),
+            Self::Unknown { reason } => Wording::new(reason.clone())
+                .advise("name an API server with --kubeconfig, or let kq reach the kubelet's API"),
             Self::BackOff { restarts, reason } => {
                 Wording::new(format!("{reason} after {}", count_restarts(*restarts)))
                     .leads_to("the kubelet waits up to 5 minutes before each start")

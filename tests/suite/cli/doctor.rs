@@ -626,6 +626,39 @@ fn each_finding_of_another_domain_is_told() {
             "raise the CPU limit",
         ),
         (
+            "throttled, and no runtime that names it",
+            |node| {
+                container(node)["cpu.stat"] =
+                    json!("usage_usec 1\nnr_periods 200\nnr_throttled 100\nthrottled_usec 9\n");
+                node["runtime"]["found"]["value"]["containers"] =
+                    found("containerd.sock", json!([]));
+                web(node)["containerID"] = json!("");
+            },
+            "WARNING cpu-throttling",
+            "c0ffee (unknown)",
+            "raise the CPU limit",
+        ),
+        (
+            "no cgroup of all pods",
+            |node| {
+                let cgroups = &mut node["cgroups"]["found"]["value"]["cgroups"];
+                cgroups
+                    .as_object_mut()
+                    .expect("cgroups")
+                    .retain(|path, _| !path.contains("kubepods"));
+            },
+            "UNKNOWN cpu-throttling",
+            "there is no cgroup of all pods",
+            "take a new snapshot",
+        ),
+        (
+            "pods without a status",
+            |node| node["pods"]["found"]["value"]["pods"][0]["pod"]["status"] = json!({}),
+            "UNKNOWN restarts",
+            "the statuses of 1 of 1 pods are unknown",
+            "--kubeconfig",
+        ),
+        (
             "near its memory limit",
             |node| container(node)["memory.current"] = json!("66000000\n"),
             "WARNING memory-limit",
@@ -719,6 +752,9 @@ fn each_finding_of_another_domain_is_told() {
             0
         };
         assert_eq!(ran.code, code, "{name}: {}", ran.text());
+        let passed = ran.stdout.lines().find_map(|line| line.split_once(" OK: ")).map(|it| it.1);
+        let is_passed = passed.is_some_and(|rules| rules.split(", ").any(|rule| rule == check));
+        assert!(!is_passed, "{name}: a check that found something is not OK: {}", ran.text());
     }
 }
 
