@@ -84,11 +84,6 @@ impl GcLint {
         basis.lack_all(images::not_looked_at(linted));
         Self { summary: Severity::count(&items), items, basis }
     }
-
-    /// Tells whether something does not do what is expected of it.
-    pub fn has_warnings(&self) -> bool {
-        self.items.iter().any(Finding::is_problem)
-    }
 }
 
 impl LintInput<'_> {

@@ -15,6 +15,7 @@ mod gc;
 mod generate;
 mod interval;
 mod kubelet_node;
+mod lint;
 mod man;
 mod node_args;
 mod output_format;

@@ -45,11 +45,6 @@ impl PreemptionLint {
         let summary = Severity::count(&items);
         Self { summary, pods: pods.len(), items, basis: Basis::default() }
     }
-
-    /// Tells whether a pod is less protected than one expects.
-    pub fn has_warnings(&self) -> bool {
-        self.items.iter().any(Finding::is_problem)
-    }
 }
 
 /// Returns the worst that is to be said of a pod.

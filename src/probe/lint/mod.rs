@@ -113,11 +113,6 @@ impl ProbeLint {
         self.summary = Severity::count(&self.items);
         self
     }
-
-    /// Tells whether something is refused, or does not do what is expected of it.
-    pub fn has_warnings(&self) -> bool {
-        self.items.iter().any(Finding::is_problem)
-    }
 }
 
 /// Looks at a pod: at its containers and sidecars, in the order of the spec.

@@ -8,6 +8,7 @@ mod pod_fact;
 mod pods;
 mod restart;
 mod rule;
+mod wording;
 
 use self::rule::NodeRule;
 pub use pod::{PodReport, page};

@@ -1,12 +1,11 @@
 //! `kq doctor`
 
 use super::{Ran, folder_with, kq};
-use kq::facts::timestamp::Timestamp;
 use serde_json::{Value, json};
 use std::path::Path;
 use tempfile::TempDir;
 
-const UID: &str = "0f4b6c8e-0001-4a4a-9b9b-000000000001";
+pub(super) const UID: &str = "0f4b6c8e-0001-4a4a-9b9b-000000000001";
 const MOUNTS: &str = "35 25 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
 const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 const TAKEN: &str = "2026-11-22T03:07:38Z";
@@ -17,13 +16,13 @@ const CONFIG: &str = r#"{"apiVersion":"kubelet.config.k8s.io/v1beta1",
     "kind":"KubeletConfiguration","cgroupDriver":"systemd"}"#;
 
 /// A node in a folder: its kernel has what kq plans for its only pod.
-struct FakeNode {
+pub(super) struct FakeNode {
     root: TempDir,
     files: TempDir,
 }
 
 impl FakeNode {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let files = folder_with(&[("pods.json", pods("500m")), ("config.json", CONFIG.to_owned())]);
         let root = folder_with(&[
             ("proc/1/mountinfo", MOUNTS),
@@ -83,7 +82,7 @@ impl FakeNode {
     }
 
     /// Returns a snapshot, with a runtime, a Node object and a version, which a folder cannot have.
-    fn snapshot(&self) -> Value {
+    pub(super) fn snapshot(&self) -> Value {
         let ran = self.run("snapshot");
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let mut snapshot: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -135,7 +134,7 @@ impl FakeNode {
 }
 
 /// Returns the texts of the only container's cgroup.
-fn container(snapshot: &mut Value) -> &mut Value {
+pub(super) fn container(snapshot: &mut Value) -> &mut Value {
     let cgroups =
         snapshot["cgroups"]["found"]["value"]["cgroups"].as_object_mut().expect("cgroups");
     let own = cgroups.iter_mut().find(|(path, _)| path.contains("c0ffee"));
@@ -191,7 +190,7 @@ fn pods(cpu: &str) -> String {
     .to_string()
 }
 
-fn found(source: &str, value: Value) -> Value {
+pub(super) fn found(source: &str, value: Value) -> Value {
     json!({ "found": { "source": source, "value": value }, "tried": [] })
 }
 
@@ -225,7 +224,7 @@ pub fn healthy_answer() -> Value {
 }
 
 /// Runs the doctor on a snapshot.
-fn examine(snapshot: &Value, flags: &str) -> Ran {
+pub(super) fn examine(snapshot: &Value, flags: &str) -> Ran {
     let folder = folder_with(&[("node.json", snapshot.to_string())]);
     kq(&format!("doctor --snapshot node.json {flags}")).within(folder.path()).run()
 }
@@ -464,354 +463,4 @@ fn foreign_text_cannot_play_with_a_terminal() {
     assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
     let ran = examine(&node, "-owide");
     assert!(!ran.text().contains('\u{1b}') && ran.stdout.contains("evil"), "{}", ran.text());
-}
-
-/// A name, what is changed, the severity and the check that tell of it, a part of what they say, the command for more.
-type Broken = (&'static str, fn(&mut Value), &'static str, &'static str, &'static str);
-
-#[test]
-fn each_finding_of_another_domain_is_told() {
-    fn status(node: &mut Value) -> &mut Value {
-        &mut node["node"]["found"]["value"]["status"]
-    }
-    fn stats(node: &mut Value) -> &mut Value {
-        &mut node["statsSummary"]["found"]["value"]["node"]
-    }
-    fn web(node: &mut Value) -> &mut Value {
-        &mut node["pods"]["found"]["value"]["pods"][0]["pod"]["status"]["containerStatuses"][0]
-    }
-    fn valid(node: &mut Value, from: &str, until: &str) {
-        let certificate = &mut node["certificates"]["found"]["value"][0];
-        (certificate["notBefore"], certificate["notAfter"]) = (json!(from), json!(until));
-    }
-    fn device(node: &mut Value, healthy: bool, told: bool) {
-        let of = |ids: &[&str]| json!([{ "resourceName": "example.com/gpu", "deviceIds": ids, "numaNodes": [] }]);
-        let entry = json!({
-            "podUid": UID, "containerName": "web", "resourceName": "example.com/gpu",
-            "deviceIds": { "-1": ["gpu-0"] }, "answer": "withheld",
-        });
-        let checkpoint = &mut node["devices"]["checkpoint"]["found"]["value"];
-        checkpoint["absent"] = json!(false);
-        checkpoint["entries"] = json!([entry]);
-        checkpoint["registered"] = json!({ "example.com/gpu": ["gpu-0"] });
-        let listed = &mut node["devices"]["podResources"]["found"]["value"];
-        if told {
-            listed["pods"] = json!([{ "name": "web", "namespace": "default", "containers": [
-                { "name": "web", "devices": of(&["gpu-0"]), "cpuIds": [], "memory": [] },
-            ] }]);
-        }
-        let ids: &[&str] = if healthy { &["gpu-0"] } else { &["gpu-7"] };
-        listed["allocatable"]["found"]["value"]["devices"] = of(ids);
-        let pod = &mut node["pods"]["found"]["value"]["pods"][0]["pod"]["spec"]["containers"][0];
-        pod["resources"]["limits"]["example.com/gpu"] = json!("1");
-        pod["resources"]["requests"]["example.com/gpu"] = json!("1");
-    }
-    let healthy = FakeNode::new().snapshot();
-    let rows: &[Broken] = &[
-        (
-            "a kubelet that just started",
-            |node| {
-                let taken =
-                    node["takenAt"].as_str().expect("a time").parse::<Timestamp>().expect("a time");
-                let seconds = taken.since(Timestamp::from_seconds(0)) / 1_000_000_000;
-                node["kubelet"]["found"]["value"]["startedAt"] = json!(seconds - 30);
-            },
-            "WARNING kubelet-start",
-            "the kubelet started 3",
-            "journalctl -u kubelet",
-        ),
-        (
-            "a probe that takes longer than its period",
-            |node| {
-                node["pods"]["found"]["value"]["pods"][0]["pod"]["spec"]["containers"][0]["livenessProbe"] = json!({ "httpGet": { "path": "/", "port": 80 }, "timeoutSeconds": 20, "periodSeconds": 10,
-                            "failureThreshold": 9 });
-            },
-            "WARNING timeout-above-period",
-            "a probe may take 20 s and is due every 10 s",
-            "see: kq probe lint",
-        ),
-        (
-            "not ready",
-            |node| {
-                status(node)["conditions"][3] =
-                    json!({ "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown" });
-            },
-            "ERROR node-conditions",
-            "Ready is Unknown: NodeStatusUnknown",
-            "journalctl -u kubelet",
-        ),
-        (
-            "silent",
-            |node| {
-                status(node)["conditions"][3]["lastHeartbeatTime"] = json!("2026-01-01T00:00:00Z")
-            },
-            "ERROR node-conditions",
-            "the kubelet last reported the node's status at 2026-01-01T00:00:00Z",
-            "check that the kubelet runs",
-        ),
-        (
-            "pressure",
-            |node| status(node)["conditions"][1]["status"] = json!("True"),
-            "WARNING node-conditions",
-            "DiskPressure True",
-            "see: kq evict rank",
-        ),
-        (
-            "an expired certificate",
-            |node| valid(node, "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"),
-            "ERROR certificates",
-            "expired at 2025-01-01T00:00:00Z",
-            "kubectl get csr",
-        ),
-        (
-            "a certificate that was not renewed",
-            |node| valid(node, "1926-01-01T00:00:00Z", "2030-01-01T00:00:00Z"),
-            "WARNING certificates",
-            "expires in",
-            "leads to: the API server rejects the kubelet",
-        ),
-        (
-            "a full disk without images",
-            |node| {
-                let disk = &mut node["folders"]["images"]["filesystem"]["found"]["value"];
-                disk["availableBytes"] = json!(1_u64 << 30);
-            },
-            "ERROR image-gc",
-            "can free 0",
-            "see: kq gc dry-run",
-        ),
-        (
-            "memory is short",
-            |node| stats(node)["memory"]["availableBytes"] = json!(50_u64 << 20),
-            "ERROR eviction",
-            "memory.available: 50Mi left, below the threshold 100Mi",
-            "default/web is evicted first",
-        ),
-        (
-            "memory is nearly short",
-            |node| stats(node)["memory"]["availableBytes"] = json!(150_u64 << 20),
-            "WARNING eviction",
-            "memory.available: 150Mi left, the threshold is 100Mi: 50Mi to go",
-            "see: kq evict rank --signal memory.available",
-        ),
-        (
-            "an unhealthy device",
-            |node| device(node, false, true),
-            "ERROR devices",
-            "gpu-0 of example.com/gpu: not among the 1 healthy",
-            "see: kq devices list",
-        ),
-        (
-            "a device that the kubelet forgot",
-            |node| device(node, true, false),
-            "WARNING devices",
-            "gpu-0 of example.com/gpu: in the checkpoint, but",
-            "before the kubelet is restarted",
-        ),
-        (
-            "a pod that would be refused",
-            |node| status(node)["allocatable"]["cpu"] = json!("100m"),
-            "WARNING kubelet-restart",
-            "a restarted kubelet refuses the pod: OutOfcpu",
-            "see: kq admit explain --kubelet-restart",
-        ),
-        (
-            "throttled",
-            |node| {
-                container(node)["cpu.stat"] =
-                    json!("usage_usec 1\nnr_periods 200\nnr_throttled 100\nthrottled_usec 9\n")
-            },
-            "WARNING cpu-throttling",
-            "throttled in 50% of its periods (100 of 200)",
-            "raise the CPU limit",
-        ),
-        (
-            "throttled, and no runtime that names it",
-            |node| {
-                container(node)["cpu.stat"] =
-                    json!("usage_usec 1\nnr_periods 200\nnr_throttled 100\nthrottled_usec 9\n");
-                node["runtime"]["found"]["value"]["containers"] =
-                    found("containerd.sock", json!([]));
-                web(node)["containerID"] = json!("");
-            },
-            "WARNING cpu-throttling",
-            "c0ffee (unknown)",
-            "raise the CPU limit",
-        ),
-        (
-            "no cgroup of all pods",
-            |node| {
-                let cgroups = &mut node["cgroups"]["found"]["value"]["cgroups"];
-                cgroups
-                    .as_object_mut()
-                    .expect("cgroups")
-                    .retain(|path, _| !path.contains("kubepods"));
-            },
-            "UNKNOWN cpu-throttling",
-            "there is no cgroup of all pods",
-            "take a new snapshot",
-        ),
-        (
-            "pods without a status",
-            |node| node["pods"]["found"]["value"]["pods"][0]["pod"]["status"] = json!({}),
-            "UNKNOWN restarts",
-            "the statuses of 1 of 1 pods are unknown",
-            "--kubeconfig",
-        ),
-        (
-            "near its memory limit",
-            |node| container(node)["memory.current"] = json!("66000000\n"),
-            "WARNING memory-limit",
-            "is 98% of its limit 64Mi",
-            "raise its memory limit",
-        ),
-        (
-            "killed by the kernel",
-            |node| container(node)["memory.events"] = json!("oom 2\noom_kill 2\n"),
-            "WARNING oom-kills",
-            "OOM-killed 2 times",
-            "find the leak",
-        ),
-        (
-            "ended by the kernel",
-            |node| {
-                web(node)["lastState"] = json!({ "terminated": {
-                    "exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-11-22T03:00:00Z",
-                } });
-            },
-            "WARNING oom-kills",
-            "OOM-killed 1 time, last at 2026-11-22T03:00:00Z",
-            "raise its memory limit",
-        ),
-        (
-            "started again and again",
-            |node| web(node)["restartCount"] = json!(3),
-            "WARNING restarts",
-            "3 restarts",
-            "kubectl logs --previous",
-        ),
-        (
-            "a loop of crashes",
-            |node| {
-                web(node)["state"] = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
-                web(node)["restartCount"] = json!(9);
-            },
-            "ERROR restarts",
-            "CrashLoopBackOff after 9 restarts",
-            "kubectl logs --previous",
-        ),
-        (
-            "counters that are not known",
-            |node| {
-                container(node).as_object_mut().expect("texts").remove("memory.current");
-            },
-            "UNKNOWN memory-limit",
-            "the memory of 1 of 1 containers is unknown",
-            "take a new snapshot",
-        ),
-        (
-            "nothing measured",
-            |node| {
-                node["statsSummary"] = json!({ "found": null, "tried": [{ "source": "summary", "reason": "refused" }] })
-            },
-            "UNKNOWN eviction",
-            "refused",
-            "kq evict rank",
-        ),
-        (
-            "no runtime",
-            |node| {
-                node["runtime"] =
-                    json!({ "found": null, "tried": [{ "source": "cri", "reason": "refused" }] })
-            },
-            "UNKNOWN image-gc",
-            "refused",
-            "with the container runtime up",
-        ),
-    ];
-    for (name, change, expected, said, remedy) in rows {
-        let mut node = healthy.clone();
-        change(&mut node);
-        let ran = examine(&node, "");
-        let (severity, check) = expected.split_once(' ').expect("two words");
-        let told = |line: &str| {
-            let mut words = line.split_whitespace();
-            (words.next(), words.next()) == (Some(severity), Some(check)) && line.contains(said)
-        };
-        assert!(ran.stdout.lines().any(told), "{name}: {}", ran.text());
-        let fix = format!("fix: {check}: ");
-        let remedied = |line: &str| line.starts_with(&fix) && line.contains(remedy);
-        assert!(ran.stderr.lines().any(remedied), "{name}: {}", ran.text());
-        let is_error = ran.stdout.lines().any(|line| line.starts_with("ERROR"));
-        let is_unknown = ran.stdout.lines().any(|line| line.starts_with("UNKNOWN"));
-        let code = if is_error {
-            1
-        } else if is_unknown {
-            3
-        } else {
-            0
-        };
-        assert_eq!(ran.code, code, "{name}: {}", ran.text());
-        let passed = ran.stdout.lines().find_map(|line| line.split_once(" OK: ")).map(|it| it.1);
-        let is_passed = passed.is_some_and(|rules| rules.split(", ").any(|rule| rule == check));
-        assert!(!is_passed, "{name}: a check that found something is not OK: {}", ran.text());
-    }
-}
-
-#[test]
-fn the_problems_of_the_tour_are_found() {
-    let ran = kq("doctor --snapshot examples/night/worker-3.json").run();
-    assert_eq!(ran.code, 1, "{}", ran.text());
-    for found in [
-        "ERROR      cgroup-values         shop/checkout-6d5f7 checkout   cpu.max is 20000 100000, planned 100000",
-        "ERROR      devices               ml/train-0 train               gpu-1 of example.com/gpu: not among the 1 healthy",
-        "1 image goes (6.2Gi), first shop.example/train:cuda-11",
-        "throttled in 80% of its periods",
-        "5 restarts; last with exit code 137",
-        "200m CPU and 6.1Gi of memory are not requested",
-    ] {
-        assert!(ran.stdout.contains(found), "{found}: {}", ran.stdout);
-    }
-}
-
-#[test]
-fn a_pod_is_shown_through_all_domains() {
-    let snapshot = "--snapshot examples/night/worker-3.json";
-    let ran = kq(&format!("doctor shop/checkout-6d5f7 {snapshot}")).run();
-    assert_eq!(ran.code, 1, "{}", ran.text());
-    for line in [
-        "Running, QoS class Burstable, priority 1000",
-        "last ended with exit code 137 (Error) at 2026-11-22T03:05:51Z",
-        "1 of 10 values are not as planned, 0 unknown",
-        "limit 20000 100000, throttled in 80% of its periods",
-        "usage 712Mi, limit 1Gi",
-        "memory.available: place 4 of 8",
-        "shop.example/checkout:2.14: IN-USE",
-        "liveness: killed 20s to 31s after it stops answering",
-        "it is not critical: the kubelet kills no pod for it",
-        "ERROR      cgroup-values    shop/checkout-6d5f7 checkout",
-    ] {
-        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
-    }
-    assert!(!ran.stdout.contains("train-0"), "{}", ran.stdout);
-    let wide = kq(&format!("doctor train-0 -owide {snapshot}")).run();
-    assert!(wide.stdout.contains("gpu-1 of example.com/gpu: UNHEALTHY"), "{}", wide.stdout);
-    assert!(wide.stdout.contains("kq devices list ml/train-0"), "{}", wide.stdout);
-
-    let healthy = FakeNode::new().snapshot();
-    let ran = examine(&healthy, "web");
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.text());
-    let mut node = healthy.clone();
-    node["statsSummary"] =
-        json!({ "found": null, "tried": [{ "source": "summary", "reason": "refused" }] });
-    node["cgroups"] =
-        json!({ "found": null, "tried": [{ "source": "cgroups", "reason": "refused" }] });
-    let ran = examine(&node, "web");
-    assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("missing: its place in the order of eviction: "), "{}", ran.text());
-
-    let none = examine(&healthy, "wep");
-    assert_eq!((none.code, none.stdout.as_str()), (2, ""), "{}", none.text());
-    assert!(none.stderr.contains("no pod wep on this node"), "{}", none.stderr);
-    assert!(none.stderr.contains("did you mean default/web?"), "{}", none.stderr);
 }

@@ -67,6 +67,7 @@ mod devices_stand_in;
 mod devices_verify;
 /// `kq doctor`
 pub mod doctor;
+mod doctor_findings;
 /// `kq evict rank`: who is ranked, and what of them counts
 mod evict_pods;
 /// `kq evict rank`

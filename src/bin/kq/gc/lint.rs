@@ -1,9 +1,9 @@
 //! `kq gc lint`
 
 use super::records::GcNodeArgs;
-use crate::exit::{Code, Failure, note, tell};
+use crate::exit::{Code, Failure};
+use crate::lint::show;
 use crate::output_format::{OutputFormat, formats};
-use kq::answer::finding_view::{advice, table, wide};
 use kq::node::Needs;
 use kq::question::image_gc::lint::{gc_lint, gc_lint_needs};
 
@@ -40,17 +40,6 @@ impl Args {
         let files = self.node.kubelet.is_config_given();
         let node = self.node.gather(Needs { files, ..gc_lint_needs() })?;
         let lint = gc_lint(&node);
-        self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
-        if self.output.is_for_people() {
-            tell(&lint.basis);
-        }
-        if self.output == OutputFormat::Table {
-            advice(&lint.items).iter().for_each(|advice| note("fix", advice));
-        }
-        let is_incomplete = node.lacks_config() || !lint.basis.missing.is_empty();
-        Ok(match lint.has_warnings() {
-            true => Code::No,
-            false => Code::Answered.unless(is_incomplete),
-        })
+        show(self.output, &lint, &lint.items, None)
     }
 }

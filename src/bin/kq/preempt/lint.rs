@@ -1,10 +1,9 @@
 //! `kq preempt lint`
 
-use crate::exit::{Code, Failure, note, tell};
+use crate::exit::{Code, Failure};
 use crate::kubelet_node::KubeletNodeArgs;
+use crate::lint::show;
 use crate::output_format::{OutputFormat, formats};
-use crate::write;
-use kq::answer::finding_view::{advice, table, wide};
 use kq::question::preemption::lint::{preemption_lint, preemption_lint_needs};
 
 /// Find pods that their priority does not protect from the kubelet
@@ -39,20 +38,7 @@ impl LintArgs {
     pub fn run(self) -> Result<Code, Failure> {
         let node = self.node.gather(preemption_lint_needs())?;
         let lint = preemption_lint(&node);
-        if self.output.is_for_people() && lint.items.is_empty() {
-            write::lines([format!("nothing found in {} pods", lint.pods)])?;
-        } else {
-            self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
-        }
-        if self.output.is_for_people() {
-            tell(&lint.basis);
-        }
-        if self.output == OutputFormat::Table {
-            advice(&lint.items).iter().for_each(|advice| note("fix", advice));
-        }
-        Ok(match lint.has_warnings() {
-            true => Code::No,
-            false => Code::Answered.unless(!lint.basis.missing.is_empty()),
-        })
+        let nothing = format!("nothing found in {} pods", lint.pods);
+        show(self.output, &lint, &lint.items, Some(nothing))
     }
 }

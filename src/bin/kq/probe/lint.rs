@@ -2,11 +2,10 @@
 
 use super::node::ProbeNodeArgs;
 use super::pods::{Wanted, gather_for_lint};
-use crate::exit::{Code, Failure, note, tell};
+use crate::exit::{Code, Failure};
+use crate::lint::show;
 use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::PodArgs;
-use crate::write;
-use kq::answer::finding_view::{advice, table, wide};
 use kq::k8s::feature_gates::Gate;
 use kq::k8s::pod::Pod;
 use kq::probe::lint::ProbeLint;
@@ -66,21 +65,8 @@ impl Args {
         let mut lint = lint.with_unknown_fields(unknown);
         lint.basis.warn_all(probed.node.notes.iter().cloned());
         lint.basis.lack_all(probed.left_out.iter().map(|text| format!("left out: {text}")));
-        if self.output.is_for_people() && lint.items.is_empty() {
-            let pods = probed.pods.len();
-            write::lines([format!("nothing found in {} probes of {pods} pods", lint.probes)])?;
-        } else {
-            self.output.write(&lint, |lint| table(&lint.items), |lint| wide(&lint.items))?;
-        }
-        if self.output.is_for_people() {
-            tell(&lint.basis);
-        }
-        if self.output == OutputFormat::Table {
-            advice(&lint.items).iter().for_each(|advice| note("fix", advice));
-        }
-        Ok(match lint.has_warnings() {
-            true => Code::No,
-            false => Code::Answered.unless(!lint.basis.missing.is_empty()),
-        })
+        let pods = probed.pods.len();
+        let nothing = format!("nothing found in {} probes of {pods} pods", lint.probes);
+        show(self.output, &lint, &lint.items, Some(nothing))
     }
 }
