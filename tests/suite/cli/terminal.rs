@@ -21,9 +21,9 @@ spec: {containers: [{name: app, image: node.test/app:1, resources: {requests: {c
 ";
 
 /// What a run at a terminal left there.
-struct Shown {
-    stdout: String,
-    stderr: String,
+pub struct Shown {
+    pub stdout: String,
+    pub stderr: String,
 }
 
 /// Makes a terminal; what is written to it is sent once nobody can write any more.
@@ -49,7 +49,7 @@ fn terminal(columns: u16) -> (File, mpsc::Receiver<String>) {
 }
 
 /// Runs `kq LINE` at a terminal.
-fn at_terminal(line: &str, folder: &Path, columns: u16, environment: &[(&str, &str)]) -> Shown {
+pub fn at_terminal(line: &str, folder: &Path, columns: u16, environment: &[(&str, &str)]) -> Shown {
     let (out, stdout) = terminal(columns);
     let (err, stderr) = terminal(columns);
     let mut command = Command::new(env!("CARGO_BIN_EXE_kq"));
@@ -67,7 +67,7 @@ fn at_terminal(line: &str, folder: &Path, columns: u16, environment: &[(&str, &s
 }
 
 /// Returns a text without kq's own colours.
-fn without_colours(text: &str) -> String {
+pub fn without_colours(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
