@@ -1,11 +1,11 @@
 #!/bin/sh
-# Writes anew what is generated: the client of the CRI from its .proto, completions and man pages
-# from the definition of the command line, JSON Schemas from the types of the answers, and the
-# README's pictures from its commands.
+# Writes anew what is generated: the client of the CRI from its .proto, the tables of gates, fields and flags
+# from the recorded versions, completions and man pages from the definition of the command line, JSON Schemas
+# from the types of the answers, and the README's pictures from its commands.
 set -eu
 cd "$(dirname "$0")/.."
 SNAPSHOTS=overwrite cargo test --quiet --test suite -- \
-    edges::generated every_picture_of_the_readme >/dev/null
+    edges::generated edges::versions every_picture_of_the_readme >/dev/null
 cargo build --quiet --bin kq
 kq=${CARGO_TARGET_DIR:-target}/debug/kq
 mkdir -p completions man

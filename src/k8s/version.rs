@@ -59,6 +59,11 @@ impl KubeletVersion {
         }
     }
 
+    /// Returns the place of this version, or of the nearest known one, in a table of all known versions.
+    pub fn column(self) -> usize {
+        (self.known().used().minor - Self::OLDEST.minor) as usize
+    }
+
     /// Tells whether this is the given 1.x version or a later one.
     pub fn at_least(self, minor: u32) -> bool {
         self >= Self::new(1, minor)

@@ -1,12 +1,17 @@
 //! What holds when the configuration says nothing, by version.
 //!
-//! Read from `pkg/kubelet/apis/config/v1beta1/defaults.go` and `pkg/kubelet/eviction/defaults_linux.go`.
+//! The defaults are those of the table of fields; for the hard eviction thresholds they are in
+//! `pkg/kubelet/eviction/defaults_linux.go`.
 //! For most fields the kubelet cannot tell an empty text or a zero from an absent field.
 
+use super::fields::FIELDS;
 use super::read::KubeletConfiguration;
+use super::schema;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::version::KubeletVersion;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// A configuration with every default filled in; compare with the original to tell them apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,14 +79,37 @@ pub fn default_eviction_hard() -> BTreeMap<String, String> {
     .into()
 }
 
+/// Returns what a version takes for fields that are absent; where that hangs on feature gates, with their
+/// defaults.
+pub(super) fn defaults(version: KubeletVersion) -> &'static KubeletConfiguration {
+    static DEFAULTS: LazyLock<[KubeletConfiguration; 5]> =
+        LazyLock::new(|| [32, 33, 34, 35, 36].map(|minor| table(KubeletVersion::new(1, minor))));
+    &DEFAULTS[version.column()]
+}
+
+fn table(version: KubeletVersion) -> KubeletConfiguration {
+    let whole = FIELDS.iter().filter(|(path, ..)| !path.contains(['.', '[']));
+    let fields: Map<String, Value> = whole
+        .filter_map(|field| {
+            let value = serde_json::from_str(schema::default(field, version)?).ok()?;
+            Some((field.0.to_owned(), value))
+        })
+        .collect();
+    serde_json::from_value(Value::Object(fields)).unwrap_or_default()
+}
+
 /// Returns the configuration as a kubelet of this version sees it.
 ///
-/// `failCgroupV1` became true in 1.35; `mergeDefaultEvictionSettings` exists since 1.33.
+/// `mergeDefaultEvictionSettings` exists since 1.33.
 pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> EffectiveConfiguration {
     let version = version.known().used();
-    let text = |field: &Option<String>, default: &str| match field.as_deref() {
-        None | Some("") => default.to_owned(),
-        Some(text) => text.to_owned(),
+    let absent = defaults(version);
+    let text = |field: &Option<String>, default: &Option<String>| {
+        let given = field.as_ref().filter(|text| !text.is_empty());
+        given.or(default.as_ref()).cloned().unwrap_or_default()
+    };
+    let duration = |field: Option<GoDuration>, default: Option<GoDuration>| {
+        field.filter(|given| given.0 != 0).or(default).unwrap_or_default()
     };
     let merge = version.at_least(33) && config.merge_default_eviction_settings.unwrap_or(false);
     let eviction_hard = match &config.eviction_hard {
@@ -95,66 +123,93 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
     };
     let swap = config.memory_swap.as_ref().and_then(|swap| swap.swap_behavior.clone());
     EffectiveConfiguration {
-        cgroup_driver: text(&config.cgroup_driver, "cgroupfs"),
-        cgroup_root: text(&config.cgroup_root, ""),
-        cgroups_per_qos: config.cgroups_per_qos.unwrap_or(true),
+        cgroup_driver: text(&config.cgroup_driver, &absent.cgroup_driver),
+        cgroup_root: text(&config.cgroup_root, &absent.cgroup_root),
+        cgroups_per_qos: config.cgroups_per_qos.or(absent.cgroups_per_qos).unwrap_or_default(),
         container_runtime_endpoint: text(
             &config.container_runtime_endpoint,
-            "unix:///run/containerd/containerd.sock",
+            &absent.container_runtime_endpoint,
         ),
-        cpu_cfs_quota: config.cpu_cfs_quota.unwrap_or(true),
+        cpu_cfs_quota: config.cpu_cfs_quota.or(absent.cpu_cfs_quota).unwrap_or_default(),
         cpu_cfs_quota_period: config
             .cpu_cfs_quota_period
-            .unwrap_or(GoDuration(100 * GoDuration::MILLISECOND.0)),
-        cpu_manager_policy: text(&config.cpu_manager_policy, "none"),
+            .or(absent.cpu_cfs_quota_period)
+            .unwrap_or_default(),
+        cpu_manager_policy: text(&config.cpu_manager_policy, &absent.cpu_manager_policy),
         enforce_node_allocatable: config
             .enforce_node_allocatable
-            .clone()
-            .unwrap_or_else(|| vec!["pods".to_owned()]),
+            .as_ref()
+            .or(absent.enforce_node_allocatable.as_ref())
+            .cloned()
+            .unwrap_or_default(),
         eviction_hard,
-        eviction_max_pod_grace_period: config.eviction_max_pod_grace_period.unwrap_or(0),
+        eviction_max_pod_grace_period: config
+            .eviction_max_pod_grace_period
+            .or(absent.eviction_max_pod_grace_period)
+            .unwrap_or_default(),
         eviction_minimum_reclaim: config.eviction_minimum_reclaim.clone().unwrap_or_default(),
-        eviction_pressure_transition_period: config
-            .eviction_pressure_transition_period
-            .filter(|period| period.0 != 0)
-            .unwrap_or(GoDuration(5 * GoDuration::MINUTE.0)),
+        eviction_pressure_transition_period: duration(
+            config.eviction_pressure_transition_period,
+            absent.eviction_pressure_transition_period,
+        ),
         eviction_soft: config.eviction_soft.clone().unwrap_or_default(),
         eviction_soft_grace_period: config.eviction_soft_grace_period.clone().unwrap_or_default(),
-        fail_cgroup_v1: config.fail_cgroup_v1.unwrap_or(version.at_least(35)),
-        fail_swap_on: config.fail_swap_on.unwrap_or(true),
+        fail_cgroup_v1: config.fail_cgroup_v1.or(absent.fail_cgroup_v1).unwrap_or_default(),
+        fail_swap_on: config.fail_swap_on.or(absent.fail_swap_on).unwrap_or_default(),
         feature_gates: config.feature_gates.clone().unwrap_or_default(),
-        image_gc_high_threshold_percent: config.image_gc_high_threshold_percent.unwrap_or(85),
-        image_gc_low_threshold_percent: config.image_gc_low_threshold_percent.unwrap_or(80),
+        image_gc_high_threshold_percent: config
+            .image_gc_high_threshold_percent
+            .or(absent.image_gc_high_threshold_percent)
+            .unwrap_or_default(),
+        image_gc_low_threshold_percent: config
+            .image_gc_low_threshold_percent
+            .or(absent.image_gc_low_threshold_percent)
+            .unwrap_or_default(),
         image_maximum_gc_age: config.image_maximum_gc_age.unwrap_or_default(),
         // No minimum age at all cannot be configured: a zero is taken for nothing said.
-        image_minimum_gc_age: config
-            .image_minimum_gc_age
-            .filter(|age| age.0 != 0)
-            .unwrap_or(GoDuration(2 * GoDuration::MINUTE.0)),
+        image_minimum_gc_age: duration(config.image_minimum_gc_age, absent.image_minimum_gc_age),
         kube_reserved: config.kube_reserved.clone().unwrap_or_default(),
-        kube_reserved_cgroup: text(&config.kube_reserved_cgroup, ""),
-        kubelet_cgroups: text(&config.kubelet_cgroups, ""),
-        local_storage_capacity_isolation: config.local_storage_capacity_isolation.unwrap_or(true),
-        max_pods: config.max_pods.filter(|pods| *pods != 0).unwrap_or(110),
-        memory_manager_policy: text(&config.memory_manager_policy, "None"),
-        memory_reservation_policy: text(&config.memory_reservation_policy, "None"),
-        memory_throttling_factor: config.memory_throttling_factor.unwrap_or(0.9),
+        kube_reserved_cgroup: text(&config.kube_reserved_cgroup, &absent.kube_reserved_cgroup),
+        kubelet_cgroups: text(&config.kubelet_cgroups, &absent.kubelet_cgroups),
+        local_storage_capacity_isolation: config
+            .local_storage_capacity_isolation
+            .or(absent.local_storage_capacity_isolation)
+            .unwrap_or_default(),
+        max_pods: config.max_pods.filter(|pods| *pods != 0).or(absent.max_pods).unwrap_or_default(),
+        memory_manager_policy: text(&config.memory_manager_policy, &absent.memory_manager_policy),
+        memory_reservation_policy: text(
+            &config.memory_reservation_policy,
+            &absent.memory_reservation_policy,
+        ),
+        memory_throttling_factor: config
+            .memory_throttling_factor
+            .or(absent.memory_throttling_factor)
+            .unwrap_or_default(),
         merge_default_eviction_settings: merge,
-        pod_pids_limit: config.pod_pids_limit.unwrap_or(-1).max(-1),
-        pods_per_core: config.pods_per_core.unwrap_or(0),
+        pod_pids_limit: config.pod_pids_limit.or(absent.pod_pids_limit).unwrap_or(-1).max(-1),
+        pods_per_core: config.pods_per_core.or(absent.pods_per_core).unwrap_or_default(),
         qos_reserved: config.qos_reserved.clone().unwrap_or_default(),
-        reserved_system_cpus: text(&config.reserved_system_cpus, ""),
+        reserved_system_cpus: text(&config.reserved_system_cpus, &absent.reserved_system_cpus),
         single_process_oom_kill: config.single_process_oom_kill,
-        static_pod_path: text(&config.static_pod_path, ""),
+        static_pod_path: text(&config.static_pod_path, &absent.static_pod_path),
         swap_behavior: swap.unwrap_or_default(),
-        system_cgroups: text(&config.system_cgroups, ""),
+        system_cgroups: text(&config.system_cgroups, &absent.system_cgroups),
         system_reserved: config.system_reserved.clone().unwrap_or_default(),
-        system_reserved_cgroup: text(&config.system_reserved_cgroup, ""),
-        topology_manager_policy: text(&config.topology_manager_policy, "none"),
+        system_reserved_cgroup: text(
+            &config.system_reserved_cgroup,
+            &absent.system_reserved_cgroup,
+        ),
+        topology_manager_policy: text(
+            &config.topology_manager_policy,
+            &absent.topology_manager_policy,
+        ),
         topology_manager_policy_options: config
             .topology_manager_policy_options
             .clone()
             .unwrap_or_default(),
-        topology_manager_scope: text(&config.topology_manager_scope, "container"),
+        topology_manager_scope: text(
+            &config.topology_manager_scope,
+            &absent.topology_manager_scope,
+        ),
     }
 }

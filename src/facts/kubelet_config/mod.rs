@@ -5,6 +5,7 @@
 
 mod defaults;
 mod eviction;
+mod fields;
 mod image_gc;
 mod read;
 mod schema;
@@ -22,6 +23,8 @@ pub use read::{
     A_MAP, ConfigError, DropIns, KubeletConfiguration, MemorySwap, MergeError, Reading, Source,
     drop_in_order, merge, read,
 };
+#[cfg(test)]
+pub(in crate::facts) use schema::field_exists;
 pub use schema::{
     QosReservedError, ReservedError, ReservedProblem, parse_qos_reserved, parse_reserved_list,
     path_parts,

@@ -20,7 +20,7 @@
 //!   `evictionHard: null` leaves no thresholds at all.
 
 use super::defaults::default_eviction_hard;
-use super::schema::{FIELDS, Field, Kind};
+use super::schema::{self, Kind, below, kind, names_below};
 use crate::k8s::duration::GoDuration;
 use crate::k8s::nearest::{MOST_HINTS, nearest};
 use crate::k8s::version::KubeletVersion;
@@ -205,7 +205,7 @@ pub fn read(
     };
     check_type(fields, source == Source::File)?;
     let mut check = Check { source, version, errors: Vec::new(), notes: Vec::new() };
-    check.object("", fields, FIELDS);
+    check.object("", "", fields);
     if !check.errors.is_empty() {
         return Err(check.errors);
     }
@@ -246,16 +246,16 @@ struct Check {
 }
 
 impl Check {
-    fn object(&mut self, path: &str, fields: &Map<String, Value>, known: &'static [Field]) {
+    /// Checks fields; `path` names the elements of lists, `known` is the path in the table.
+    fn object(&mut self, path: &str, known: &str, fields: &Map<String, Value>) {
         for (name, value) in fields {
-            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            let Some((_, kind, since)) = known.iter().find(|(field, ..)| field == name) else {
-                let names = known.iter().map(|(name, ..)| *name);
+            let (path, known_here) = (below(path, name), below(known, name));
+            let Some(field) = schema::field(&known_here) else {
                 let is_hinted = self.errors.len() + self.notes.len() < MOST_HINTS;
                 let error = ConfigError::UnknownField {
                     path,
                     value: shown(value),
-                    nearest: nearest(name, names.filter(|_| is_hinted)),
+                    nearest: nearest(name, names_below(known).filter(|_| is_hinted)),
                 };
                 match self.source {
                     Source::File | Source::Flags => self.errors.push(error),
@@ -263,17 +263,18 @@ impl Check {
                 }
                 continue;
             };
-            if !self.version.known().used().at_least(*since) {
+            if !schema::exists(field, self.version) {
                 self.notes.push(format!(
-                    "{path} exists since 1.{since}; a kubelet {} ignores it",
+                    "{path} exists {}; a kubelet {} ignores it",
+                    schema::lifetime(field),
                     self.version
                 ));
             }
-            self.value(path, value, *kind);
+            self.value(path, &known_here, value, kind(field.1));
         }
     }
 
-    fn value(&mut self, path: String, value: &Value, kind: Kind) {
+    fn value(&mut self, path: String, known: &str, value: &Value, kind: Kind) {
         let expected = match (kind, value) {
             (_, Value::Null)
             | (Kind::Text, Value::String(_))
@@ -292,20 +293,19 @@ impl Check {
                 return;
             }
             (Kind::List(item), Value::Array(items)) => {
+                let known = format!("{known}[]");
                 for (at, value) in items.iter().enumerate() {
-                    self.value(format!("{path}[{at}]"), value, *item);
+                    self.value(format!("{path}[{at}]"), &known, value, *item);
                 }
                 return;
             }
             (Kind::Map(item), Value::Object(entries)) => {
                 for (name, value) in entries {
-                    self.value(format!("{path}[{name}]"), value, *item);
+                    self.value(format!("{path}[{name}]"), known, value, *item);
                 }
                 return;
             }
-            (Kind::Object(fields), Value::Object(entries)) => {
-                return self.object(&path, entries, fields);
-            }
+            (Kind::Object, Value::Object(entries)) => return self.object(&path, known, entries),
             (Kind::Text, _) => "text",
             (Kind::Bool, _) => "true or false",
             (Kind::Int32, _) => "a whole number of 32 bits",
@@ -315,7 +315,7 @@ impl Check {
             (Kind::Amount, _) => "a quantity",
             (Kind::List(_), _) => "a list such as [a, b]",
             (Kind::Map(_), _) => A_MAP,
-            (Kind::Object(_), _) => "a map of fields",
+            (Kind::Object, _) => "a map of fields",
         };
         self.errors.push(ConfigError::WrongType { path, value: value.to_string(), expected });
     }

@@ -1,22 +1,15 @@
 //! What the kubelet's flags mean.
 //!
-//! The table was read in `cmd/kubelet/app/options/options.go` of Kubernetes (1.27, with the flags that
-//! came later); the formats in `k8s.io/component-base/cli/flag`.
+//! Which field a flag sets was read in `cmd/kubelet/app/options/options.go` of Kubernetes (1.27, with the
+//! flags that came later); the formats in `k8s.io/component-base/cli/flag`.
 //!
 //! Taking a command line apart as Go's `pflag` does, and dropping what may be secret.
 
+use super::known::known_flag;
 use super::process::{self, ContainerGcFlags};
 use super::{DEFAULT_ROOT_DIR, Flag, KubeletProcess, Program};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-/// Whether a flag takes a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arity {
-    /// Without a value it means true.
-    Switch,
-    Value,
-}
 
 /// How the text of a flag becomes a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,13 +34,14 @@ enum Form {
 use Form::*;
 
 /// The flags that set no field, and are used by kq otherwise.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     "bootstrap-kubeconfig",
     "config",
     "config-dir",
     "feature-gates",
     "hostname-override",
     "kubeconfig",
+    "node-labels",
     "root-dir",
 ];
 
@@ -89,6 +83,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("eviction-pressure-transition-period", "evictionPressureTransitionPeriod", Plain),
     ("eviction-soft", "evictionSoft", Thresholds),
     ("eviction-soft-grace-period", "evictionSoftGracePeriod", Pairs),
+    ("fail-cgroupv1", "failCgroupV1", Switch),
     ("fail-swap-on", "failSwapOn", Switch),
     ("file-check-frequency", "fileCheckFrequency", Plain),
     ("hairpin-mode", "hairpinMode", Plain),
@@ -100,11 +95,13 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("image-service-endpoint", "imageServiceEndpoint", Plain),
     ("kernel-memcg-notification", "kernelMemcgNotification", Switch),
     ("kube-api-burst", "kubeAPIBurst", Plain),
+    ("kube-api-content-type", "contentType", Plain),
     ("kube-api-qps", "kubeAPIQPS", Plain),
     ("kube-reserved", "kubeReserved", Pairs),
     ("kube-reserved-cgroup", "kubeReservedCgroup", Plain),
     ("kubelet-cgroups", "kubeletCgroups", Plain),
     ("local-storage-capacity-isolation", "localStorageCapacityIsolation", Switch),
+    ("logging-format", "logging.format", Plain),
     ("make-iptables-util-chains", "makeIPTablesUtilChains", Switch),
     ("max-open-files", "maxOpenFiles", Plain),
     ("max-pods", "maxPods", Plain),
@@ -140,8 +137,10 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("system-cgroups", "systemCgroups", Plain),
     ("system-reserved", "systemReserved", Pairs),
     ("system-reserved-cgroup", "systemReservedCgroup", Plain),
+    ("tls-cert-file", "tlsCertFile", Path),
     ("tls-cipher-suites", "tlsCipherSuites", List),
     ("tls-min-version", "tlsMinVersion", Plain),
+    ("tls-private-key-file", "tlsPrivateKeyFile", Path),
     ("topology-manager-policy", "topologyManagerPolicy", Plain),
     ("topology-manager-policy-options", "topologyManagerPolicyOptions", Pairs),
     ("topology-manager-scope", "topologyManagerScope", Plain),
@@ -149,12 +148,9 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("volume-stats-agg-period", "volumeStatsAggPeriod", Plain),
 ];
 
-/// Returns whether a flag takes a value; `None` for a flag that kq does not know.
-pub(super) fn arity(name: &str) -> Option<Arity> {
-    if OTHERS.contains(&name) || process::FLAGS.contains(&name) {
-        return Some(Arity::Value);
-    }
-    field(name).map(|(_, _, form)| if *form == Switch { Arity::Switch } else { Arity::Value })
+/// Tells whether the value of a flag is kept: kq uses it, and it is no secret.
+fn is_kept(name: &str) -> bool {
+    OTHERS.contains(&name) || process::FLAGS.contains(&name) || field(name).is_some()
 }
 
 fn field(name: &str) -> Option<&'static (&'static str, &'static str, Form)> {
@@ -405,10 +401,10 @@ pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Ve
             notes.push("a flag with an odd name was left out".to_owned());
             continue;
         }
-        let value = match (arity(&name), given) {
+        let value = match (known_flag(&name), given) {
             (Some(_), Some(value)) => Some(value),
-            (Some(Arity::Switch), None) => Some("true".to_owned()),
-            (Some(Arity::Value), None) => {
+            (Some(known), None) if known.is_switch() => Some("true".to_owned()),
+            (Some(_), None) => {
                 let value = rest.next().cloned();
                 if value.is_none() {
                     notes.push(format!("--{name} has no value"));
@@ -427,6 +423,7 @@ pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Ve
                 None
             }
         };
+        let value = value.filter(|_| is_kept(&name));
         flags.push(Flag { name, value });
     }
     flags
@@ -473,4 +470,18 @@ fn is_name(name: &str) -> bool {
         && name.len() <= LONGEST_NAME
         && name.bytes().all(is_plain)
         && !name.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_set_by_a_flag_that_there_is() {
+        for (flag, field, form) in FIELDS {
+            let known = known_flag(flag).unwrap_or_else(|| panic!("no kubelet has --{flag}"));
+            assert_eq!(known.is_switch(), *form == Switch, "--{flag} is {}", known.value_type);
+            assert!(crate::facts::kubelet_config::field_exists(field), "{field}");
+        }
+    }
 }

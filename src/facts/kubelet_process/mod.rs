@@ -4,9 +4,12 @@
 //! one its name. Pure.
 
 mod flags;
+mod known;
 mod process;
+mod table;
 
 pub use flags::{Assignment, KubeletFlags, Setting};
+pub use known::{FlagState, KnownFlag, flag_names, known_flag};
 pub use process::{ContainerGcFlags, ProcessTexts, as_started, recognise, start_ticks};
 
 use serde::{Deserialize, Serialize};

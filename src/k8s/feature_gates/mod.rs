@@ -135,12 +135,7 @@ pub struct GateState {
 /// Returns what a version knows about a gate; `None` if it does not recognise it.
 pub fn gate_state(name: &str, version: KubeletVersion) -> Option<GateState> {
     let (_, states) = table::GATES.iter().find(|(known, _)| *known == name)?;
-    state(states[column(version)])
-}
-
-/// Returns the column of the table for a version, or for the nearest known one.
-fn column(version: KubeletVersion) -> usize {
-    (version.known().used().minor - table::FIRST_MINOR) as usize
+    state(states[version.column()])
 }
 
 /// Reads one letter of the table.
@@ -228,10 +223,14 @@ impl FeatureGates {
 
     /// Returns the gates that would be on without what they need.
     fn broken_dependencies(self, set: &BTreeMap<String, bool>) -> Vec<FeatureGateProblem> {
-        let minor = self.version.known().used().minor;
         let mut broken = Vec::new();
-        for (name, since, needs) in table::DEPENDENCIES {
-            if minor < *since || !self.resolve(name, set) {
+        for (name, in_35, in_36) in table::DEPENDENCIES {
+            let needs = match self.version.known().used().minor {
+                ..35 => continue,
+                35 => in_35,
+                _ => in_36,
+            };
+            if !self.resolve(name, set) {
                 continue;
             }
             let disabled: Vec<&'static str> =

@@ -43,5 +43,7 @@ mod probe_http;
 mod probe_tcp;
 /// Snapshots in files: whole, broken, replaced.
 mod snapshot_file;
+/// The tables of gates, fields and flags are what the kubelets' sources say.
+mod versions;
 /// Files that kq writes where another user plants links and pipes.
 mod written_files;
