@@ -87,9 +87,13 @@ pub fn advice(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
+/// Cuts a long text after a word: half a name would be another name.
 fn brief(text: String) -> String {
     match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &text[..end]),
+        Some((end, _)) => {
+            let cut = text[..end].rsplit_once(' ').map_or(&text[..end], |(words, _)| words);
+            format!("{cut} ...")
+        }
         None => text,
     }
 }
@@ -132,6 +136,13 @@ mod tests {
         let findings = [finding(Severity::Unknown, "a", &long)];
         assert!(wide(&findings).to_string().contains(&long));
         let shown = table(&findings).to_string();
-        assert!(!shown.contains(&long) && shown.contains("ä..."), "{shown}");
+        assert!(!shown.contains(&long) && shown.contains("ä ..."), "{shown}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_words() {
+        let found = format!("{} the-name-of-a-pod", "x".repeat(SHOWN - 5));
+        let shown = table(&[finding(Severity::Error, "a", &found)]).to_string();
+        assert!(shown.contains("x ...") && !shown.contains("the"), "{shown}");
     }
 }

@@ -337,7 +337,7 @@ impl Headroom {
             }
             Self::Unknown { reason } => Wording::new(reason.clone()).see(COMMAND),
             Self::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims } => Wording::new(format!(
-                "{}; for a critical pod with {needs_milli_cpu}m CPU the kubelet kills {}",
+                "{}; a critical pod with {needs_milli_cpu}m CPU preempts {}",
                 not_requested(*free_milli_cpu, *free_memory_bytes),
                 first_of(victims)
             ))
