@@ -1,5 +1,6 @@
 //! Which probes a question is about.
 
+use crate::k8s::nearest::nearest;
 use crate::k8s::pod::{Container, Handler, Pod, Probe, ProbeType};
 use serde::Serialize;
 use std::fmt;
@@ -76,7 +77,12 @@ impl SubjectError {
     /// Returns what to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::NoContainer { known, .. } => format!("it has {}", known.join(", ")),
+            Self::NoContainer { container, known, .. } => {
+                match nearest(container, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean {near}? It has {}", known.join(", ")),
+                    None => format!("it has {}", known.join(", ")),
+                }
+            }
             Self::NoProbe { known, .. } if known.is_empty() => {
                 "it has no probes at all: the kubelet takes such containers for started and ready \
                  once they run"
@@ -279,5 +285,8 @@ mod tests {
             let got = got.map(|found| found.len()).map_err(|error| error.to_string());
             assert_eq!(got, expected.map_err(str::to_owned), "{name}");
         }
+        let hint = |container| select(&pod, Some(container), None).err().map(|it| it.hint());
+        assert!(hint("prxy").is_some_and(|it| it.starts_with("did you mean proxy? It has app")));
+        assert!(hint("database").is_some_and(|it| it.starts_with("it has app")));
     }
 }

@@ -174,11 +174,11 @@ pub struct AdmissionContext<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// No device has the id.
-    #[error("--unhealthy {text}: no device has this id; there is {known}")]
+    #[error("--unhealthy {text}: no device has this id; {known}")]
     UnknownDevice {
         /// What was said.
         text: String,
-        /// Some of the devices.
+        /// The device that was meant, or some of the devices.
         known: String,
     },
     /// Devices of several resources have the id.
@@ -210,6 +210,9 @@ pub fn state_of(
     Ok(state)
 }
 
+/// Among how many devices the one is looked for that a misspelt name means.
+const MOST_DEVICES: usize = 10_000;
+
 /// Returns resource and id of a device that is named.
 fn device_named(state: &ManagerState, text: &str) -> Result<(String, String), QuestionError> {
     let owner = |resource: &str, id: &str| {
@@ -226,7 +229,20 @@ fn device_named(state: &ManagerState, text: &str) -> Result<(String, String), Qu
                 [] => {
                     let ids: Vec<&String> =
                         state.devices.values().flat_map(BTreeMap::keys).collect();
-                    let known = if ids.is_empty() { "none".to_owned() } else { some(&ids) };
+                    // A resource may be misspelt as well as an id of it.
+                    let full = state.devices.iter().flat_map(|(resource, devices)| {
+                        devices.keys().map(move |id| format!("{resource}={id}"))
+                    });
+                    let full: Vec<String> = full.take(MOST_DEVICES).collect();
+                    let names = match text.contains('=') {
+                        true => full.iter().map(String::as_str).collect::<Vec<_>>(),
+                        false => ids.iter().take(MOST_DEVICES).map(|id| id.as_str()).collect(),
+                    };
+                    let known = match nearest(text, names) {
+                        Some(near) => format!("did you mean {near}?"),
+                        None if ids.is_empty() => "there is none".to_owned(),
+                        None => format!("there is {}", some(&ids)),
+                    };
                     return Err(QuestionError::UnknownDevice { text: text.to_owned(), known });
                 }
                 several => {

@@ -4,6 +4,7 @@ use super::pods::{ProbedPod, fill_in};
 use crate::answer::Failure;
 use crate::facts::runtime::{Container as Running, ContainerState};
 use crate::facts::workloads::effective_uid;
+use crate::k8s::nearest::nearest;
 use crate::k8s::pod::{Container, ContainerStatus, Pod, Probe, ProbeType};
 use crate::node::KubeletNode;
 use crate::probe::subject::display_name;
@@ -43,7 +44,14 @@ pub fn pod_of_container(node: &KubeletNode, named: &str) -> Result<(ProbedPod, S
         [container] => *container,
         [] => {
             let error = anyhow!("no container {named} on this node");
-            return Err(Failure::not_found(error, None).hint(
+            let running = containers.iter().filter(|it| it.state == ContainerState::Running);
+            let near = nearest(named, running.map(|it| it.name.as_str()));
+            let failure = Failure::not_found(error, None);
+            let failure = match near {
+                Some(near) => failure.hint(format!("did you mean {near}?")),
+                None => failure,
+            };
+            return Err(failure.hint(
                 "crictl ps lists the containers; kq probe run POD -c NAME names one of a pod",
             ));
         }
