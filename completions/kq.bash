@@ -675,7 +675,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__apply)
-            opts="-y -o -f -n -A -r -v -h -V --dry-run --yes --allow-oom --rollback-file --output --filename --namespace --all-namespaces --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-y -o -f -n -A -l -r -v -h -V --dry-run --yes --allow-oom --rollback-file --output --filename --namespace --all-namespaces --selector --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -706,6 +706,14 @@ _kq() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -849,7 +857,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__diff)
-            opts="-o -f -n -A -r -v -h -V --output --filename --namespace --all-namespaces --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-o -f -n -A -l -r -v -h -V --output --filename --namespace --all-namespaces --selector --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -876,6 +884,14 @@ _kq() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1181,7 +1197,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__plan)
-            opts="-f -n -A -o -r -v -h -V --filename --namespace --all-namespaces --static --on-node --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-f -n -A -l -o -r -v -h -V --filename --namespace --all-namespaces --selector --static --on-node --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1200,6 +1216,14 @@ _kq() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1441,7 +1465,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__shares)
-            opts="-f -n -A -o -r -v -h -V --filename --namespace --all-namespaces --static --on-node --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --cpus --sibling --help --version"
+            opts="-f -n -A -l -o -r -v -h -V --filename --namespace --all-namespaces --selector --static --on-node --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --cpus --sibling --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1460,6 +1484,14 @@ _kq() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1623,7 +1655,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__cgroup__subcmd__show)
-            opts="-n -A -o -w -r -v -h -V --namespace --all-namespaces --output --watch --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
+            opts="-n -A -l -o -w -r -v -h -V --namespace --all-namespaces --selector --output --watch --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1634,6 +1666,14 @@ _kq() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2183,7 +2223,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__devices__subcmd__list)
-            opts="-n -A -o -r -v -h -V --namespace --all-namespaces --source --free --output --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-n -A -l -o -w -r -v -h -V --namespace --all-namespaces --selector --source --free --output --watch --interval --checkpoint --pod-resources --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2197,6 +2237,14 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --source)
                     COMPREPLY=($(compgen -W "checkpoint podresources both" -- "${cur}"))
                     return 0
@@ -2207,6 +2255,10 @@ _kq() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --checkpoint)
@@ -2803,7 +2855,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__doctor)
-            opts="-n -A -o -r -v -h -V --namespace --all-namespaces --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
+            opts="-n -A -o -w -r -v -h -V --namespace --all-namespaces --output --watch --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2818,11 +2870,15 @@ _kq() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -3021,7 +3077,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__evict__subcmd__rank)
-            opts="-n -A -o -r -v -h -V --signal --namespace --all-namespaces --output --stats --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-n -A -l -o -w -r -v -h -V --signal --namespace --all-namespaces --selector --output --watch --interval --stats --node-file --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3039,12 +3095,24 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --stats)
@@ -3291,7 +3359,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__dry__subcmd__run)
-            opts="-o -r -v -h -V --output --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-o -w -r -v -h -V --output --watch --interval --trigger --at-usage --image-fs-capacity --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3303,6 +3371,10 @@ _kq() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --trigger)
@@ -3671,7 +3743,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__gc__subcmd__images)
-            opts="-q -o -r -v -h -V --quiet --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
+            opts="-q -o -w -r -v -h -V --quiet --output --watch --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --records --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3683,6 +3755,10 @@ _kq() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -3788,11 +3864,11 @@ _kq() {
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -5315,18 +5391,34 @@ _kq() {
             return 0
             ;;
         kq__subcmd__preempt__subcmd__lint)
-            opts="-o -r -v -h -V --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
+            opts="-n -A -l -o -r -v -h -V --namespace --all-namespaces --selector --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -5617,7 +5709,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__probe__subcmd__lint)
-            opts="-f -n -A -o -r -v -h -V --filename --namespace --all-namespaces --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
+            opts="-f -n -A -l -o -r -v -h -V --filename --namespace --all-namespaces --selector --output --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5639,12 +5731,20 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table wide json yaml jsonpath= custom-columns=" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
                 --snapshot)
@@ -5901,7 +6001,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__probe__subcmd__run)
-            opts="-f -n -A -c -H -w -o -r -v -h -V --filename --namespace --all-namespaces --container --type --all --http --header --tcp --grpc --service --exec --compare --count --interval --until-action --watch --output --timeout-seconds --period-seconds --initial-delay-seconds --failure-threshold --success-threshold --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
+            opts="-f -n -A -l -c -H -w -o -r -v -h -V --filename --namespace --all-namespaces --selector --container --type --all --http --header --tcp --grpc --service --exec --compare --count --interval --until-action --watch --output --timeout-seconds --period-seconds --initial-delay-seconds --failure-threshold --success-threshold --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --kubelet-version --feature-gates --set --kubelet-start --pod-ip --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5920,6 +6020,14 @@ _kq() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

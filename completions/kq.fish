@@ -52,6 +52,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcom
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and not __fish_seen_subcommand_from plan shares explain show diff apply rollback which help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l on-node -d 'Only the pods bound to this node, or to no node yet (default: the name in --node-file)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
@@ -108,6 +109,7 @@ complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l on-node -d 'Only the pods bound to this node, or to no node yet (default: the name in --node-file)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
@@ -173,6 +175,7 @@ custom-columns=\t'A table of the items with these columns, such as custom-column
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from explain" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
@@ -217,6 +220,7 @@ jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\'
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -272,6 +276,7 @@ jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\'
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -410,6 +415,7 @@ yaml\t'The complete answer as YAML'
 name\t'The IDs of the images to remove'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l interval -d 'Time between two refreshes' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l trigger -d 'The trigger of the collection' -r -f -a "periodic\t'The kubelet\'s loop: images over the maximum age, then images down to the low threshold'
 age\t'The part of the loop that removes images over the maximum age'
 eviction\t'Disk pressure: the resources the kubelet would reclaim under the actual or assumed pressure'"
@@ -439,6 +445,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
@@ -535,6 +542,7 @@ yaml\t'The complete answer as YAML'
 name\t'The IDs of the images'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l interval -d 'Time between two refreshes' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -560,6 +568,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l records -d 'The file of kq gc record (default: /var/lib/kq/image-records.json on the node)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s q -l quiet -d 'Print the IDs only, as -o name does'
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
@@ -569,6 +578,7 @@ complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_fro
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
+name\t'The subjects of the problems, such as pod/NAMESPACE/NAME or node'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -742,6 +752,7 @@ nodefs.available\t''
 nodefs.inodesFree\t''
 pid.available\t''"
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
@@ -749,6 +760,7 @@ yaml\t'The complete answer as YAML'
 name\t'The pods, as pod/NAME'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l interval -d 'Time between two refreshes' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l stats -d 'The kubelet\'s stats summary (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary). By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-file -d 'The Node object (kubectl get node NAME -o json). It selects the node\'s pods and supplies the kubelet\'s version and the node\'s resources' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -775,6 +787,7 @@ complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
@@ -794,6 +807,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subco
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "repair" -d 'Repair the device checkpoint of a stopped kubelet'
 complete -c kq -n "__fish_kq_using_subcommand devices; and not __fish_seen_subcommand_from list verify plan capacity plugins serve allocate repair help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l source -d 'Use only one source' -r -f -a "checkpoint\t'The kubelet\'s checkpoint'
 podresources\t'The kubelet\'s pod-resources API'
 both\t'Both sources, compared'"
@@ -804,6 +818,7 @@ yaml\t'The complete answer as YAML'
 name\t'The IDs of the devices'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l interval -d 'Time between two refreshes' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-file -d 'The Node object (kubectl get node NAME -o json). By default it is read from the API server' -r
@@ -832,6 +847,7 @@ complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l free -d 'Show only the healthy devices that no active pod holds'
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
@@ -1076,6 +1092,7 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcomm
 complete -c kq -n "__fish_kq_using_subcommand probe; and not __fish_seen_subcommand_from run plan simulate lint help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -s c -l container -d 'The container; with --exec and without a pod, its ID, or its name if that is unique' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l type -d 'The type of the probe; for a target given by flags, the type to assume' -r -f -a "startup\t'The startup probe'
 readiness\t'The readiness probe'
@@ -1197,10 +1214,12 @@ complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from simulate" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s f -l filename -d 'A manifest file, whatever its name; - reads standard input' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
+name\t'The subjects of the problems, such as pod/NAMESPACE/NAME or node'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -1421,10 +1440,13 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s n -l namespace -d 'The namespace of pods that are named without one (default: a name matches in any namespace). Without names, only the pods of this namespace' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s l -l selector -d 'Only pods with these labels, such as app=web,tier!=db or \'app in (web,api)\'; also notin, KEY and !KEY' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
+name\t'The subjects of the problems, such as pod/NAMESPACE/NAME or node'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -1450,6 +1472,7 @@ complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcomman
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l feature-gates -d 'Feature gates, such as MemoryQoS=true,PodLevelResources=false' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l set -d 'Any other field of the KubeletConfiguration, such as podPidsLimit=100, memorySwap.swapBehavior=LimitedSwap or \'enforceNodeAllocatable=[pods, kube-reserved]\' (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-start -d 'The kubelet\'s start: a time such as 2026-11-20T12:04:25Z, or an age such as 36h (default: the start of its process)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
@@ -1465,8 +1488,10 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -s o -l output -d 'Output 
 wide\t'All details'
 json\t'The complete answer as JSON'
 yaml\t'The complete answer as YAML'
+name\t'The subjects of the problems, such as pod/NAMESPACE/NAME or node'
 jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l interval -d 'Time between two refreshes' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l host-root -d 'The root of the node\'s file system (default: /host in a debugging container, else /). For a copy of a node\'s files, kq queries no server' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l pods -d 'The pods of the node: manifests or lists; - reads standard input (can be repeated)' -r
@@ -1507,6 +1532,7 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l swap-controller -d 'Whe
 false\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l page-size -d 'The size of a memory page' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s A -l all-namespaces -d 'Pods of all namespaces (the default)'
+complete -c kq -n "__fish_kq_using_subcommand doctor" -s w -l watch -d 'Refresh until interrupted'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l live -d 'Query this machine for anything not set by flags, even when files are given'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-insecure-skip-tls-verify -d 'Accept any certificate from the server at the kubelet\'s address, and send it the token'
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s v -l verbose -d 'List the sources queried and their results, and every assumption'

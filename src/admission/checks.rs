@@ -92,9 +92,9 @@ fn early(check: &str, pod: &Pod, facts: &Facts<'_>) -> CheckReason {
     match (check, facts.cached) {
         ("node", Ok(node)) => CheckReason::Node { node: node.metadata.name.clone() },
         ("node", Err(error)) => CheckReason::NodeUnknown { error: error.to_owned() },
-        ("osLabel", _) => match &pod.metadata.labels.os {
+        ("osLabel", _) => match pod.metadata.labels.os() {
             None => CheckReason::NoOsLabel,
-            Some(os) => CheckReason::OsLabel { os: os.clone() },
+            Some(os) => CheckReason::OsLabel { os: os.to_owned() },
         },
         ("os", _) => match &pod.spec.os {
             None => CheckReason::NoOs,

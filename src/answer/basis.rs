@@ -3,6 +3,7 @@
 use crate::facts::kubelet::KubeletStart;
 use crate::facts::node::NodeFacts;
 use crate::facts::origin::Origin;
+use crate::facts::pod_selector::Selection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -130,6 +131,29 @@ impl Missing {
         Self { text: text.into(), flags: flags.into_iter().map(Into::into).collect() }
     }
 }
+
+impl Missing {
+    /// Returns the labels that a selection would have needed.
+    pub fn of_selection(selection: &Selection) -> Option<Self> {
+        let pods = &selection.unlabelled;
+        let named = pods.iter().take(NAMED_PODS).map(String::as_str);
+        let named = named.collect::<Vec<_>>().join(", ");
+        let text = match pods.len() {
+            0 => return None,
+            1 => format!("--selector leaves out {named}: its labels are unknown"),
+            count if count <= NAMED_PODS => {
+                format!("--selector leaves out {named}: their labels are unknown")
+            }
+            count => format!(
+                "--selector leaves out {count} pods, whose labels are unknown: {named}, ..."
+            ),
+        };
+        Some(Self::new(text, ["--pods"]))
+    }
+}
+
+/// How many pods a missing fact names.
+const NAMED_PODS: usize = 5;
 
 impl Assumption {
     /// Returns an assumption with the flags that supply the fact.

@@ -225,6 +225,17 @@ pub enum Subject {
 }
 
 impl Subject {
+    /// Returns the subject as `KIND/NAME`; of a container, its pod.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Node => "node".to_owned(),
+            Self::Setting { name } => format!("setting/{name}"),
+            Self::Image { name } => format!("image/{name}"),
+            Self::Container { pod, .. } | Self::Pod { pod, .. } => format!("pod/{pod}"),
+            Self::File { path, .. } => format!("file/{path}"),
+        }
+    }
+
     /// Returns the place within the subject: a field, or a part of a file.
     pub fn place(&self) -> Option<&str> {
         match self {

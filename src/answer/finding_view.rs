@@ -26,6 +26,18 @@ pub fn folded(findings: &[Finding]) -> String {
     text
 }
 
+/// Returns the subjects of the problems, the worst first and each once.
+pub fn names(findings: &[Finding]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for finding in findings.iter().filter(|finding| finding.is_problem()) {
+        let name = finding.subject.name();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// Returns a row for each finding, with its explanation and advice.
 pub fn wide<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Table {
     of(findings, true)

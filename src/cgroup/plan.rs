@@ -213,8 +213,7 @@ pub fn select(cgroups: &mut Vec<PlannedCgroup<'_>>, selection: &Selection) {
     }
     cgroups.retain_mut(|cgroup| match cgroup.owner {
         Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
-            let metadata = &pod.metadata;
-            selection.has(&metadata.namespace, &metadata.name, effective_uid(pod))
+            selection.has(&pod.metadata.namespace, &pod.display_name(), effective_uid(pod))
         }
         Owner::Node { .. } | Owner::Qos(_) => {
             select(&mut cgroup.children, selection);
@@ -229,15 +228,7 @@ fn is_active(pod: &Pod) -> bool {
 
 /// Returns `NAMESPACE/NAME`.
 pub fn qualified_name(pod: &Pod) -> String {
-    format!("{}/{}", pod.metadata.namespace, display_name(pod))
-}
-
-/// Returns the name, or what the API server would begin it with.
-pub fn display_name(pod: &Pod) -> Cow<'_, str> {
-    match pod.metadata.name.as_str() {
-        "" => Cow::Owned(format!("{}<generated>", pod.metadata.generate_name)),
-        name => Cow::Borrowed(name),
-    }
+    format!("{}/{}", pod.metadata.namespace, pod.display_name())
 }
 
 impl<'p> PlannedCgroup<'p> {

@@ -4,9 +4,7 @@ use crate::cgroup::container::{ContainerCgroup, container_cgroups, container_fil
 use crate::cgroup::files::{CgroupDriver, CgroupVersion, FileValue};
 use crate::cgroup::name::{CgroupName, container_path, systemd_units};
 use crate::cgroup::node::{NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
-use crate::cgroup::plan::{
-    Owner, PlanError, PlannedCgroup, RuntimeFormula, SystemdUnit, display_name,
-};
+use crate::cgroup::plan::{Owner, PlanError, PlannedCgroup, RuntimeFormula, SystemdUnit};
 use crate::cgroup::pod::{effective_uid, pinned_containers, pod_cgroup_name, pod_resource_config};
 use crate::cgroup::pod_warnings::{overcommitment, pod_warnings};
 use crate::cgroup::qos::{QosCgroups, QosSums, qos_cgroups};
@@ -245,7 +243,7 @@ impl Planner<'_> {
             return String::new();
         }
         let uid = match effective_uid(pod) {
-            "" => format!("<uid:{}.{}>", pod.metadata.namespace, display_name(pod)),
+            "" => format!("<uid:{}.{}>", pod.metadata.namespace, pod.display_name()),
             uid => uid.to_owned(),
         };
         // Pods with a UID or a name that is no part of a path were refused when they were read.

@@ -6,8 +6,7 @@ use crate::cgroup::container::{RuntimeResources, sandbox_resources};
 use crate::cgroup::derivation::{self, Step};
 use crate::cgroup::files::CgroupVersion;
 use crate::cgroup::plan::{
-    Owner, Plan, PlannedCgroup, RuntimeFormula, SystemdUnit, controller, display_name,
-    qualified_name,
+    Owner, Plan, PlannedCgroup, RuntimeFormula, SystemdUnit, controller, qualified_name,
 };
 use crate::facts::missing::MissingFact;
 use crate::facts::node::Node;
@@ -190,7 +189,7 @@ impl<'p> Sandbox<'p> {
         let (resources, overhead) = sandbox_resources(pod, pinned, &plan.settings);
         Self {
             namespace: &pod.metadata.namespace,
-            pod: display_name(pod),
+            pod: pod.display_name(),
             resources: resources.into(),
             overhead: overhead.into(),
         }
@@ -245,7 +244,7 @@ impl<'p> Place<'p> {
         Self {
             level,
             namespace: pod.map(|pod| pod.metadata.namespace.as_str()),
-            pod: pod.map(display_name),
+            pod: pod.map(Pod::display_name),
             container,
             qos_class,
             cgroup: cgroup.path.clone(),

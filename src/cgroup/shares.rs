@@ -3,7 +3,7 @@
 use crate::answer::{Basis, answer};
 use crate::cgroup::container::ContainerKind;
 use crate::cgroup::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
-use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, display_name, last_element};
+use crate::cgroup::plan::{Owner, Plan, PlannedCgroup, last_element};
 use crate::facts::cgroup_file::CgroupFile;
 use crate::k8s::pod::{Container, Pod, ResourceName};
 use crate::k8s::qos::QosClass;
@@ -195,7 +195,7 @@ fn share<'p>(
     let enough = |milli_cpu: i64| cpus >= BigRational::new(milli_cpu.into(), 1000.into());
     Share {
         namespace: Some(&pod.metadata.namespace),
-        pod: Some(display_name(pod)),
+        pod: Some(pod.display_name()),
         container: Some(name),
         sibling: None,
         qos_class: Some(class),

@@ -1,7 +1,10 @@
 //! Which pods an answer is about.
 
+use super::workloads::effective_uid;
+use crate::k8s::label_selector::LabelSelector;
 use crate::k8s::nearest::nearest;
 use crate::k8s::pod::Pod;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// How kubectl names the kind of a pod before its name.
@@ -130,17 +133,61 @@ impl fmt::Display for PodSelector {
 
 /// The pods that were asked for; none is all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection(pub Vec<PodSelector>);
+pub struct Selection {
+    pub pods: Vec<PodSelector>,
+    /// Pods that are left out because their labels are unknown, by name or UID.
+    pub unlabelled: Vec<String>,
+}
+
+/// Namespace, name and UID of a pod; what is unknown is empty.
+pub type PodIdentity<'p> = (&'p str, &'p str, &'p str);
 
 impl Selection {
+    /// Returns the pods that are named.
+    pub fn of(pods: Vec<PodSelector>) -> Self {
+        Self { pods, unlabelled: Vec::new() }
+    }
+
+    /// Returns the pods with labels. Of `others`, the identity alone is known. Unlike in other selections, no pod
+    /// means that none has the labels.
+    pub fn labelled<'p>(
+        labels: &LabelSelector,
+        pods: impl Iterator<Item = &'p Pod>,
+        others: impl Iterator<Item = PodIdentity<'p>>,
+    ) -> Self {
+        let mut selection = Self::default();
+        let mut specified = BTreeSet::new();
+        for pod in pods {
+            let metadata = &pod.metadata;
+            let (namespace, name) = (metadata.namespace.as_str(), &*pod.display_name());
+            specified.extend([name_of((namespace, name, "")), effective_uid(pod).to_owned()]);
+            match metadata.labels.all().map(|known| labels.matches(known)) {
+                None => selection.unlabelled.push(name_of((namespace, name, ""))),
+                Some(true) => selection.pods.push(PodSelector {
+                    namespace: Some(namespace.to_owned()),
+                    name: Some(name.to_owned()),
+                }),
+                Some(false) => {}
+            }
+        }
+        let is_specified = |(namespace, name, uid): &PodIdentity<'_>| {
+            specified.contains(&name_of((namespace, name, "")))
+                || (!uid.is_empty() && specified.contains(*uid))
+        };
+        selection.unlabelled.extend(others.filter(|it| !is_specified(it)).map(name_of));
+        selection.unlabelled.sort_unstable();
+        selection.unlabelled.dedup();
+        selection
+    }
+
     /// Tells whether every pod is meant, and the node with them.
     pub fn is_all(&self) -> bool {
-        self.0.is_empty()
+        self.pods.is_empty()
     }
 
     /// Tells whether a pod is meant.
     pub fn has(&self, namespace: &str, name: &str, uid: &str) -> bool {
-        self.is_all() || self.0.iter().any(|pod| pod.matches(namespace, name, uid))
+        self.is_all() || self.pods.iter().any(|pod| pod.matches(namespace, name, uid))
     }
 
     /// Returns the selectors that mean none of these pods.
@@ -148,9 +195,17 @@ impl Selection {
         &'s self,
         pods: impl Iterator<Item = (&'p str, &'p str, &'p str)> + Clone,
     ) -> impl Iterator<Item = &'s PodSelector> {
-        self.0.iter().filter(move |selector| {
+        self.pods.iter().filter(move |selector| {
             !pods.clone().any(|(namespace, name, uid)| selector.matches(namespace, name, uid))
         })
+    }
+}
+
+/// Returns NAMESPACE/NAME, or the UID where they are unknown.
+fn name_of((namespace, name, uid): PodIdentity<'_>) -> String {
+    match name {
+        "" => uid.to_owned(),
+        name => format!("{namespace}/{name}"),
     }
 }
 
@@ -188,6 +243,30 @@ mod tests {
     }
 
     #[test]
+    fn pods_without_known_labels_are_neither_kept_nor_forgotten() {
+        let mut pods = Vec::new();
+        for (name, app) in [("web-0", "web"), ("db-0", "db"), ("web-1", "web")] {
+            let metadata = serde_json::json!({"name": name, "labels": {"app": app}});
+            let pod = serde_json::json!({"metadata": metadata});
+            let mut pod: Pod = serde_json::from_value(pod).expect("a pod");
+            pod.metadata.namespace = "shop".to_owned();
+            pod.metadata.uid = format!("uid-{name}");
+            pods.push(pod);
+        }
+        pods[2].metadata.labels.withhold();
+        let others = [
+            ("shop", "web-0", ""),
+            ("", "", "uid-db-0"),
+            ("shop", "new", "uid-new"),
+            ("", "", "uid-nobody"),
+        ];
+        let labels = LabelSelector::parse("app=web").expect("a selector");
+        let selection = Selection::labelled(&labels, pods.iter(), others.into_iter());
+        assert_eq!(selection.pods, [PodSelector::new("shop/web-0")]);
+        assert_eq!(selection.unlabelled, ["shop/new", "shop/web-1", "uid-nobody"]);
+    }
+
+    #[test]
     fn pods_are_meant_by_name_namespace_or_uid() {
         let pod = ("shop", "web", "11-22");
         for (text, expected) in [
@@ -204,7 +283,7 @@ mod tests {
             assert_eq!(selector.matches(pod.0, pod.1, pod.2), expected, "{text}");
             assert_eq!(selector.to_string(), text);
         }
-        let selection = Selection(vec![PodSelector::new("web"), PodSelector::new("db")]);
+        let selection = Selection::of(vec![PodSelector::new("web"), PodSelector::new("db")]);
         let missing: Vec<String> =
             selection.unmatched([pod].into_iter()).map(ToString::to_string).collect();
         assert_eq!(missing, ["db"]);

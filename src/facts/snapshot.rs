@@ -136,6 +136,8 @@ pub struct RecordedPods {
     /// They have their probes; snapshots of earlier versions of kq have none.
     #[serde(default)]
     pub with_probes: bool,
+    /// They have all their labels; snapshots of earlier versions of kq have one of them.
+    pub with_labels: bool,
     /// Pods that could not be read, and why.
     pub left_out: Vec<String>,
     /// What was odd.
@@ -224,7 +226,12 @@ impl Snapshot {
         if head.api_version != API_VERSION {
             return Err(SnapshotError::Version { version: head.api_version });
         }
-        read(bytes)
+        let mut snapshot: Self = read(bytes)?;
+        if let Some(recorded) = snapshot.pods.found.as_mut().filter(|it| !it.value.with_labels) {
+            let pods = &mut recorded.value.pods;
+            pods.iter_mut().for_each(|loaded| loaded.pod.metadata.labels.withhold());
+        }
+        Ok(snapshot)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod feature_gates;
 pub mod go_json;
 pub mod go_text;
 pub mod kubelet_rules;
+pub mod label_selector;
 pub mod manifest;
 pub mod nearest;
 pub mod pod;

@@ -6,12 +6,14 @@
 //! pod. What is stored goes through [`Pod::withhold`] first, which leaves out the rest that may be
 //! secret.
 
+mod labels;
 mod placement;
 mod probe;
 mod read;
 mod resource_list;
 mod volume;
 
+pub use labels::{Labels, OS_LABEL};
 pub use placement::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, OsRefusal,
     PodOs, PodSecurityContext, Taint, TaintRules, Toleration,
@@ -28,6 +30,7 @@ use probe::{boxed, is_zero};
 use read::{AnyText, objects_where};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -47,6 +50,14 @@ pub struct Pod {
 }
 
 impl Pod {
+    /// Returns the name, or the start of the name that the API server will generate.
+    pub fn display_name(&self) -> Cow<'_, str> {
+        match self.metadata.name.as_str() {
+            "" => Cow::Owned(format!("{}<generated>", self.metadata.generate_name)),
+            name => Cow::Borrowed(name),
+        }
+    }
+
     /// Leaves out what may be secret: variables, and of probes the commands, queries and most headers.
     pub fn withhold(&mut self) {
         let spec = &mut self.spec;
@@ -75,7 +86,7 @@ pub struct ObjectMeta {
     /// The annotations that decide who the pod is to the kubelet.
     #[serde(deserialize_with = "null_as_default")]
     pub annotations: Annotations,
-    /// The label that the kubelet acts on.
+    /// The labels.
     #[serde(deserialize_with = "null_as_default")]
     pub labels: Labels,
     /// When the pod was made. The kubelet takes pods in by that when it starts.
@@ -127,19 +138,6 @@ pub struct Annotations {
 const SOURCE: &str = "kubernetes.io/config.source";
 const HASH: &str = "kubernetes.io/config.hash";
 const MIRROR: &str = "kubernetes.io/config.mirror";
-
-/// The label that the kubelet acts on when it admits a pod (`rejectPodAdmissionBasedOnOSSelector`,
-/// `pkg/kubelet/lifecycle/predicate.go`).
-///
-/// All others are read only to refuse what is no text, as the API server does.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Labels {
-    /// `kubernetes.io/os`
-    pub os: Option<String>,
-}
-
-/// The name of the label.
-pub const OS_LABEL: &str = "kubernetes.io/os";
 
 /// What was asked for.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
@@ -528,42 +526,5 @@ impl Serialize for Annotations {
         ];
         let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         serializer.collect_map(kept)
-    }
-}
-
-crate::schema::schema_as!(Labels, std::collections::BTreeMap<String, String>);
-
-impl Serialize for Labels {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.os.iter().map(|os| (OS_LABEL, os)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Labels {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Labels;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a mapping")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
-                let mut kept = Labels::default();
-                while let Some(key) = map.next_key::<Text<'_>>()? {
-                    if &*key != OS_LABEL {
-                        map.next_value_seed(AnyText)?;
-                    } else if kept.os.is_some() {
-                        return Err(A::Error::duplicate_field(OS_LABEL));
-                    } else {
-                        // `null` is the empty text.
-                        kept.os = Some(map.next_value::<Option<String>>()?.unwrap_or_default());
-                    }
-                }
-                Ok(kept)
-            }
-        }
-        deserializer.deserialize_map(Entries)
     }
 }

@@ -455,5 +455,6 @@ fn is_list(answer: &[u8]) -> bool {
 
 fn recorded(source: PodSource, loaded: Loaded, notes: Vec<String>) -> RecordedPods {
     let left_out = loaded.problems.iter().map(ToString::to_string).collect();
-    RecordedPods { source, pods: loaded.pods, with_probes: true, left_out, notes }
+    let pods = loaded.pods;
+    RecordedPods { source, pods, with_probes: true, with_labels: true, left_out, notes }
 }

@@ -258,16 +258,15 @@ impl CustomColumns {
     /// Returns the table: a row for each of `items`, or one for an answer that is no list. A path that leads nowhere
     /// gives `<none>`.
     pub fn table(&self, answer: &Value) -> Table {
-        let mut table = Table::new(self.0.iter().map(|(heading, _)| heading.clone()).collect());
+        let headings = self.0.iter().map(|(heading, _)| heading.clone()).collect();
         let items = answer.get("items").and_then(Value::as_array);
-        for row in items.map_or(std::slice::from_ref(answer), Vec::as_slice) {
-            let cell = |(_, path): &(String, Path)| {
-                let values = path.texts(answer, row);
-                if values.is_empty() { "<none>".to_owned() } else { values.join(",") }
-            };
-            table.add(self.0.iter().map(cell).collect());
-        }
-        table
+        let items = items.map_or(std::slice::from_ref(answer), Vec::as_slice);
+        let cell = |row, path: &Path| {
+            let values = path.texts(answer, row);
+            if values.is_empty() { "<none>".to_owned() } else { values.join(",") }
+        };
+        let cells = |row| self.0.iter().map(|(_, path)| cell(row, path)).collect();
+        Table::of(headings, items.iter().map(cells).collect())
     }
 }
 

@@ -3,6 +3,7 @@
 //! A view is a list of columns; a table has those of them that are wanted. On a terminal it fits the width.
 
 use super::arrangement::{Arranged, Kind, arrange};
+use super::order;
 use super::screen::{ARRANGED, Screen};
 use crate::output::terminal::{brief, plain};
 use comfy_table::{Cell, presets};
@@ -106,11 +107,8 @@ impl<'r, T: 'r, I: IntoIterator<Item = &'r T>> Rows<I> {
         };
         let columns: Vec<_> = columns.iter().filter(is_shown).collect();
         let headings = columns.iter().map(|column| column.heading.to_owned());
-        let mut table = Table::new(headings.collect());
-        for row in rows {
-            table.add(columns.iter().map(|column| (column.cell)(row)).collect());
-        }
-        table
+        let cells = |row| columns.iter().map(|column| (column.cell)(row)).collect();
+        Table::of(headings.collect(), rows.into_iter().map(cells).collect())
     }
 }
 
@@ -127,6 +125,19 @@ impl Table {
         let kinds = headings.iter().map(|heading| Kind::of(heading)).collect();
         let mut table = Self { kinds, rows: Vec::new() };
         table.add(headings);
+        table
+    }
+
+    /// Returns the table of rows in the order that was asked for.
+    pub fn of(headings: Vec<String>, mut rows: Vec<Vec<String>>) -> Self {
+        let places = order::places(&headings, &rows);
+        let mut table = Self::new(headings);
+        match places {
+            Some(places) => {
+                places.iter().for_each(|at| table.add(std::mem::take(&mut rows[*at])));
+            }
+            None => rows.into_iter().for_each(|row| table.add(row)),
+        }
         table
     }
 

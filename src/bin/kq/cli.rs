@@ -7,6 +7,7 @@ use crate::{
     version,
 };
 use clap::{Parser, Subcommand};
+use kq::output::order::Order;
 use kq::output::table::hide_headings;
 
 /// Predict and explain what the kubelet on a node will do
@@ -24,6 +25,12 @@ pub struct Cli {
     /// Leave the headings of tables out
     #[arg(long, global = true, help_heading = "Output")]
     no_headers: bool,
+
+    /// Order the rows of tables by this column, such as SIZE; -COLUMN reverses. Unknown values come
+    /// last. In a tree, rows stay below the one that they belong to
+    #[arg(long, value_name = "COLUMN", global = true, help_heading = "Output",
+          allow_hyphen_values = true, value_parser = Order::parse)]
+    sort_by: Option<Order>,
 
     /// When to colour words in tables and notes. auto: on a terminal, unless NO_COLOR is set or TERM
     /// is dumb
@@ -57,6 +64,9 @@ impl Cli {
     pub fn run(self) -> Result<Code, Failure> {
         if self.no_headers {
             hide_headings();
+        }
+        if let Some(order) = self.sort_by {
+            order.set();
         }
         screen::set(self.color);
         match self.command {

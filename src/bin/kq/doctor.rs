@@ -3,10 +3,12 @@
 use crate::cgroup::comparison::{Compared, settled};
 use crate::cgroup::live_tree::gather_node;
 use crate::exit::{Code, Failure, note, tell, warn};
+use crate::lint::NAMES;
 use crate::node_args::NodeArgs;
-use crate::output_format::{OutputFormat, formats};
+use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
 use crate::source_args::SourceArgs;
+use crate::watch::WatchArgs;
 use anyhow::anyhow;
 use kq::answer::finding_view;
 use kq::cgroup::live::checks::NodeChecks;
@@ -51,8 +53,11 @@ pub struct Args {
     namespace: NamespaceArgs,
 
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES))]
     output: OutputFormat,
+
+    #[command(flatten)]
+    watch: WatchArgs,
 
     #[command(flatten)]
     sources: SourceArgs,
@@ -62,8 +67,13 @@ pub struct Args {
 }
 
 impl Args {
-    /// Gathers, checks and shows.
+    /// Shows once, or again and again.
     pub fn run(self) -> Result<Code, Failure> {
+        self.watch.run(|| self.once())
+    }
+
+    /// Gathers, checks and shows.
+    fn once(&self) -> Result<Code, Failure> {
         if let (None, Some(namespace)) = (&self.pod, self.namespace.name()) {
             let refused = anyhow!("--namespace {namespace}: the checks are about the node");
             return Err(Failure::usage(refused).hint("name a pod of the namespace"));
@@ -86,7 +96,8 @@ impl Args {
         )?;
         let table = |it: &NodeChecks| finding_view::folded(&it.items);
         let wide = |it: &NodeChecks| finding_view::wide(&it.items);
-        self.output.write(&report, table, wide)?;
+        let names = |it: &NodeChecks| finding_view::names(&it.items);
+        self.output.write_or_names(&report, table, wide, names)?;
         match self.output {
             OutputFormat::Wide => report.basis.warnings.iter().for_each(|it| warn(&it.text)),
             // What the warnings say of missing facts stands in the checks.
@@ -116,7 +127,8 @@ impl Args {
                 false => format!("{}\n{}", page(it, is_wide), finding_view::folded(&it.findings)),
             }
         };
-        self.output.write(&report, page(false), page(true))?;
+        let names = |it: &PodReport| finding_view::names(&it.findings);
+        self.output.write_or_names(&report, page(false), page(true), names)?;
         if self.output.is_for_people() {
             tell(&report.basis);
             finding_view::advice(&report.findings).iter().for_each(|advice| note("fix", advice));

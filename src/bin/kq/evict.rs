@@ -3,11 +3,14 @@
 use crate::exit::{Code, Failure, tell};
 use crate::kubelet_node::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
-use crate::pod_args::NamespaceArgs;
+use crate::pod_args::{LabelArgs, NamespaceArgs};
+use crate::pod_selectors::PodSelectors;
+use crate::watch::WatchArgs;
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use kq::eviction::EvictionRank;
+use kq::answer::Missing;
 use kq::eviction::rank_view::{table, wide};
+use kq::eviction::{EvictionRank, PodName};
 use kq::facts::kubelet_config::Signal;
 use kq::node::NamedFiles;
 use kq::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
@@ -52,7 +55,9 @@ enum Command {
 /// Examples:
 ///
 ///   kq evict rank --signal memory
+///   kq evict rank --signal memory -n shop -l app=cart
 ///   kq evict rank --signal disk -o wide
+///   kq evict rank --signal memory -w --interval 10s
 ///   kq evict rank --signal imagefs.inodesFree --snapshot node.json
 ///   kq evict rank --signal memory --pods pods.json --stats summary.json
 #[derive(Debug, clap::Args)]
@@ -65,9 +70,15 @@ pub struct RankArgs {
     #[command(flatten)]
     namespace: NamespaceArgs,
 
+    #[command(flatten)]
+    labels: LabelArgs,
+
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The pods, as pod/NAME"))]
     output: OutputFormat,
+
+    #[command(flatten)]
+    watch: WatchArgs,
 
     /// The kubelet's stats summary (kubectl get --raw /api/v1/nodes/NAME/proxy/stats/summary). By
     /// default kq queries the kubelet
@@ -116,6 +127,11 @@ impl Args {
 
 impl RankArgs {
     fn run(self) -> Result<Code, Failure> {
+        self.watch.run(|| self.once())
+    }
+
+    /// Gathers, ranks and shows.
+    fn once(&self) -> Result<Code, Failure> {
         let files = NamedFiles {
             node: self.node_file.clone(),
             stats: self.stats.clone(),
@@ -128,9 +144,23 @@ impl RankArgs {
             stats_file: self.stats.clone(),
             is_stored: self.kubelet.sources.snapshot.is_some(),
         };
+        let labelled = self.labels.selector.is_some();
+        let recorded = node.snapshot.pods.value().filter(|_| labelled);
+        let known = recorded.map(|recorded| recorded.pods.clone()).unwrap_or_default();
+        let unknown = node.unknown_pods();
         let mut rank = eviction_rank(node, &options)?;
         // Every pod has its rank; shown are those that are asked about.
         rank.items.retain(|item| self.namespace.has(&item.pod.namespace));
+        if labelled {
+            let pods = rank.items.iter().map(|item| &item.pod);
+            let ranked: Vec<_> =
+                pods.map(|it| (it.namespace.clone(), it.name.clone(), it.uid.clone())).collect();
+            let asked = PodSelectors::default().within(&self.namespace, &self.labels)?;
+            let selection = asked.selection(&known, &ranked, unknown.as_deref())?;
+            let is_meant = |it: &PodName| selection.has(&it.namespace, &it.name, &it.uid);
+            rank.items.retain(|item| is_meant(&item.pod));
+            rank.basis.lack_all(Missing::of_selection(&selection));
+        }
         let pods = |rank: &EvictionRank| {
             rank.items.iter().map(|item| format!("pod/{}", item.pod.name)).collect()
         };

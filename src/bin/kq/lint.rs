@@ -3,8 +3,11 @@
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::OutputFormat;
 use crate::write;
-use kq::answer::finding_view::{advice, table, wide};
+use kq::answer::finding_view::{advice, names, table, wide};
 use kq::answer::{Answer, Finding};
+
+/// What `-o name` prints of findings.
+pub const NAMES: &str = "The subjects of the problems, such as pod/NAMESPACE/NAME or node";
 
 /// Shows findings with their advice, and returns the exit code. `nothing` is said where there are none.
 pub fn show<A: Answer>(
@@ -15,9 +18,12 @@ pub fn show<A: Answer>(
 ) -> Result<Code, Failure> {
     let is_table = output == OutputFormat::Table;
     let is_for_people = output.is_for_people();
-    match nothing.filter(|_| is_for_people && items.is_empty()) {
+    let has_text = is_for_people && output != OutputFormat::Name;
+    match nothing.filter(|_| has_text && items.is_empty()) {
         Some(nothing) => write::lines([nothing])?,
-        None => output.write(lint, |_| table(items), |_| wide(items))?,
+        None => {
+            output.write_or_names(lint, |_| table(items), |_| wide(items), |_| names(items))?;
+        }
     }
     if is_for_people {
         tell(lint.basis());

@@ -30,6 +30,7 @@ mod snapshot;
 mod source_args;
 mod usage;
 mod version;
+mod watch;
 mod write;
 
 use std::process::ExitCode;

@@ -143,7 +143,7 @@ impl OutputFormat {
         names: impl FnOnce(&T) -> Vec<String>,
     ) -> Result<(), Failure> {
         match self {
-            Self::Name => write::lines(names(value)),
+            Self::Name => write::names(names(value)),
             other => other.write(value, table, wide),
         }
     }

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use anyhow::anyhow;
 use kq::facts::pod_selector::{PodSelector, is_file, is_uid};
+use kq::k8s::label_selector::LabelSelector;
 
 /// The namespace of pods.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -66,6 +67,15 @@ impl NamespaceArgs {
     }
 }
 
+/// The labels of pods.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct LabelArgs {
+    /// Only pods with these labels, such as app=web,tier!=db or 'app in (web,api)'; also notin, KEY and
+    /// !KEY
+    #[arg(short = 'l', long, value_name = "SELECTOR", value_parser = LabelSelector::parse)]
+    pub selector: Option<LabelSelector>,
+}
+
 /// One pod, named as kubectl names it.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PodArgs {
@@ -109,6 +119,9 @@ pub struct PodsArgs {
 
     #[command(flatten)]
     pub namespace: NamespaceArgs,
+
+    #[command(flatten)]
+    pub labels: LabelArgs,
 }
 
 impl PodsArgs {

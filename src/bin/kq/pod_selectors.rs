@@ -1,14 +1,21 @@
 //! What a command is asked about: pods by name, and files with pods.
 
 use crate::exit::Failure;
-use crate::pod_args::NamespaceArgs;
+use crate::kubelet_node::KubeletNode;
+use crate::pod_args::{LabelArgs, NamespaceArgs};
 use anyhow::anyhow;
+use kq::answer::Missing;
 use kq::facts::pod_selector::{PodSelector, Selection, is_file, nearest_pod_name};
-use kq::facts::workloads::effective_uid;
+use kq::facts::workloads::{Workloads, effective_uid};
+use kq::k8s::label_selector::LabelSelector;
 use kq::k8s::manifest::LoadedPod;
+use kq::question::cgroup::LiveNode;
 
 /// For how many names that no pod has near ones are looked for.
 const MOST_HINTS: usize = 3;
+
+/// Namespace, name and UID of a pod; what is unknown is empty.
+type Identity = (String, String, String);
 
 /// The arguments, told apart.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +26,8 @@ pub struct PodSelectors {
     pub files: Vec<String>,
     /// Without names: the namespace of the pods.
     pub namespace: Option<String>,
+    /// Without names: the labels of the pods.
+    pub labels: Option<LabelSelector>,
 }
 
 impl PodSelectors {
@@ -26,14 +35,86 @@ impl PodSelectors {
     /// `.yaml`, `.yml` or `.json`.
     pub fn of(arguments: &[String]) -> Self {
         let (files, pods) = arguments.iter().cloned().partition(|text: &String| is_file(text));
-        Self { pods, files, namespace: None }
+        Self { pods, files, ..Self::default() }
     }
 
-    /// Keeps to a namespace, where no pod is named.
-    pub fn within(self, namespace: &NamespaceArgs) -> Self {
+    /// Keeps to a namespace, where no pod is named, and to labels.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a name and labels together.
+    pub fn within(self, namespace: &NamespaceArgs, labels: &LabelArgs) -> Result<Self, Failure> {
+        if let (Some(pod), Some(labels)) = (self.pods.first(), &labels.selector) {
+            let both = anyhow!("--selector {labels}: pod {pod} is named");
+            return Err(Failure::usage(both).hint("say the name or the labels"));
+        }
         let is_named = !self.pods.is_empty() || !self.files.is_empty();
         let namespace = namespace.name().filter(|_| !is_named).map(str::to_owned);
-        Self { namespace, ..self }
+        Ok(Self { namespace, labels: labels.selector.clone(), ..self })
+    }
+
+    /// Returns which pods of a live node are meant.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`PodSelectors::selection`] does.
+    pub fn selection_of(&self, live: &LiveNode) -> Result<Selection, Failure> {
+        // A name means a pod whose specification is known; labels are asked of every pod.
+        let others = match self.labels.is_some() {
+            true => identities(&live.workloads),
+            false => Vec::new(),
+        };
+        self.selection(&live.pods, &others, live.incomplete.as_deref())
+    }
+
+    /// Returns which pods of a node are meant; `others` are pods that the sources of the question name.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`PodSelectors::selection`] does.
+    pub fn selection_on(
+        &self,
+        node: &KubeletNode,
+        others: impl IntoIterator<Item = Identity>,
+    ) -> Result<Selection, Failure> {
+        let pods = node.snapshot.pods.value().map_or(&[][..], |recorded| &recorded.pods);
+        let mut named = identities(&node.workloads);
+        named.extend(others);
+        self.selection(pods, &named, node.unknown_pods().as_deref())
+    }
+
+    /// Returns the pods with the labels.
+    fn labelled(
+        &self,
+        labels: &LabelSelector,
+        pods: &[LoadedPod],
+        others: &[Identity],
+        unknown: Option<&str>,
+    ) -> Result<Selection, Failure> {
+        let is_within = |it: &str| self.namespace.as_deref().is_none_or(|within| within == it);
+        let of_files = |it: &LoadedPod| {
+            self.files.is_empty() || self.files.iter().any(|file| *file == *it.source.file)
+        };
+        let pods = pods.iter().filter(|it| of_files(it)).map(|loaded| &loaded.pod);
+        let pods = pods.filter(|pod| is_within(&pod.metadata.namespace));
+        let others = others.iter().map(|(n, p, u)| (n.as_str(), p.as_str(), u.as_str()));
+        // The namespace of a pod that is known by its UID alone may be this one.
+        let others = others.filter(|(namespace, ..)| namespace.is_empty() || is_within(namespace));
+        let others = others.filter(|_| self.files.is_empty());
+        let selection = Selection::labelled(labels, pods, others);
+        if !selection.pods.is_empty() {
+            return Ok(selection);
+        }
+        let place = match &self.namespace {
+            Some(namespace) => format!("in namespace {namespace}"),
+            None => "on this node".to_owned(),
+        };
+        let none = anyhow!("no pod {place} is known to have the labels {labels}");
+        Err(match Missing::of_selection(&selection) {
+            Some(missing) => Failure::not_found(none, Some(&missing.text))
+                .hint("give the pods with --pods FILE, or take a snapshot with this version of kq"),
+            None => Failure::not_found(none, unknown),
+        })
     }
 
     /// Returns which pods of a node are meant: those that are named, and those of the files. `unknown` is the
@@ -41,16 +122,19 @@ impl PodSelectors {
     ///
     /// # Errors
     ///
-    /// Fails for a name that no pod has.
+    /// Fails for a name that no pod has, and for labels that none has.
     pub fn selection(
         &self,
         pods: &[LoadedPod],
-        others: &[(String, String, String)],
+        others: &[Identity],
         unknown: Option<&str>,
     ) -> Result<Selection, Failure> {
+        if let Some(labels) = &self.labels {
+            return self.labelled(labels, pods, others, unknown);
+        }
         let mut selection =
-            Selection(self.pods.iter().map(|name| PodSelector::new(name)).collect());
-        selection.0.extend(self.namespace.as_deref().map(PodSelector::of_namespace));
+            Selection::of(self.pods.iter().map(|name| PodSelector::new(name)).collect());
+        selection.pods.extend(self.namespace.as_deref().map(PodSelector::of_namespace));
         let known = pods.iter().map(|loaded| {
             let metadata = &loaded.pod.metadata;
             (metadata.namespace.as_str(), metadata.name.as_str(), effective_uid(&loaded.pod))
@@ -81,10 +165,16 @@ impl PodSelectors {
         }
         let from_files =
             pods.iter().filter(|loaded| self.files.iter().any(|file| *file == *loaded.source.file));
-        selection.0.extend(from_files.map(|loaded| {
+        selection.pods.extend(from_files.map(|loaded| {
             let metadata = &loaded.pod.metadata;
-            PodSelector::new(&format!("{}/{}", metadata.namespace, metadata.name))
+            PodSelector::new(&format!("{}/{}", metadata.namespace, loaded.pod.display_name()))
         }));
         Ok(selection)
     }
+}
+
+/// Returns namespace, name and UID of each pod that some source names.
+pub fn identities(workloads: &Workloads) -> Vec<Identity> {
+    let pods = workloads.pods();
+    pods.map(|(uid, pod)| (pod.namespace.clone(), pod.name.clone(), uid.to_owned())).collect()
 }

@@ -2,8 +2,10 @@
 
 use crate::exit::Failure;
 use crate::output_format::OutputFormat;
-use anyhow::Error;
+use anyhow::{Error, anyhow};
 use kq::answer::{Answer, Document};
+use kq::k8s::nearest::nearest;
+use kq::output::order;
 use kq::output::screen::Screen;
 use kq::output::terminal::{plain, show};
 use kq::output::value::{write_json, write_yaml};
@@ -20,6 +22,9 @@ pub fn answer<A: Answer>(output: OutputFormat, answer: &A) -> Result<(), Failure
 pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failure> {
     // Templates are of the JSON of an answer, whose numbers and names are those of its schema.
     let json = || serde_json::to_value(value).map_err(Failure::missing);
+    if !matches!(output, OutputFormat::CustomColumns(_)) {
+        check_unordered()?;
+    }
     match output {
         OutputFormat::JsonPath(template) => {
             let text = template.text(&json()?);
@@ -40,7 +45,39 @@ pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
 
 /// Writes a text of lines.
 pub fn text(text: impl Display) -> Result<(), Failure> {
+    if order::is_asked() {
+        // The tables say which columns they have before anything is written.
+        let text = text.to_string();
+        check_order()?;
+        return to_stdout(|out| Screen::of_answers().show(out, text));
+    }
     to_stdout(|out| Screen::of_answers().show(out, text))
+}
+
+/// Writes the names of rows.
+pub fn names(names: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+    check_unordered()?;
+    lines(names)
+}
+
+/// Refuses an order by a column that no table of the answer has.
+fn check_order() -> Result<(), Failure> {
+    let Some((column, others)) = order::unknown_column() else { return Ok(()) };
+    let failure = Failure::usage(anyhow!("--sort-by {column}: the answer has no such column"));
+    Err(match (nearest(column, others.iter().map(String::as_str)), others.is_empty()) {
+        (_, true) => failure.hint("the rows of this answer have an order of their own"),
+        (Some(near), _) => failure.hint(format!("did you mean {near}?")),
+        (None, _) => failure.hint(format!("the columns are {}", others.join(", "))),
+    })
+}
+
+/// Refuses an order for what is no table.
+fn check_unordered() -> Result<(), Failure> {
+    match order::is_asked() {
+        true => Err(Failure::usage(anyhow!("--sort-by orders tables, and the output is no table"))
+            .hint("-o custom-columns=SPEC is a table of values of the JSON answer")),
+        false => Ok(()),
+    }
 }
 
 /// Writes lines; a text from outside cannot add one, or play with the terminal.

@@ -162,9 +162,8 @@ impl<'a> Comparison<'a> {
         match cgroup.owner {
             Owner::Node { .. } | Owner::Qos(_) => self.context.selection.is_all(),
             Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
-                let metadata = &pod.metadata;
-                let uid = effective_uid(pod);
-                self.context.selection.has(&metadata.namespace, &metadata.name, uid)
+                let (namespace, uid) = (&pod.metadata.namespace, effective_uid(pod));
+                self.context.selection.has(namespace, &pod.display_name(), uid)
             }
         }
     }

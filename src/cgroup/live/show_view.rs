@@ -4,6 +4,7 @@ use crate::cgroup::live::show::{CgroupUsage, Usage, UsedCgroup};
 use crate::facts::cgroup_file::{CgroupFile, Width};
 use crate::facts::cgroup_mode::CgroupVersion;
 use crate::facts::cgroup_value::Value;
+use crate::output::order::places_in_tree;
 use crate::output::table::{Table, or_dash};
 use crate::output::tree::branches;
 use crate::output::units;
@@ -74,11 +75,20 @@ fn tree(shown: &CgroupUsage<'_>, is_wide: bool) -> Table {
     let mut columns = columns(is_wide);
     columns.retain(|(_, cell)| shown.items.iter().any(|cgroup| cell(cgroup) != "-"));
     let headings = columns.iter().map(|(heading, _)| heading.clone());
-    let mut table = Table::new(std::iter::once("CGROUP".to_owned()).chain(headings).collect());
-    for (entry, cgroup) in branches(&depths).into_iter().zip(&shown.items) {
-        let name = format!("{}{}", entry.branch, cgroup.label);
+    let headings: Vec<String> = std::iter::once("CGROUP".to_owned()).chain(headings).collect();
+    let cells = |cgroup: &UsedCgroup<'_>| {
         let cells = columns.iter().map(|(_, cell)| cell(cgroup));
-        table.add(std::iter::once(name).chain(cells).collect());
+        std::iter::once(cgroup.label.clone()).chain(cells).collect()
+    };
+    let mut rows: Vec<Vec<String>> = shown.items.iter().map(cells).collect();
+    let places = places_in_tree(&headings, &rows, &depths);
+    let places = places.unwrap_or_else(|| (0..rows.len()).collect());
+    let depths: Vec<usize> = places.iter().map(|at| depths[*at]).collect();
+    let mut table = Table::new(headings);
+    for (entry, at) in branches(&depths).into_iter().zip(places) {
+        let mut row = std::mem::take(&mut rows[at]);
+        row[0].insert_str(0, &entry.branch);
+        table.add(row);
     }
     table
 }

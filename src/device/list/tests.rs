@@ -380,7 +380,7 @@ fn a_resource_is_summed_up() {
     assert_eq!(list.basis.assumptions.len(), 1, "health is that of the last writing");
     let mut list = DeviceList::of(&snapshot, Asked::PodResources, None);
     assert_eq!(list.items.len(), 1);
-    list.select(&Selection(vec![PodSelector::new("default/q")]));
+    list.select(&Selection::of(vec![PodSelector::new("default/q")]));
     assert!(list.items.is_empty() && list.resources.is_empty());
 }
 

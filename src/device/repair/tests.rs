@@ -138,6 +138,7 @@ fn node() -> Snapshot {
             .as_slice(),
     );
     let recorded = RecordedPods {
+        with_labels: true,
         source: PodSource::ApiServer,
         pods: pods.pods,
         left_out: Vec::new(),

@@ -34,7 +34,7 @@ impl OsRefusal {
     /// `spec.os` does.
     pub fn of(pod: &Pod) -> Option<Self> {
         let other = |os: Option<&str>| os.filter(|os| *os != "linux").map(str::to_owned);
-        if let Some(os) = other(pod.metadata.labels.os.as_deref()) {
+        if let Some(os) = other(pod.metadata.labels.os()) {
             return Some(Self {
                 reason: "PodOSSelectorNodeLabelDoesNotMatch",
                 message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",

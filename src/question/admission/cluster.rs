@@ -209,6 +209,7 @@ impl Question<'_> {
                 left_out: loaded.problems.iter().map(ToString::to_string).collect(),
                 pods: loaded.pods,
                 with_probes: true,
+                with_labels: true,
                 notes: Vec::new(),
             };
             Some(self.answer(node, Sourced { source: source.clone(), value }))

@@ -2,7 +2,7 @@
 
 use super::live_node::LiveNode;
 use crate::answer::Basis;
-use crate::answer::Failure;
+use crate::answer::{Failure, Missing};
 use crate::cgroup::live::compare::Rounding;
 use crate::cgroup::live::diff::{Context, absent_controllers, diff};
 use crate::cgroup::live::difference::Difference;
@@ -85,6 +85,11 @@ impl Compared {
         let mut notes = Vec::new();
         let earlier = earlier(&live, &mut notes);
         Self { live, selection, earlier, notes, confirmed: None }
+    }
+
+    /// Returns true if every pod could be read, and none was left out because its labels are unknown.
+    pub fn is_complete(&self) -> bool {
+        self.live.left_out.is_empty() && self.selection.unlabelled.is_empty()
     }
 
     /// Adds what differed in the look before as well.
@@ -230,7 +235,8 @@ impl Compared {
                 "this machine has no cgroup controller {controller}: its files are not compared"
             )
         }));
-        let basis = basis_of(node, &desired, &live.pods, formula, notes);
+        let mut basis = basis_of(node, &desired, &live.pods, formula, notes);
+        basis.lack_all(Missing::of_selection(&self.selection));
         show(found, basis, Census::of(pods(), runtime, &cgroups))
     }
 }

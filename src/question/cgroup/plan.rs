@@ -1,9 +1,9 @@
 //! The cgroups that the kubelet would set, for pods in files and for those of a node.
 
 use super::LiveNode;
-use crate::answer::{Basis, Failure};
+use crate::answer::{Basis, Failure, Missing};
 use crate::cgroup::knowledge::Knowledge;
-use crate::cgroup::plan::{Plan, RuntimeFormula, display_name, plan, select};
+use crate::cgroup::plan::{Plan, RuntimeFormula, plan, select};
 use crate::cgroup::report::basis_of;
 use crate::cgroup::view::unknown_facts;
 use crate::facts::node::Node;
@@ -40,6 +40,8 @@ pub struct PlanPodOptions {
     pub on_node: Option<String>,
     /// A file was named.
     pub has_files: bool,
+    /// The pods to show; the sums are of all.
+    pub selection: Selection,
 }
 
 impl PlanInput {
@@ -75,7 +77,7 @@ impl PlanInput {
             formula,
             pods: loaded.pods,
             is_incomplete: false,
-            selection: Selection::default(),
+            selection: options.selection.clone(),
             notes,
             knowledge: Knowledge::default(),
         }
@@ -110,7 +112,7 @@ impl PlanInput {
 
     /// Returns true if all pods and the kubelet's configuration are known.
     pub fn is_complete(&self) -> bool {
-        !self.is_incomplete && self.left_out.is_empty()
+        !self.is_incomplete && self.left_out.is_empty() && self.selection.unlabelled.is_empty()
     }
 
     /// Plans the cgroups.
@@ -135,13 +137,16 @@ impl PlanInput {
             return true;
         }
         let mut named = self.pods.iter().map(|loaded| &loaded.pod);
-        let uid = named.find(|own| own.metadata.namespace == namespace && display_name(own) == pod);
+        let uid =
+            named.find(|own| own.metadata.namespace == namespace && own.display_name() == pod);
         self.selection.has(namespace, pod, uid.map(effective_uid).unwrap_or_default())
     }
 
     /// Returns what a plan rests on.
     pub fn basis(&self, plan: &Plan<'_>) -> Basis {
-        basis_of(&self.node, plan, &self.pods, self.formula, self.notes.clone())
+        let mut basis = basis_of(&self.node, plan, &self.pods, self.formula, self.notes.clone());
+        basis.lack_all(Missing::of_selection(&self.selection));
+        basis
     }
 }
 

@@ -1,5 +1,9 @@
 //! The pods of a node that their priority does not protect from the kubelet.
 
+use crate::answer::Missing;
+use crate::facts::pod_selector::Selection;
+use crate::facts::workloads::effective_uid;
+use crate::k8s::pod::Pod;
 use crate::node::{FactKey, KubeletNode, Needs};
 use crate::preemption::lint::PreemptionLint;
 
@@ -9,9 +13,15 @@ pub fn preemption_lint_needs() -> Needs {
     Needs { only_on_node: false, ..Needs::of(&facts) }
 }
 
-/// Looks at the pods of a node.
-pub fn preemption_lint(node: &KubeletNode) -> PreemptionLint {
-    let mut lint = PreemptionLint::of(node.pods(), node.kubelet.rules.gates);
+/// Looks at the selected pods of a node.
+pub fn preemption_lint(node: &KubeletNode, selection: &Selection) -> PreemptionLint {
+    let is_selected = |pod: &&Pod| {
+        let metadata = &pod.metadata;
+        selection.has(&metadata.namespace, &metadata.name, effective_uid(pod))
+    };
+    let pods = node.pods().into_iter().filter(is_selected);
+    let mut lint = PreemptionLint::of(pods, node.kubelet.rules.gates);
+    lint.basis.lack_all(Missing::of_selection(selection));
     lint.basis.lack_all(node.unknown_pods());
     lint.basis.warn_all(node.odd().cloned());
     lint

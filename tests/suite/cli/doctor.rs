@@ -430,7 +430,7 @@ fn what_cannot_be_answered_has_a_code_of_its_own() {
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stdout.lines().skip(1).all(|line| line.contains("UNKNOWN")), "{}", ran.stdout);
     for (name, flags, code, said) in [
-        ("no such form", "-oname", 2, "have no names: expected table, wide, json, yaml"),
+        ("no such form", "-ojs", 2, "invalid value 'js'"),
         ("no such flag", "--fix", 2, "unexpected argument '--fix'"),
         ("no such driver", "--cgroup-driver x", 2, "[possible values: cgroupfs, systemd]"),
         ("no such configuration", "--kubelet-config x.json", 3, "x.json"),

@@ -288,6 +288,10 @@ Options:
 Output:
       --no-headers
           Leave the headings of tables out
+
+      --sort-by <COLUMN>
+          Order the rows of tables by this column, such as SIZE; -COLUMN reverses. Unknown values
+          come last. In a tree, rows stay below the one that they belong to
 --- exit 0
 
 "#]]);
@@ -328,7 +332,10 @@ Options:
   -V, --version       Print version
 
 Output:
-      --no-headers  Leave the headings of tables out
+      --no-headers        Leave the headings of tables out
+      --sort-by <COLUMN>  Order the rows of tables by this column, such as SIZE; -COLUMN reverses.
+                          Unknown values come last. In a tree, rows stay below the one that they
+                          belong to
 --- exit 2
 
 "#]]);
@@ -356,7 +363,10 @@ Options:
   -V, --version       Print version
 
 Output:
-      --no-headers  Leave the headings of tables out
+      --no-headers        Leave the headings of tables out
+      --sort-by <COLUMN>  Order the rows of tables by this column, such as SIZE; -COLUMN reverses.
+                          Unknown values come last. In a tree, rows stay below the one that they
+                          belong to
 --- exit 2
 
 "#]]);

@@ -40,15 +40,15 @@ const LOOKS: usize = 4;
 impl ComparisonArgs {
     /// Gathers what a comparison needs.
     pub fn gather(&self, usage: bool) -> Result<Compared, Failure> {
-        let subjects =
-            PodSelectors::of(&self.pods.all(&self.subjects)?).within(&self.pods.namespace);
+        let subjects = PodSelectors::of(&self.pods.all(&self.subjects)?);
+        let subjects = subjects.within(&self.pods.namespace, &self.pods.labels)?;
         let needs = Needs::PLAN
             .with(&[FactKey::Processes, FactKey::StateFiles])
             .with_if(usage, &[FactKey::CgroupUsage]);
         let look = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &subjects.files)?;
             live.check_kubepods()?;
-            let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
+            let selection = subjects.selection_of(&live)?;
             Ok(Compared::of(live, selection))
         };
         let mut named = self.node.files().chain(&self.sources.pods).chain(&subjects.files);
@@ -93,5 +93,5 @@ pub fn settled(
 
 /// Returns the exit code of an answer without differences.
 pub fn code(compared: &Compared) -> Code {
-    if compared.live.left_out.is_empty() { Code::Answered } else { Code::Missing }
+    Code::Answered.unless(!compared.is_complete())
 }

@@ -74,7 +74,7 @@ impl Args {
                     let mut paths: Vec<String> =
                         drifting.map(|found| found.cgroup.clone()).collect();
                     paths.dedup();
-                    write::lines(paths)?;
+                    write::names(paths)?;
                 }
             }
             tell(&report.basis);

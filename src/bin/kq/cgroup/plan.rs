@@ -55,7 +55,7 @@ impl Args {
             }
             OutputFormat::Table => write::text(view::table(&plan))?,
             OutputFormat::Wide => write::text(view::wide(&plan))?,
-            OutputFormat::Name => write::lines(view::names(&plan))?,
+            OutputFormat::Name => write::names(view::names(&plan))?,
         }
         tell(&basis);
         let code = code(&gathered);

@@ -9,7 +9,7 @@ use crate::pod_selectors::PodSelectors;
 use crate::source_args::SourceArgs;
 use anyhow::anyhow;
 use kq::edge::input::{read_input, shown};
-use kq::facts::pod_selector::is_file;
+use kq::facts::pod_selector::{Selection, is_file};
 use kq::k8s::manifest::{Loaded, NoteKind, load};
 use kq::node::Needs;
 use kq::question::cgroup::plan::{PlanInput, PlanPodOptions};
@@ -68,19 +68,30 @@ impl Question {
         }
         self.sources.choose_notes();
         let described = self.node.gather()?;
+        let loaded = self.load()?;
+        let selection = match self.pods.labels.selector {
+            Some(_) => self.subjects()?.selection(&loaded.pods, &[], None)?,
+            None => Selection::default(),
+        };
         let options = PlanPodOptions {
             are_static: self.are_static,
             on_node: self.on_node.clone(),
             has_files: !self.files.is_empty(),
+            selection,
         };
-        Ok(PlanInput::of_pods(described, self.load()?, &options))
+        Ok(PlanInput::of_pods(described, loaded, &options))
+    }
+
+    /// Returns the pods that are asked about.
+    fn subjects(&self) -> Result<PodSelectors, Failure> {
+        PodSelectors::of(&self.files).within(&self.pods.namespace, &self.pods.labels)
     }
 
     /// Looks at the node.
     fn gather_live(&self) -> Result<PlanInput, Failure> {
-        let subjects = PodSelectors::of(&self.files).within(&self.pods.namespace);
+        let subjects = self.subjects()?;
         let live = gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?;
-        let selection = subjects.selection(&live.pods, &[], live.incomplete.as_deref())?;
+        let selection = subjects.selection_of(&live)?;
         Ok(PlanInput::of_live(live, selection, self.are_static))
     }
 

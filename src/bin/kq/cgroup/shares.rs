@@ -77,7 +77,7 @@ impl Args {
             OutputFormat::Wide => write::text(table(&divided, true))?,
             OutputFormat::Name => {
                 let paths = divided.items.iter().filter_map(|share| share.cgroup);
-                write::lines(paths.map(str::to_owned))?;
+                write::names(paths.map(str::to_owned))?;
             }
         }
         tell(&divided.basis);

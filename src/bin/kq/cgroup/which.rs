@@ -98,7 +98,7 @@ impl Args {
             | OutputFormat::JsonPath(_)
             | OutputFormat::CustomColumns(_)) => write::answer(output, &owner)?,
             OutputFormat::Table | OutputFormat::Wide => write::lines(lines(&owner))?,
-            OutputFormat::Name => write::lines([owner.place.cgroup.to_owned()])?,
+            OutputFormat::Name => write::names([owner.place.cgroup.to_owned()])?,
         }
         for note in &live.notes {
             warn(note);

@@ -2,11 +2,15 @@
 
 use super::node::DeviceNodeArgs;
 use crate::exit::{Code, Failure, note, tell, warn};
+use crate::kubelet_node::KubeletNode;
 use crate::output_format::{OutputFormat, formats_with};
-use crate::pod_args::NamespaceArgs;
+use crate::pod_args::{LabelArgs, NamespaceArgs};
+use crate::pod_selectors::PodSelectors;
+use crate::watch::WatchArgs;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
+use kq::answer::Missing;
 use kq::device::list::{
     Asked, DeviceList, FreeDevices, dropped, free, given, resources, table, wide,
 };
@@ -42,7 +46,7 @@ use kq::question::devices::list::{device_list, device_list_needs};
 ///
 ///   kq devices list
 ///   kq devices list shop/train-0 -o wide
-///   kq devices list -n shop
+///   kq devices list -n shop -l app=train
 ///   kq devices list --free
 ///   kq devices list --source checkpoint --checkpoint kubelet_internal_checkpoint
 ///   kq devices list -o json | jq '.items[] | select(.state != "OK") | .device'
@@ -56,17 +60,23 @@ pub struct Args {
     #[command(flatten)]
     namespace: NamespaceArgs,
 
+    #[command(flatten)]
+    labels: LabelArgs,
+
     /// Use only one source
     #[arg(long, value_enum, default_value = "both")]
     source: Source,
 
     /// Show only the healthy devices that no active pod holds
-    #[arg(long, conflicts_with_all = ["pod", "namespace"])]
+    #[arg(long, conflicts_with_all = ["pod", "namespace", "selector"])]
     free: bool,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The IDs of the devices"))]
     output: OutputFormat,
+
+    #[command(flatten)]
+    watch: WatchArgs,
 
     #[command(flatten)]
     node: DeviceNodeArgs,
@@ -85,8 +95,13 @@ enum Source {
 }
 
 impl Args {
-    /// Gathers, puts together and shows.
+    /// Shows once, or again and again.
     pub fn run(self) -> Result<Code, Failure> {
+        self.watch.run(|| self.once())
+    }
+
+    /// Gathers, puts together and shows.
+    fn once(&self) -> Result<Code, Failure> {
         let asked = match self.source {
             Source::Checkpoint => Asked::Checkpoint,
             Source::PodResources => Asked::PodResources,
@@ -94,7 +109,8 @@ impl Args {
         };
         let selection = self.selection()?;
         let node = self.node.gather(device_list_needs(asked))?;
-        let list = device_list(&node, asked, &selection)?;
+        let mut list = device_list(&node, asked, &selection)?;
+        self.select_labels(&node, &mut list)?;
         if self.output.is_for_people() {
             // It comes before all that it puts in doubt.
             list.damage.iter().for_each(|damage| warn(&damage.to_string()));
@@ -110,6 +126,22 @@ impl Args {
         Ok(if list.is_complete() { Code::Answered } else { Code::Missing })
     }
 
+    /// Keeps the pods with the labels.
+    fn select_labels(&self, node: &KubeletNode, list: &mut DeviceList) -> Result<(), Failure> {
+        if self.labels.selector.is_none() {
+            return Ok(());
+        }
+        let named = self.pod.iter().cloned().collect();
+        let asked = PodSelectors { pods: named, ..PodSelectors::default() };
+        let asked = asked.within(&self.namespace, &self.labels)?;
+        let holders = list.items.iter().map(|row| row.pod.clone());
+        let holders = holders.map(|it| (it.namespace, it.name, it.uid.unwrap_or_default()));
+        let selection = asked.selection_on(node, holders)?;
+        list.select(&selection);
+        list.basis.lack_all(Missing::of_selection(&selection));
+        Ok(())
+    }
+
     /// Returns which pods are meant.
     fn selection(&self) -> Result<Selection, Failure> {
         let selector = match (&self.pod, self.namespace.name()) {
@@ -121,7 +153,7 @@ impl Args {
             (None, Some(namespace)) => PodSelector::of_namespace(namespace),
             (Some(pod), _) => PodSelector::new(&self.namespace.qualify(pod)?),
         };
-        Ok(Selection(vec![selector]))
+        Ok(Selection::of(vec![selector]))
     }
 
     fn show(&self, list: &DeviceList) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use super::question::{Question, write_basis};
 use crate::exit::{Code, Failure, note};
 use crate::output_format::{OutputFormat, formats_with};
+use crate::watch::WatchArgs;
 use crate::write;
 use kq::eviction::{Pressure, pressure_view};
 use kq::image_gc::plan::{summary, table, wide};
@@ -39,12 +40,20 @@ pub struct Args {
     output: OutputFormat,
 
     #[command(flatten)]
+    watch: WatchArgs,
+
+    #[command(flatten)]
     question: Question,
 }
 
 impl Args {
-    /// Gathers, plans and shows.
+    /// Shows once, or again and again.
     pub fn run(self) -> Result<Code, Failure> {
+        self.watch.run(|| self.once())
+    }
+
+    /// Gathers, plans and shows.
+    fn once(&self) -> Result<Code, Failure> {
         let node = self.question.gather()?;
         let planned = self.question.plan(&node)?;
         show(self.output, &planned)?;

@@ -3,6 +3,7 @@
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats_with};
+use crate::watch::WatchArgs;
 use kq::image_gc::images::{ImageList, table, wide};
 use kq::question::image_gc::list::{image_list, image_list_needs};
 
@@ -30,12 +31,20 @@ pub struct Args {
     output: OutputFormat,
 
     #[command(flatten)]
+    watch: WatchArgs,
+
+    #[command(flatten)]
     node: GcNodeArgs,
 }
 
 impl Args {
-    /// Gathers and shows.
+    /// Shows once, or again and again.
     pub fn run(self) -> Result<Code, Failure> {
+        self.watch.run(|| self.once())
+    }
+
+    /// Gathers and shows.
+    fn once(&self) -> Result<Code, Failure> {
         let node = self.node.gather(image_list_needs())?;
         let list = image_list(&node)?;
         let ids = |list: &ImageList| list.items.iter().map(|image| image.id.clone()).collect();

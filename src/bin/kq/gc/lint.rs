@@ -2,8 +2,8 @@
 
 use super::records::GcNodeArgs;
 use crate::exit::{Code, Failure};
-use crate::lint::show;
-use crate::output_format::{OutputFormat, formats};
+use crate::lint::{NAMES, show};
+use crate::output_format::{OutputFormat, formats_with};
 use kq::node::Needs;
 use kq::question::image_gc::lint::{gc_lint, gc_lint_needs};
 
@@ -27,7 +27,7 @@ use kq::question::image_gc::lint::{gc_lint, gc_lint_needs};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES))]
     output: OutputFormat,
 
     #[command(flatten)]

@@ -2,8 +2,10 @@
 
 use crate::exit::{Code, Failure};
 use crate::kubelet_node::KubeletNodeArgs;
-use crate::lint::show;
-use crate::output_format::{OutputFormat, formats};
+use crate::lint::{NAMES, show};
+use crate::output_format::{OutputFormat, formats_with};
+use crate::pod_args::{LabelArgs, NamespaceArgs};
+use crate::pod_selectors::PodSelectors;
 use kq::question::preemption::lint::{preemption_lint, preemption_lint_needs};
 
 /// Find pods that their priority does not protect from the kubelet
@@ -21,12 +23,19 @@ use kq::question::preemption::lint::{preemption_lint, preemption_lint_needs};
 ///
 ///   kq preempt lint
 ///   kq preempt lint -o wide --snapshot node.json.zst
+///   kq preempt lint -n shop -l 'app in (cart,web)'
 ///   kq preempt lint --pods pods.json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct LintArgs {
+    #[command(flatten)]
+    namespace: NamespaceArgs,
+
+    #[command(flatten)]
+    labels: LabelArgs,
+
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES))]
     output: OutputFormat,
 
     #[command(flatten)]
@@ -37,7 +46,9 @@ impl LintArgs {
     /// Gathers, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let node = self.node.gather(preemption_lint_needs())?;
-        let lint = preemption_lint(&node);
+        let asked = PodSelectors::default().within(&self.namespace, &self.labels)?;
+        let selection = asked.selection_on(&node, [])?;
+        let lint = preemption_lint(&node, &selection);
         let nothing = format!("nothing found in {} pods", lint.pods);
         show(self.output, &lint, &lint.items, Some(nothing))
     }

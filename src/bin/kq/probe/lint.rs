@@ -3,9 +3,10 @@
 use super::node::ProbeNodeArgs;
 use super::pods::{Wanted, gather_for_lint};
 use crate::exit::{Code, Failure};
-use crate::lint::show;
-use crate::output_format::{OutputFormat, formats};
-use crate::pod_args::PodArgs;
+use crate::lint::{NAMES, show};
+use crate::output_format::{OutputFormat, formats_with};
+use crate::pod_args::{LabelArgs, PodArgs};
+use anyhow::anyhow;
 use kq::k8s::feature_gates::Gate;
 use kq::k8s::pod::Pod;
 use kq::probe::lint::ProbeLint;
@@ -32,6 +33,7 @@ use kq::probe::lint::ProbeLint;
 ///   kq probe lint web.yaml
 ///   kq probe lint deployment.yaml -o wide
 ///   kq probe lint shop/web-7d4b9
+///   kq probe lint -l app=web
 ///   kq probe lint web.yaml -o json | jq '.items[] | {severity, id, field, found}'
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -43,8 +45,11 @@ pub struct Args {
     #[command(flatten)]
     named: PodArgs,
 
+    #[command(flatten)]
+    labels: LabelArgs,
+
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with(NAMES))]
     output: OutputFormat,
 
     #[command(flatten)]
@@ -55,7 +60,11 @@ impl Args {
     /// Reads, looks and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let pod = self.named.one(self.pod.as_deref())?;
-        let all = Wanted::All { namespace: self.named.namespace.name() };
+        if let (Some(pod), Some(labels)) = (&pod, &self.labels.selector) {
+            return Err(Failure::usage(anyhow!("--selector {labels}: {pod} is named"))
+                .hint("say the name or the labels"));
+        }
+        let all = Wanted::All { namespace: &self.named.namespace, labels: &self.labels };
         let wanted = pod.as_deref().map_or(all, Wanted::One);
         let (probed, unknown) = gather_for_lint(&self.node, &wanted)?;
         let fails_on_timeout = probed.node.kubelet.rules.gates.enabled(Gate::ExecProbeTimeout);
@@ -64,6 +73,7 @@ impl Args {
         let lint = lint.with_exec_rate(&pods, self.pod.is_none());
         let mut lint = lint.with_unknown_fields(unknown);
         lint.basis.warn_all(probed.node.notes.iter().cloned());
+        lint.basis.lack_all(probed.unlabelled.clone());
         lint.basis.lack_all(probed.left_out.iter().map(|text| format!("left out: {text}")));
         let pods = probed.pods.len();
         let nothing = format!("nothing found in {} probes of {pods} pods", lint.probes);

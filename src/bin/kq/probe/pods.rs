@@ -3,10 +3,14 @@
 use super::node::ProbeNodeArgs;
 use crate::exit::Failure;
 use crate::kubelet_node::KubeletNode;
+use crate::pod_args::{LabelArgs, NamespaceArgs};
+use crate::pod_selectors::PodSelectors;
 use anyhow::anyhow;
+use kq::answer::Missing;
 use kq::edge::cri::CriSession;
 use kq::edge::input::{read_input, shown};
 use kq::facts::pod_selector::is_file;
+use kq::facts::workloads::effective_uid;
 use kq::k8s::manifest::{Note, NoteKind, load};
 use kq::k8s::pod::{Pod, PodStatus};
 use kq::node::Needs;
@@ -18,8 +22,8 @@ use std::path::Path;
 pub enum Wanted<'a> {
     /// One: `NAME`, `NAMESPACE/NAME` or a UID of this node, or a file.
     One(&'a str),
-    /// All of the node, or all of them in a namespace.
-    All { namespace: Option<&'a str> },
+    /// All of the node, or those of a namespace and with labels.
+    All { namespace: &'a NamespaceArgs, labels: &'a LabelArgs },
 }
 
 /// What was found.
@@ -28,6 +32,8 @@ pub struct Probed {
     pub pods: Vec<ProbedPod>,
     /// Pods that could not be read.
     pub left_out: Vec<String>,
+    /// The labels that are unknown, and decide which pods are wanted.
+    pub unlabelled: Option<Missing>,
 }
 
 /// Gathers pods and what is known of them, to send their probes.
@@ -54,8 +60,10 @@ fn gather_of(
     {
         found = named(name, found, node.unknown_pods().as_deref())?;
     }
-    if let Wanted::All { namespace: Some(namespace) } = wanted {
-        found.retain(|(pod, _)| pod.metadata.namespace == **namespace);
+    let mut unlabelled = None;
+    if let Wanted::All { namespace, labels } = wanted {
+        found.retain(|(pod, _)| namespace.has(&pod.metadata.namespace));
+        unlabelled = keep_labelled(&mut found, &node, namespace, labels)?;
     }
     if args.pod_ip.is_some() && found.len() != 1 {
         let failure = anyhow!("--pod-ip is the IP of one pod, and {} are meant", found.len());
@@ -66,7 +74,26 @@ fn gather_of(
         Some(ip) => Ok((ip.to_string(), "--pod-ip".to_owned())),
         None => ip_of(args, &node, probed, &mut session),
     });
-    Ok(Probed { node, pods, left_out })
+    Ok(Probed { node, pods, left_out, unlabelled })
+}
+
+/// Keeps the pods with the labels, and returns what is unknown of labels.
+fn keep_labelled(
+    found: &mut Vec<(Pod, String)>,
+    node: &KubeletNode,
+    namespace: &NamespaceArgs,
+    labels: &LabelArgs,
+) -> Result<Option<Missing>, Failure> {
+    if labels.selector.is_none() {
+        return Ok(None);
+    }
+    let asked = PodSelectors::default().within(namespace, labels)?;
+    let selection = asked.selection_on(node, [])?;
+    found.retain(|(pod, _)| {
+        let metadata = &pod.metadata;
+        selection.has(&metadata.namespace, &metadata.name, effective_uid(pod))
+    });
+    Ok(Missing::of_selection(&selection))
 }
 
 /// What stands for the IP of a pod of a file.
@@ -94,7 +121,7 @@ pub fn gather_for_plan(args: &ProbeNodeArgs, wanted: &Wanted<'_>) -> Result<Prob
         };
         ProbedPod { pod, source: shown(file).to_owned(), ip: Ok(ip), sandbox: None }
     });
-    Ok(Probed { pods: pods.collect(), node, left_out })
+    Ok(Probed { pods: pods.collect(), node, left_out, unlabelled: None })
 }
 
 /// A field that Kubernetes does not have: whose it is, where it is, what may have been meant.
@@ -125,7 +152,7 @@ pub fn gather_for_lint(
         ip: Err("not asked".to_owned()),
         sandbox: None,
     });
-    Ok((Probed { pods: pods.collect(), node, left_out }, unknown))
+    Ok((Probed { pods: pods.collect(), node, left_out, unlabelled: None }, unknown))
 }
 
 /// Returns a field that Kubernetes does not have: whose it is, where it is, what may have been meant.

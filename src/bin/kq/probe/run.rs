@@ -8,7 +8,7 @@ use super::targets;
 use super::what_if::WhatIf;
 use crate::exit::{Code, Failure, tell};
 use crate::output_format::{OutputFormat, formats};
-use crate::pod_args::PodArgs;
+use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write;
 use anyhow::anyhow;
 use kq::k8s::pod::ProbeType;
@@ -54,6 +54,9 @@ pub struct Args {
 
     #[command(flatten)]
     named: PodArgs,
+
+    #[command(flatten)]
+    labels: LabelArgs,
 
     /// The container; with --exec and without a pod, its ID, or its name if that is unique
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["http", "tcp", "grpc"])]
@@ -149,6 +152,10 @@ impl Args {
         if (is_ad_hoc || self.all) && self.node.pod_ip.is_some() {
             return Err(Failure::usage(anyhow!("--pod-ip is the IP of the one pod that is named")));
         }
+        if let Some(labels) = self.labels.selector.as_ref().filter(|_| !self.all) {
+            return Err(Failure::usage(anyhow!("--selector {labels}: one pod is to be named"))
+                .hint("say --all for all pods with the labels"));
+        }
         self.pod = self.named.one(self.pod.as_deref())?;
         let targets = self.targets()?;
         if self.pace.repeats() {
@@ -194,7 +201,7 @@ impl Args {
         }
         let wanted = match (&self.pod, self.all) {
             (Some(pod), _) => Wanted::One(pod),
-            (None, true) => Wanted::All { namespace: self.named.namespace.name() },
+            (None, true) => Wanted::All { namespace: &self.named.namespace, labels: &self.labels },
             (None, false) => {
                 return Err(Failure::usage(anyhow!("nothing to probe is named")).hint(
                     "say POD, FILE, --all, --http URL, --tcp HOST:PORT or --grpc HOST:PORT",

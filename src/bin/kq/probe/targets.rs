@@ -64,10 +64,13 @@ pub fn of_pods(
     purpose: Purpose,
     what_if: &WhatIf,
 ) -> Result<Targets, Failure> {
-    let Probed { node, pods, left_out } = probed;
+    let Probed { node, pods, left_out, unlabelled } = probed;
     let timeout = args.kubelet.sources.timeout;
     let pods = (pods, &left_out[..]);
-    Targets::of_pods(&node, timeout, pods, container, kind, purpose, &what_if.changes())
+    let changes = what_if.changes();
+    let mut targets = Targets::of_pods(&node, timeout, pods, container, kind, purpose, &changes)?;
+    targets.basis.lack_all(unlabelled);
+    Ok(targets)
 }
 
 /// Runs probes at once, in the order of `wanted`, which are places in the list.

@@ -44,6 +44,7 @@ fn node(more: &str) -> Snapshot {
     let loaded = load("pods", pods.as_bytes());
     assert_eq!(loaded.problems.len(), 0, "{:?}", loaded.problems);
     let recorded = RecordedPods {
+        with_labels: true,
         source: PodSource::Files,
         pods: loaded.pods,
         with_probes: true,
