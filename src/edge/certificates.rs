@@ -1,4 +1,4 @@
-//! The certificates in the kubelet's folder. Of each file only the names and the validity of its first certificate are
+//! The certificates of the kubelet. Of each file only the names and the validity of its first certificate are
 //! kept: a private key can be in the same file.
 
 use super::host::{LIMIT, ReadError};
@@ -6,32 +6,44 @@ use super::trust::read_trusted;
 use crate::facts::certificates::{Certificate, CertificateUsage};
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::timestamp::Timestamp;
+use crate::k8s::yaml;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
+use serde_json::Value;
 use std::path::Path;
 use x509_parser::parse_x509_certificate;
 
-/// The files below the kubelet's root folder (`cmd/kubelet/app/server.go`, `pkg/kubelet/certificate/kubelet.go`). A
+/// The files in the kubelet's folder of certificates (`cmd/kubelet/app/server.go`, `pkg/kubelet/certificate/kubelet.go`). A
 /// serving certificate of the cluster goes before the kubelet's own.
 const FILES: [(CertificateUsage, &[&str]); 2] = [
     (CertificateUsage::Client, &["kubelet-client-current.pem"]),
     (CertificateUsage::Serving, &["kubelet-server-current.pem", "kubelet.crt"]),
 ];
 
-/// Reads the kubelet's certificates: of each usage the first file that exists. `tls_cert_file` is the field of the
-/// configuration.
-pub fn read_certificates(
-    root: &Path,
-    root_dir: &str,
-    tls_cert_file: Option<&str>,
-) -> Lookup<Vec<Certificate>> {
-    let folder = format!("{}/pki", root_dir.trim_end_matches('/'));
+/// What names the certificates of a kubelet.
+#[derive(Clone, Copy, Debug)]
+pub struct CertificateSources<'a> {
+    /// `--cert-dir`
+    pub folder: &'a str,
+    /// `--kubeconfig`
+    pub kubeconfig: Option<&'a str>,
+    /// `tlsCertFile` of its configuration.
+    pub tls_cert_file: Option<&'a str>,
+}
+
+/// Reads the kubelet's certificates: of each usage the one that is named, else the first file that exists.
+pub fn read_certificates(root: &Path, sources: CertificateSources<'_>) -> Lookup<Vec<Certificate>> {
+    let folder = sources.folder.trim_end_matches('/').to_owned();
     let (mut value, mut tried) = (Vec::new(), Vec::new());
     for (usage, names) in FILES {
-        let named =
-            tls_cert_file.filter(|file| usage == CertificateUsage::Serving && !file.is_empty());
-        let paths: Vec<String> = match named {
-            Some(file) => vec![file.to_owned()],
+        let named = match usage {
+            CertificateUsage::Client => {
+                sources.kubeconfig.and_then(|path| client_certificate(root, path))
+            }
+            CertificateUsage::Serving => sources.tls_cert_file.map(str::to_owned),
+        };
+        let paths: Vec<String> = match named.filter(|file| !file.is_empty()) {
+            Some(file) => vec![file],
             None => names.iter().map(|name| format!("{folder}/{name}")).collect(),
         };
         for path in paths {
@@ -52,6 +64,22 @@ pub fn read_certificates(
         true if tried.is_empty() => Lookup::failed(folder, "has no certificate of the kubelet"),
         true => Lookup { found: None, tried },
     }
+}
+
+/// Returns the file of the client certificate that a kubeconfig names.
+fn client_certificate(root: &Path, kubeconfig: &str) -> Option<String> {
+    let text = String::from_utf8(read_trusted(root, kubeconfig, LIMIT).ok()?).ok()?;
+    let config = yaml::read(&text).ok()?.value;
+    let named = |list: &str, name: &str| {
+        let mut items = config.get(list)?.as_array()?.iter();
+        items.find(|item| item.get("name").and_then(Value::as_str) == Some(name)).cloned()
+    };
+    let context = named("contexts", config.get("current-context")?.as_str()?)?;
+    let user = named("users", context.pointer("/context/user")?.as_str()?)?;
+    let file = user.pointer("/user/client-certificate")?.as_str()?;
+    // A relative path is relative to the kubeconfig.
+    let folder = Path::new(kubeconfig).parent()?;
+    Some(folder.join(file).to_str()?.to_owned())
 }
 
 fn certificate(path: &str, usage: CertificateUsage, pem: &[u8]) -> Result<Certificate, String> {
@@ -84,6 +112,42 @@ mod tests {
         certificate.pem() + &key.serialize_pem()
     }
 
+    const SOURCES: CertificateSources<'_> = CertificateSources {
+        folder: "/var/lib/kubelet/pki",
+        kubeconfig: None,
+        tls_cert_file: None,
+    };
+
+    #[test]
+    fn a_kubeconfig_names_the_client_certificate() {
+        let root = tempfile::tempdir().expect("a folder can be made");
+        let folder = root.path().join("agent");
+        std::fs::create_dir_all(&folder).expect("folders can be made");
+        std::fs::write(folder.join("client-kubelet.crt"), pem(2028)).expect("written");
+        let config = |user: &str| {
+            let text = format!(
+                "current-context: c\ncontexts: [{{name: c, context: {{user: u}}}}]\n\
+                 users: [{{name: other, user: {{}}}}, {{name: u, user: {user}}}]\n"
+            );
+            std::fs::write(folder.join("kubelet.kubeconfig"), text).expect("written");
+            let sources =
+                CertificateSources { kubeconfig: Some("/agent/kubelet.kubeconfig"), ..SOURCES };
+            read_certificates(root.path(), sources)
+        };
+        for user in [
+            "{client-certificate: /agent/client-kubelet.crt}",
+            "{client-certificate: client-kubelet.crt}",
+        ] {
+            let read = config(user);
+            let [client] = read.value().expect("one is valid").as_slice() else {
+                panic!("one certificate: {read:?}");
+            };
+            assert_eq!(client.path, "/agent/client-kubelet.crt", "{user}");
+            assert_eq!(client.not_after.to_string(), "2028-01-01T00:00:00Z", "{user}");
+        }
+        assert_eq!(config("{token: t}").value(), None);
+    }
+
     #[test]
     fn the_validity_is_read_and_the_key_is_not() {
         let root = tempfile::tempdir().expect("a folder can be made");
@@ -91,7 +155,7 @@ mod tests {
         std::fs::create_dir_all(&pki).expect("folders can be made");
         std::fs::write(pki.join("kubelet-client-current.pem"), pem(2027)).expect("written");
         std::fs::write(pki.join("kubelet.crt"), "nonsense").expect("written");
-        let read = read_certificates(root.path(), "/var/lib/kubelet", None);
+        let read = read_certificates(root.path(), SOURCES);
         let [client] = read.value().expect("one is valid").as_slice() else {
             panic!("one certificate: {read:?}");
         };
@@ -108,7 +172,7 @@ mod tests {
     #[test]
     fn an_empty_folder_is_a_failed_source() {
         let root = tempfile::tempdir().expect("a folder can be made");
-        let read = read_certificates(root.path(), "/var/lib/kubelet", None);
+        let read = read_certificates(root.path(), SOURCES);
         assert_eq!(read.reason(), "/var/lib/kubelet/pki: has no certificate of the kubelet");
     }
 }

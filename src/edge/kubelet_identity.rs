@@ -14,17 +14,18 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// The files in which a kubelet keeps its server's certificate, below its root folder: its own, and one that the
-/// cluster signed (`rotateCertificates` and `serverTLSBootstrap`; `cmd/kubelet/app/server.go`, `pkg/kubelet/certificate`).
-const CERTIFICATES: [&str; 2] = ["pki/kubelet-server-current.pem", "pki/kubelet.crt"];
+/// The files in which a kubelet keeps its server's certificate, in its folder of certificates: one that the cluster
+/// signed (`rotateCertificates` and `serverTLSBootstrap`; `cmd/kubelet/app/server.go`, `pkg/kubelet/certificate`), and its
+/// own.
+const CERTIFICATES: [&str; 2] = ["kubelet-server-current.pem", "kubelet.crt"];
 
 /// Returns the certificates of the kubelet's server that lie in files of the node which are believed, each in DER: that
-/// of its configuration (`tlsCertFile`), else those in its folder.
-pub fn own_certificates(root: &Path, root_dir: &str, tls_cert_file: Option<&str>) -> Vec<Vec<u8>> {
+/// of its configuration (`tlsCertFile`), else those in its folder of certificates (`--cert-dir`).
+pub fn own_certificates(root: &Path, folder: &str, tls_cert_file: Option<&str>) -> Vec<Vec<u8>> {
     let files: Vec<String> = match tls_cert_file.filter(|file| !file.is_empty()) {
         Some(file) => vec![file.to_owned()],
         None => {
-            let folder = root_dir.trim_end_matches('/');
+            let folder = folder.trim_end_matches('/');
             CERTIFICATES.iter().map(|name| format!("{folder}/{name}")).collect()
         }
     };

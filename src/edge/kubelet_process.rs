@@ -13,10 +13,11 @@ use crate::edge::trust::{
 };
 use crate::facts::host::{HostFacts, PROC_STAT, Text};
 use crate::facts::kubelet_process::{
-    KubeletProcess, ProcessTexts, as_started, recognise, start_ticks,
+    KubeletProcess, NoFiles, NodeFiles, ProcessTexts, Program, as_started, recognise, start_ticks,
+    stopped_distribution,
 };
 use crate::facts::kubelet_unit::{
-    KUBEADM_CONFIG, KUBEADM_UNIT, UNIT, UNIT_FOLDERS, command_line, drop_ins,
+    KUBEADM_CONFIG, KUBEADM_UNIT, UNIT, command_line, unit_command_line,
 };
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
@@ -110,7 +111,7 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
     }
     let Some(stat) = read(root, &file("stat")) else { return unreadable() };
     let Ok(command_line) = read_beneath(root, &file("cmdline"), LIMIT) else { return unreadable() };
-    let process = recognise(&ProcessTexts {
+    let texts = ProcessTexts {
         pid,
         comm: &comm,
         command_line: &command_line,
@@ -118,11 +119,13 @@ fn suspect(root: &Path, pid: i32) -> Option<Suspect> {
         executable: link_beneath(root, &file("exe")).ok(),
         working_folder: link_beneath(root, &file("cwd")).ok(),
         boot_time: None,
-    })?;
+    };
+    let process = recognise(&texts, &NoFiles)?;
     if let Err(reason) = check_process(root, pid) {
         // What it says of its folders is not followed.
         return Some(unsure(&reason));
     }
+    let process = with_files(root, &texts, process);
     let in_pod = read(root, &file("cgroup")).is_none_or(|cgroup| cgroup.contains("kubepods"));
     let in_container = read(root, &file("status")).is_none_or(|status| depth(&status) > 1);
     let doubt = "it looks like a kubelet in a container".to_owned();
@@ -262,7 +265,7 @@ fn look_at(
     }
     let stat = read(root, &file("stat"))?;
     let command_line = read_beneath(root, &file("cmdline"), LIMIT).ok()?;
-    let process = recognise(&ProcessTexts {
+    let texts = ProcessTexts {
         pid,
         comm: &comm,
         command_line: &command_line,
@@ -270,7 +273,8 @@ fn look_at(
         executable: link_beneath(root, &file("exe")).ok(),
         working_folder: link_beneath(root, &file("cwd")).ok(),
         boot_time,
-    })?;
+    };
+    let process = recognise(&texts, &NoFiles)?;
     let own_cgroups = read(root, &file("cgroup")).unwrap_or_default();
     if depth(&read(root, &file("status"))?) > 1 || own_cgroups.contains("kubepods") {
         return None;
@@ -284,7 +288,28 @@ fn look_at(
     let is_same = still == process.start_ticks
         && read(root, &file("comm")).as_ref() == Some(&comm)
         && read_beneath(root, &file("cmdline"), LIMIT).is_ok_and(|line| line == command_line);
-    is_same.then_some(Ok(process))
+    is_same.then(|| Ok(with_files(root, &texts, process)))
+}
+
+/// Reads the files with the flags of a kubelet that is believed and runs in another program.
+fn with_files(root: &Path, texts: &ProcessTexts<'_>, process: KubeletProcess) -> KubeletProcess {
+    match process.program {
+        Program::Kubelet => process,
+        _ => recognise(texts, &Believed(root)).unwrap_or(process),
+    }
+}
+
+/// The files below a node's root that are believed.
+struct Believed<'a>(&'a Path);
+
+impl NodeFiles for Believed<'_> {
+    fn text(&self, path: &str) -> Option<String> {
+        String::from_utf8(read_trusted(self.0, path, LIMIT).ok()?).ok()
+    }
+
+    fn names(&self, folder: &str) -> Option<Vec<String>> {
+        list_trusted(self.0, folder).ok()
+    }
 }
 
 /// Counts the numbers that a process has: one in each namespace that it is in, from that of the
@@ -310,34 +335,22 @@ pub struct StoppedKubelet {
 }
 
 /// Returns the kubelet as its unit would start it; without a unit, as the packages of Kubernetes start one where
-/// kubeadm left its configuration. `None`: nothing tells.
+/// kubeadm left its configuration, or as the distribution starts one that is installed. `None`: nothing tells.
 pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
-    let read = |path: &str| {
-        let bytes = read_trusted(root, path, LIMIT).ok()?;
-        String::from_utf8(bytes).ok()
+    let files = Believed(root);
+    let unit = unit_command_line(UNIT, &files);
+    let kubeadm = || {
+        files.text(KUBEADM_CONFIG)?;
+        let line = command_line(&[KUBEADM_UNIT.to_owned()], |path| files.text(path))?;
+        Some(("the unit of the Kubernetes packages".to_owned(), line))
     };
-    let unit = UNIT_FOLDERS.iter().map(|folder| format!("{folder}/{UNIT}"));
-    let unit = unit.into_iter().find_map(|path| Some((read(&path)?, path)));
-    let (texts, source) = match unit {
-        Some((text, path)) => {
-            let folders = UNIT_FOLDERS.map(|folder| format!("{folder}/{UNIT}.d"));
-            let listed = folders.map(|folder| {
-                let names = list_trusted(root, &folder).unwrap_or_default();
-                (folder, names)
-            });
-            let drop_ins = drop_ins(&listed);
-            (
-                std::iter::once(text)
-                    .chain(drop_ins.iter().filter_map(|path| read(path)))
-                    .collect(),
-                path,
-            )
-        }
-        None => {
-            read(KUBEADM_CONFIG)?;
-            (vec![KUBEADM_UNIT.to_owned()], "the unit of the Kubernetes packages".to_owned())
-        }
-    };
-    let process = as_started(&command_line(&texts, read)?)?;
-    Some(StoppedKubelet { source, process })
+    if let Some((source, line)) = unit.or_else(kubeadm) {
+        return Some(StoppedKubelet { source, process: as_started(&line)? });
+    }
+    let (owner, found) = stopped_distribution(&files)?;
+    let line: Vec<String> = std::iter::once("kubelet".to_owned()).chain(found.arguments).collect();
+    let mut process = as_started(&line)?;
+    process.flag_files = found.files;
+    process.notes.extend(found.notes);
+    Some(StoppedKubelet { source: owner.name().to_owned(), process })
 }

@@ -5,6 +5,7 @@
 //! with decides where they are; what is not known falls back to the kubelet's own defaults, and every
 //! endpoint says which it was.
 
+use crate::facts::distribution::{Place, rows};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -15,11 +16,12 @@ const PORT: u16 = 10250;
 /// `readOnlyPort`: what old kubelets and some distributions use; the default is none.
 const READ_ONLY_PORT: u16 = 10255;
 
-/// What kubeadm gives the API server of a control plane node to talk to kubelets.
-pub const CONTROL_PLANE_CERTIFICATE: &str = "/etc/kubernetes/pki/apiserver-kubelet-client.crt";
-
-/// The key of [`CONTROL_PLANE_CERTIFICATE`].
-pub const CONTROL_PLANE_KEY: &str = "/etc/kubernetes/pki/apiserver-kubelet-client.key";
+/// Returns what the distributions give the API server of a control plane node to talk to kubelets: certificates with
+/// their keys.
+pub fn control_plane_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let keys = rows(Place::ApiServerKey).map(|row| row.path);
+    rows(Place::ApiServerCertificate).map(|row| row.path).zip(keys)
+}
 
 /// How to say who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,8 +103,8 @@ pub enum CredentialsOrigin {
     TokenFlag,
     /// `--kubelet-client-certificate`
     CertificateFlag,
-    /// The files of a control plane node.
-    ControlPlane,
+    /// The files of a control plane node: the certificate.
+    ControlPlane(&'static str),
     /// None are needed: the endpoint asks for none, or could not keep them secret.
     NotNeeded,
     /// None are known.
@@ -126,7 +128,7 @@ impl fmt::Display for CredentialsOrigin {
         f.write_str(match self {
             Self::TokenFlag => "--kubelet-token-file",
             Self::CertificateFlag => "--kubelet-client-certificate",
-            Self::ControlPlane => CONTROL_PLANE_CERTIFICATE,
+            Self::ControlPlane(certificate) => certificate,
             Self::NotNeeded => "no credentials needed",
             Self::NotFound => "no credentials found",
         })
@@ -198,26 +200,23 @@ fn candidates(known: &KnownKubelet) -> Vec<(Credentials, CredentialsOrigin)> {
         let credentials = Credentials::ClientCertificate { certificate, key };
         candidates.push((credentials, CredentialsOrigin::CertificateFlag));
     }
-    if candidates.is_empty() && has_control_plane_files(known) {
-        let credentials = Credentials::ClientCertificate {
-            certificate: PathBuf::from(CONTROL_PLANE_CERTIFICATE),
-            key: PathBuf::from(CONTROL_PLANE_KEY),
-        };
-        candidates.push((credentials, CredentialsOrigin::ControlPlane));
+    // A kubelet without an authority for client certificates takes everybody who shows one for anonymous.
+    if candidates.is_empty() && known.accepts_certificates != Some(false) {
+        let exists = |path: &str| known.files.iter().any(|file| file == Path::new(path));
+        for (certificate, key) in control_plane_files() {
+            if exists(certificate) && exists(key) {
+                let credentials = Credentials::ClientCertificate {
+                    certificate: PathBuf::from(certificate),
+                    key: PathBuf::from(key),
+                };
+                candidates.push((credentials, CredentialsOrigin::ControlPlane(certificate)));
+            }
+        }
     }
     if candidates.is_empty() {
         candidates.push((Credentials::None, CredentialsOrigin::NotFound));
     }
     candidates
-}
-
-/// Tells whether the control plane's certificate is there and is looked at: a kubelet without an
-/// authority for client certificates takes everybody who shows one for anonymous.
-fn has_control_plane_files(known: &KnownKubelet) -> bool {
-    let exists = |path: &str| known.files.iter().any(|file| file == Path::new(path));
-    known.accepts_certificates != Some(false)
-        && exists(CONTROL_PLANE_CERTIFICATE)
-        && exists(CONTROL_PLANE_KEY)
 }
 
 /// Returns the host to connect to on the node itself for the address that a kubelet listens on.
@@ -271,7 +270,8 @@ mod tests {
     }
 
     fn control_plane() -> Vec<PathBuf> {
-        vec![CONTROL_PLANE_CERTIFICATE.into(), CONTROL_PLANE_KEY.into()]
+        let (certificate, key) = control_plane_files().next().expect("kubeadm has them");
+        vec![certificate.into(), key.into()]
     }
 
     #[test]
@@ -315,7 +315,7 @@ mod tests {
             ),
             (
                 "a control plane's certificate without its key",
-                KnownKubelet { files: vec![CONTROL_PLANE_CERTIFICATE.into()], ..none() },
+                KnownKubelet { files: vec![control_plane().remove(0)], ..none() },
                 &[ANONYMOUS, LAST],
             ),
             (

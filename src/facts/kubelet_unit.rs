@@ -4,6 +4,7 @@
 //! `systemd.unit(5)`, `systemd.service(5)` and `systemd.exec(5)` of systemd 257 say how units are put together and
 //! how variables are expanded; `10-kubeadm.conf` of the Kubernetes packages is what most nodes have.
 
+use crate::facts::kubelet_process::NodeFiles;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The folders of units, the one that wins first.
@@ -40,6 +41,21 @@ pub fn drop_ins(listed: &[(String, Vec<String>)]) -> Vec<String> {
         }
     }
     by_name.into_values().collect()
+}
+
+/// Returns the path of a unit and the command line of its service.
+pub fn unit_command_line(unit: &str, files: &dyn NodeFiles) -> Option<(String, Vec<String>)> {
+    let paths = UNIT_FOLDERS.iter().map(|folder| format!("{folder}/{unit}"));
+    let (text, path) = paths.into_iter().find_map(|path| Some((files.text(&path)?, path)))?;
+    let listed = UNIT_FOLDERS.map(|folder| {
+        let folder = format!("{folder}/{unit}.d");
+        let names = files.names(&folder).unwrap_or_default();
+        (folder, names)
+    });
+    let drop_ins = drop_ins(&listed);
+    let drop_ins = drop_ins.iter().filter_map(|path| files.text(path));
+    let texts: Vec<String> = std::iter::once(text).chain(drop_ins).collect();
+    Some((path, command_line(&texts, |path| files.text(path))?))
 }
 
 /// Returns the command line of the service of a unit and its drop-ins; `None`: it has none. `read` returns the

@@ -11,6 +11,7 @@ pub mod checkpoint;
 pub mod containerd_storage;
 pub mod describe;
 pub mod devices;
+pub mod distribution;
 pub mod duplicate_pods;
 pub mod events;
 pub mod filesystems;

@@ -4,6 +4,7 @@
 //! is the only one: guessing around it would answer for another runtime than the one that was meant.
 //! Without one, the kubelet's own configuration comes first and the usual sockets after it.
 
+use crate::facts::distribution::{Place, rows};
 use crate::facts::lookup::FailedSource;
 use crate::k8s::yaml;
 use serde_json::Value;
@@ -17,16 +18,21 @@ pub const CRICTL_CONFIG_VARIABLE: &str = "CRI_CONFIG_FILE";
 /// The variable that crictl reads.
 pub const ENDPOINT_VARIABLE: &str = "CONTAINER_RUNTIME_ENDPOINT";
 
-/// The sockets of the usual runtimes. rke2 listens where k3s does, whose containerd it shares.
-const KNOWN: [(&str, &str); 7] = [
-    ("unix:///run/containerd/containerd.sock", "containerd's usual socket"),
-    ("unix:///run/crio/crio.sock", "CRI-O's usual socket"),
-    ("unix:///var/run/crio/crio.sock", "CRI-O's usual socket"),
-    ("unix:///run/cri-dockerd.sock", "cri-dockerd's usual socket"),
-    ("unix:///run/k3s/containerd/containerd.sock", "the usual socket of k3s and rke2"),
-    ("unix:///var/snap/microk8s/common/run/containerd.sock", "the usual socket of microk8s"),
-    ("unix:///run/k0s/containerd.sock", "the usual socket of k0s"),
-];
+/// Returns the sockets of the usual runtimes, and whose they are. rke2 listens where k3s does, whose containerd it shares.
+fn known() -> Vec<(String, String)> {
+    let mut known: Vec<(String, String)> = Vec::new();
+    for row in rows(Place::RuntimeSocket) {
+        let address = format!("unix://{}", row.path);
+        match known.iter_mut().find(|(of_other, _)| *of_other == address) {
+            Some((_, said_by)) => said_by.push_str(&format!(" and {}", row.owner)),
+            None if row.owner.is_runtime() => {
+                known.push((address, format!("{}'s usual socket", row.owner)));
+            }
+            None => known.push((address, format!("the usual socket of {}", row.owner))),
+        }
+    }
+    known
+}
 
 /// What is known about the endpoint before anything is tried.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,15 +93,11 @@ pub fn endpoints(hints: &EndpointHints) -> Endpoints {
         only: false,
     });
     let mut candidates: Vec<Endpoint> = kubelet.into_iter().collect();
-    for (address, said_by) in KNOWN {
-        if candidates.iter().any(|known| path(&known.address) == path(address)) {
+    for (address, said_by) in known() {
+        if candidates.iter().any(|known| path(&known.address) == path(&address)) {
             continue;
         }
-        candidates.push(Endpoint {
-            address: address.to_owned(),
-            said_by: said_by.to_owned(),
-            only: false,
-        });
+        candidates.push(Endpoint { address, said_by, only: false });
     }
     Endpoints { candidates, skipped }
 }
@@ -207,7 +209,8 @@ mod tests {
 
     #[test]
     fn without_one_the_kubelet_and_the_usual_sockets_are_tried() {
-        let known: Vec<&str> = KNOWN.iter().map(|(address, _)| *address).collect();
+        let known = known();
+        let known: Vec<&str> = known.iter().map(|(address, _)| address.as_str()).collect();
         let k0s = "unix:///run/k0s/containerd.sock";
         let rows = [
             ("nothing", hints("-", "-", "-", "-"), known.clone()),
@@ -274,7 +277,7 @@ mod tests {
         ];
         for (name, text, reason) in rows {
             let found = endpoints(&hints("-", "-", text, "-"));
-            assert_eq!(found.candidates.len(), KNOWN.len(), "{name}");
+            assert_eq!(found.candidates.len(), known().len(), "{name}");
             let [tried] = &found.skipped[..] else { panic!("{name}: {:?}", found.skipped) };
             assert_eq!(tried.source, CRICTL_CONFIG, "{name}");
             assert!(!tried.reason.is_empty(), "{name}");

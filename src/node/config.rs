@@ -14,10 +14,12 @@ use crate::edge::trust::read_trusted;
 use crate::facts::describe::ConfigSource;
 use crate::facts::kubelet_config::Source;
 use crate::facts::kubelet_endpoint::{
-    CONTROL_PLANE_CERTIFICATE, CONTROL_PLANE_KEY, CredentialsOrigin, EndpointOrigin, KnownKubelet,
-    KubeletEndpoint, kubelet_endpoints,
+    CredentialsOrigin, EndpointOrigin, KnownKubelet, KubeletEndpoint, control_plane_files,
+    kubelet_endpoints,
 };
-use crate::facts::kubelet_process::{Assignment, DEFAULT_ROOT_DIR, KubeletProcess};
+use crate::facts::kubelet_process::{
+    Assignment, DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, KubeletProcess,
+};
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::origin::Origin;
 use crate::facts::settings::{assign, assign_gates, assign_list};
@@ -31,6 +33,10 @@ pub struct KubeletConfig {
     value: Value,
     /// `--root-dir`
     pub root_dir: String,
+    /// `--cert-dir`
+    pub cert_dir: String,
+    /// `--kubeconfig`
+    pub kubeconfig: Option<String>,
     /// The flag wins over the field.
     pub static_pods: Option<String>,
     /// `containerRuntimeEndpoint`
@@ -45,6 +51,8 @@ impl KubeletConfig {
             |field: &str| value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
         let flags = process.map(KubeletProcess::interpreted).unwrap_or_default();
         Self {
+            kubeconfig: flags.kubeconfig,
+            cert_dir: flags.cert_dir.unwrap_or_else(|| DEFAULT_CERT_DIR.to_owned()),
             root_dir: flags.root_dir.unwrap_or_else(|| DEFAULT_ROOT_DIR.to_owned()),
             static_pods: text("staticPodPath").map(str::to_owned).or(flags.pod_manifest_path),
             runtime_endpoint: text("containerRuntimeEndpoint")
@@ -180,7 +188,8 @@ impl KubeletServer<'_> {
         let number = |field: &str| {
             config?.get(field).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok())
         };
-        let files = [CONTROL_PLANE_CERTIFICATE, CONTROL_PLANE_KEY].into_iter().map(PathBuf::from);
+        let files = control_plane_files().flat_map(|(certificate, key)| [certificate, key]);
+        let files = files.map(PathBuf::from);
         let is_believed =
             |path: &PathBuf| read_trusted(root, &path.to_string_lossy(), LIMIT).is_ok();
         KnownKubelet {
@@ -225,10 +234,10 @@ impl KubeletServer<'_> {
         let Some(process) = process else { return Vec::new() };
         let mut trusts = Vec::new();
         if is_tls {
-            let root_dir = process.interpreted().root_dir;
-            let root_dir = root_dir.as_deref().unwrap_or(DEFAULT_ROOT_DIR);
+            let folder = process.interpreted().cert_dir;
+            let folder = folder.as_deref().unwrap_or(DEFAULT_CERT_DIR);
             let file = config.and_then(|config| config.get("tlsCertFile")?.as_str());
-            let certificates = own_certificates(root, root_dir, file);
+            let certificates = own_certificates(root, folder, file);
             trusts.extend((!certificates.is_empty()).then_some(ServerTrust::Pinned(certificates)));
         }
         trusts.push(ServerTrust::Socket(RunningKubelet::new(root, process)));
@@ -247,7 +256,7 @@ impl KubeletServer<'_> {
         let credentials = match (&endpoint.credentials, endpoint.credentials_origin) {
             (
                 Credentials::ClientCertificate { certificate, key },
-                CredentialsOrigin::ControlPlane,
+                CredentialsOrigin::ControlPlane(_),
             ) => Credentials::ClientCertificate {
                 certificate: on_node(certificate),
                 key: on_node(key),
@@ -349,7 +358,10 @@ fn of_process(
     notes.extend(
         flags.problems.iter().map(|problem| format!("the kubelet's command line: {problem}")),
     );
-    let named = flags.config.clone().unwrap_or_else(|| format!("/proc/{}/cmdline", process.pid));
+    let in_files = flags.config.clone().or_else(|| flags.config_dir.clone());
+    let named = in_files
+        .or_else(|| process.flag_files.first().cloned())
+        .unwrap_or_else(|| format!("/proc/{}/cmdline", process.pid));
     let refuse = |reason: String| FailedSource { source: named.clone(), reason };
     let mut config: ConfigSource = read_kubelet_config_beneath(
         root,

@@ -5,7 +5,7 @@ use super::devices;
 use super::gather::tree;
 use super::needs::Needs;
 use super::spec::NodeSpec;
-use crate::edge::certificates::read_certificates;
+use crate::edge::certificates::{CertificateSources, read_certificates};
 use crate::edge::image_records::read_records;
 use crate::edge::trust::NamedBy;
 use crate::facts::host::HostFacts;
@@ -358,7 +358,12 @@ const FACTS: &[Fact] = &[
         read: |below, _, snapshot| {
             let config = below.settings.value();
             let file = config.and_then(|config| config.get("tlsCertFile")?.as_str());
-            snapshot.certificates = read_certificates(below.root, &below.settings.root_dir, file);
+            let sources = CertificateSources {
+                folder: &below.settings.cert_dir,
+                kubeconfig: below.settings.kubeconfig.as_deref(),
+                tls_cert_file: file,
+            };
+            snapshot.certificates = read_certificates(below.root, sources);
         }
     ),
     fact!(

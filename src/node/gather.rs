@@ -17,7 +17,7 @@ use crate::edge::kubelet_process::stopped_kubelet;
 use crate::edge::kubelet_process::{NONE_RUNS, find_kubelet};
 use crate::edge::program_version::program_version;
 use crate::edge::snapshot_file::{SnapshotFileError, read_snapshot};
-use crate::edge::trust::TrustedProgram;
+use crate::edge::trust::{TrustedProgram, read_trusted};
 use crate::facts::cgroup_layout::CgroupLayout;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::host::HostFacts;
@@ -25,6 +25,7 @@ use crate::facts::kubelet_process::{KubeletProcess, Program};
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
 use crate::facts::node_object::NodeObject;
 use crate::facts::snapshot::{API_VERSION, HostRoot, KIND, Snapshot};
+use crate::k8s::version::KubeletVersion;
 use serde_json::Value;
 use std::path::Path;
 
@@ -218,11 +219,12 @@ fn find(root: &Path) -> Lookup<KubeletProcess> {
     find_kubelet(root).unwrap_or_else(|error| Lookup::failed("/proc", error.to_string()))
 }
 
-/// Asks the kubelet's own program for its version; others that hold a kubelet have versions of theirs.
+/// Asks the kubelet's own program for its version: that of k3s is of the kubelet in it.
 fn ask_version(root: &Path, process: &KubeletProcess, spec: &NodeSpec) -> Lookup<String> {
     let source = format!("/proc/{}/exe --version", process.pid);
-    if process.program != Program::Kubelet {
-        return Lookup::failed(source, "the kubelet is a part of another program");
+    if process.program == Program::Kubelite {
+        // It has no such flag, and would start a second MicroK8s.
+        return snap_version(root, process);
     }
     let program = match TrustedProgram::of_process(root, process.pid) {
         Ok(program) => program,
@@ -231,6 +233,25 @@ fn ask_version(root: &Path, process: &KubeletProcess, spec: &NodeSpec) -> Lookup
     match program_version(&program, spec.timeout) {
         Ok(version) => Lookup::found(source, version),
         Err(error) => Lookup::failed(source, error.to_string()),
+    }
+}
+
+/// Returns the version of MicroK8s, which is the kubelet's, as its snap says it.
+fn snap_version(root: &Path, process: &KubeletProcess) -> Lookup<String> {
+    let program = process.executable.as_deref().map(Path::new);
+    let Some(folder) = program.and_then(Path::parent) else {
+        return Lookup::failed("the snap of MicroK8s", "the program of the kubelet is not shown");
+    };
+    let path = folder.join("meta/snap.yaml").display().to_string();
+    let text = match read_trusted(root, &path, LIMIT) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => return Lookup::failed(path, error.to_string()),
+    };
+    let version = text.lines().find_map(|line| line.strip_prefix("version:"));
+    let version = version.map(|version| version.trim().trim_matches(['"', '\'']));
+    match version.filter(|version| version.parse::<KubeletVersion>().is_ok()) {
+        Some(version) => Lookup::found(path, version.to_owned()),
+        None => Lookup::failed(path, "names no version of Kubernetes"),
     }
 }
 

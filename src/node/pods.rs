@@ -11,6 +11,7 @@ use crate::edge::clock::{steady, within};
 use crate::edge::host::{LIMIT, ReadError, read_static_manifests};
 use crate::edge::input::{read_input, shown};
 use crate::edge::trust::read_trusted;
+use crate::facts::distribution::{Place, rows};
 use crate::facts::host::HostFacts;
 use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
@@ -142,16 +143,6 @@ fn not_asked() -> FailedSource {
     FailedSource { source: "the API server".to_owned(), reason: "not asked".to_owned() }
 }
 
-/// Where the kubelets of distributions have their kubeconfig.
-const KUBELET_KUBECONFIGS: [&str; 6] = [
-    "/etc/kubernetes/kubelet.conf",
-    "/var/lib/kubelet/kubeconfig",
-    "/var/lib/rancher/k3s/agent/kubelet.kubeconfig",
-    "/var/lib/rancher/rke2/agent/kubelet.kubeconfig",
-    "/var/snap/microk8s/current/credentials/kubelet.config",
-    "/var/lib/k0s/kubelet.conf",
-];
-
 /// Returns the kubeconfigs to try, as kubectl finds them: one that was named, those of the environment, the one in the
 /// operator's folder. The kubelet's own stands in for the last, which may be of another cluster.
 fn kubeconfigs(
@@ -170,7 +161,7 @@ fn kubeconfigs(
         return vec![Kubeconfig::Environment(paths.clone())];
     }
     let flag = process.and_then(|process| process.interpreted().kubeconfig);
-    let usual = KUBELET_KUBECONFIGS.map(str::to_owned);
+    let usual = rows(Place::Kubeconfig).map(|row| row.path.to_owned());
     // One that may not be read is found: that it is not believed is said where it is read.
     let is_there = |path: &String| {
         !matches!(read_trusted(root, path, LIMIT), Err(ReadError::Absent | ReadError::Kind { .. }))

@@ -81,6 +81,10 @@ fn crictl_config(spec: &NodeSpec, node: NodeInQuestion, root: &Path) -> Option<C
 fn short(error: CriError) -> String {
     match error {
         CriError::Connect { reason, .. } => reason,
+        CriError::Version { .. } => {
+            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            format!("{error}{hint}")
+        }
         other => other.to_string(),
     }
 }

@@ -1,5 +1,7 @@
 //! Why a runtime could not be asked at all.
 
+use crate::facts::distribution::{Place, of_runtime, rows};
+
 /// Why nothing is known from a runtime. A single call that fails is no such error: it becomes the
 /// reason of its own fact.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,20 +40,26 @@ pub enum CriError {
 
 impl CriError {
     /// Returns what can be done about it, as a sentence without a full stop.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<String> {
         match self {
             Self::Endpoint { .. } => None,
             Self::Connect { reason, .. } if reason.contains("permission denied") => {
-                Some("the socket is root's: run as root")
+                Some("the socket is root's: run as root".to_owned())
             }
-            Self::Connect { .. } => Some("name the socket with --runtime-endpoint"),
+            Self::Connect { .. } => Some("name the socket with --runtime-endpoint".to_owned()),
             // What a containerd answers whose packager left Kubernetes to be turned on.
-            Self::Version { reason, .. } if reason.contains("unknown service") => Some(
-                "the runtime listens without the CRI: for containerd, take \"cri\" out of \
-                 disabled_plugins in /etc/containerd/config.toml",
-            ),
+            Self::Version { reason, endpoint } if reason.contains("unknown service") => {
+                let socket = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
+                let mut own = of_runtime(socket, Place::RuntimeConfig);
+                let config = own.next().or_else(|| rows(Place::RuntimeConfig).next());
+                Some(format!(
+                    "the runtime listens without the CRI: for containerd, take \"cri\" out of \
+                     disabled_plugins in {}",
+                    config.map_or("its configuration", |row| row.path)
+                ))
+            }
             Self::Version { .. } => None,
-            Self::NotBuilt { .. } => Some("build kq with `--features cri`"),
+            Self::NotBuilt { .. } => Some("build kq with `--features cri`".to_owned()),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::reason::chain;
 use crate::edge::host::{ReadError, open};
 use crate::edge::program_version::ask_version;
 use crate::edge::trust::TrustedProgram;
+use crate::facts::distribution::{Place, of_runtime};
 use crate::facts::runtime::LowLevelRuntime;
 use rustix::fs::OFlags;
 use std::path::Path;
@@ -17,14 +18,6 @@ use std::time::Duration;
 /// those are not links.
 const FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
-/// Distributions that bring their own programs and put them before the node's.
-const BUNDLED: [(&str, &str); 4] = [
-    ("/run/k3s/", "/var/lib/rancher/k3s/data/current/bin"),
-    ("/run/k3s/", "/var/lib/rancher/rke2/bin"),
-    ("/run/k0s/", "/var/lib/k0s/bin"),
-    ("/var/snap/microk8s/", "/snap/microk8s/current/bin"),
-];
 
 /// The programs that are asked for their version: runtimes of the Open Container Initiative that are run like runc.
 const KNOWN: [&str; 10] = [
@@ -71,8 +64,10 @@ fn find(program: &str, socket: &Path, host_root: &Path) -> Result<TrustedProgram
         }
         return found(program).map_err(words);
     }
-    let bundled = BUNDLED.iter().filter(|(sockets, _)| socket.starts_with(sockets));
-    let folders: Vec<&str> = bundled.map(|(_, folder)| *folder).chain(FOLDERS).collect();
+    // Distributions that bring their own programs put them before the node's.
+    let socket = socket.to_string_lossy();
+    let bundled = of_runtime(&socket, Place::Programs).map(|row| row.path);
+    let folders: Vec<&str> = bundled.chain(FOLDERS).collect();
     for folder in &folders {
         match found(&format!("{folder}/{program}")) {
             // The next one of that name would be another program than the runtime's.

@@ -5,6 +5,7 @@ use crate::edge::checkpoint_file::{CheckpointFile, CheckpointFileError};
 use crate::edge::host::ReadError;
 use crate::edge::input::plain;
 use crate::edge::kubelet_process::{FindKubeletError, find_kubelets, suspects};
+use crate::facts::distribution::{Place, Row, rows};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
 use std::ffi::OsString;
 use std::fs;
@@ -36,9 +37,6 @@ const KUBELET_FILES: &[&str] = &[
 
 /// The folder of device plugins below a kubelet's root folder.
 pub const BELOW_ROOT: &str = "device-plugins";
-
-/// The root folder of a kubelet that was told of none.
-pub const KUBELET_ROOT: &str = "/var/lib/kubelet";
 
 /// The longest path of a folder that leaves room for `/kubelet.sock`: an address of a unix socket has 108
 /// bytes, and ends with a 0.
@@ -217,7 +215,9 @@ fn refuse_below_kubelets(real: &Path, folder: &Path, host_root: &Path) -> Result
         };
         FolderError::Unknown { folder: folder.display().to_string(), reason }
     })?;
-    let mut roots = vec![(KUBELET_ROOT.to_owned(), "the usual root folder of kubelets".to_owned())];
+    let usual = |row: &Row| (row.path.to_owned(), "the usual root folder of kubelets".to_owned());
+    let mut roots: Vec<(String, String)> = rows(Place::RootFolder).map(usual).collect();
+    roots.dedup();
     for kubelet in &running.believed {
         let what = format!("the root folder of the kubelet in process {}", kubelet.pid);
         roots.extend(kubelet.interpreted().root_dir.map(|root| (root, what)));

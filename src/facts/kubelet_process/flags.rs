@@ -7,7 +7,7 @@
 
 use super::known::known_flag;
 use super::process::{self, ContainerGcFlags};
-use super::{DEFAULT_ROOT_DIR, Flag, KubeletProcess, Program};
+use super::{DEFAULT_CERT_DIR, DEFAULT_ROOT_DIR, Flag, KubeletProcess};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -34,8 +34,9 @@ enum Form {
 use Form::*;
 
 /// The flags that set no field, and are used by kq otherwise.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "bootstrap-kubeconfig",
+    "cert-dir",
     "config",
     "config-dir",
     "feature-gates",
@@ -168,6 +169,8 @@ pub struct KubeletFlags {
     pub kubeconfig: Option<String>,
     /// `--bootstrap-kubeconfig`
     pub bootstrap_kubeconfig: Option<String>,
+    /// `--cert-dir`: where it keeps its certificates; `None` where a relative path cannot be resolved.
+    pub cert_dir: Option<String>,
     /// `--root-dir`: where it keeps its files; `None` where a relative path cannot be resolved.
     pub root_dir: Option<String>,
     /// `--hostname-override`: the name of its node.
@@ -212,13 +215,17 @@ impl KubeletProcess {
     /// Returns what its flags say. As in the kubelet, the last one of a flag counts, and lists and maps
     /// that are given more than once add up.
     pub fn interpreted(&self) -> KubeletFlags {
-        let mut said =
-            KubeletFlags { root_dir: Some(DEFAULT_ROOT_DIR.to_owned()), ..KubeletFlags::default() };
+        let mut said = KubeletFlags {
+            root_dir: Some(DEFAULT_ROOT_DIR.to_owned()),
+            cert_dir: Some(DEFAULT_CERT_DIR.to_owned()),
+            ..KubeletFlags::default()
+        };
         let mut fields: BTreeMap<&str, (Form, &'static str, String)> = BTreeMap::new();
         for flag in &self.flags {
             let (name, Some(value)) = (flag.name.as_str(), &flag.value) else { continue };
             let path = |problems: &mut Vec<String>| self.resolve(name, value, problems);
             match name {
+                "cert-dir" => said.cert_dir = path(&mut said.problems),
                 "config" => said.config = path(&mut said.problems),
                 "config-dir" => said.config_dir = path(&mut said.problems),
                 "kubeconfig" => said.kubeconfig = path(&mut said.problems),
@@ -427,41 +434,6 @@ pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Ve
         flags.push(Flag { name, value });
     }
     flags
-}
-
-/// Finds the kubelet's flags in the command line of a program that has a kubelet in it.
-pub(super) fn embedded_flags(
-    program: Program,
-    arguments: &[String],
-    notes: &mut Vec<String>,
-) -> Vec<Flag> {
-    let wanted = match program {
-        Program::Kubelet => return kubelet_flags(arguments, notes),
-        Program::K3s => "--kubelet-arg",
-        Program::Kubelite => "--kubelet-args-file",
-    };
-    let mut found = Vec::new();
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.strip_prefix(wanted) {
-            Some("") => found.extend(rest.next().cloned()),
-            Some(value) => found.extend(value.strip_prefix('=').map(str::to_owned)),
-            None => {}
-        }
-    }
-    if program == Program::Kubelite {
-        let file = found.pop().unwrap_or_else(|| "/var/snap/microk8s/current/args/kubelet".into());
-        notes.push(format!("the kubelet's flags are in {file}, which is not read"));
-        return Vec::new();
-    }
-    notes.push(
-        "k3s gives its kubelet more than its command line shows, from its own defaults and \
-         /etc/rancher/k3s/config.yaml, which is not read"
-            .to_owned(),
-    );
-    let arguments: Vec<String> =
-        found.iter().map(|argument| format!("--{}", argument.trim_start_matches('-'))).collect();
-    kubelet_flags(&arguments, notes)
 }
 
 fn is_name(name: &str) -> bool {

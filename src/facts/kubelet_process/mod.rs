@@ -3,11 +3,13 @@
 //! A command line can hold secrets. Only the values of the flags that kq knows are kept; of every other
 //! one its name. Pure.
 
+mod distributed;
 mod flags;
 mod known;
 mod process;
 mod table;
 
+pub use distributed::{Arguments, NoFiles, NodeFiles, stopped as stopped_distribution};
 pub use flags::{Assignment, KubeletFlags, Setting};
 pub use known::{FlagState, KnownFlag, flag_names, known_flag};
 pub use process::{ContainerGcFlags, ProcessTexts, as_started, recognise, start_ticks};
@@ -16,6 +18,9 @@ use serde::{Deserialize, Serialize};
 
 /// The folder of a kubelet that was told none.
 pub const DEFAULT_ROOT_DIR: &str = "/var/lib/kubelet";
+
+/// The folder of the certificates of a kubelet that was told none, whatever its other folder.
+pub const DEFAULT_CERT_DIR: &str = "/var/lib/kubelet/pki";
 
 /// A kubelet that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,10 +40,20 @@ pub struct KubeletProcess {
     pub started_at: Option<i64>,
     /// The flags of the kubelet in their order, with long names.
     pub flags: Vec<Flag>,
+    /// The files that the flags of a kubelet in another program are from; empty: not all of its flags are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flag_files: Vec<String>,
     /// Other kubelets that run, which kq does not look at.
     pub others: Vec<i32>,
     /// What cannot be told from the command line: sentences.
     pub notes: Vec<String>,
+}
+
+impl KubeletProcess {
+    /// Tells whether it has flags that neither its command line nor a file shows.
+    pub fn hides_flags(&self) -> bool {
+        self.program != Program::Kubelet && self.flag_files.is_empty()
+    }
 }
 
 /// A flag of a command line.

@@ -5,7 +5,8 @@
 //! Names and defaults: `AddFlags` and `NewKubeletFlags` in `cmd/kubelet/app/options/options.go`. The
 //! kubelet has called them deprecated for years, but they never became fields of its configuration.
 
-use super::flags::embedded_flags;
+use super::distributed::{NodeFiles, embedded};
+use super::flags::kubelet_flags;
 use super::{KubeletProcess, Program};
 use crate::k8s::duration::GoDuration;
 
@@ -32,8 +33,8 @@ pub struct ProcessTexts<'a> {
 const TICKS_PER_SECOND: u64 = 100;
 
 /// Returns the kubelet that a process is, or `None` for any other process. Both its name and its
-/// command line must say so: each of them alone can be anything.
-pub fn recognise(texts: &ProcessTexts<'_>) -> Option<KubeletProcess> {
+/// command line must say so: each of them alone can be anything. `files` are read where it is in another program.
+pub fn recognise(texts: &ProcessTexts<'_>, files: &dyn NodeFiles) -> Option<KubeletProcess> {
     let comm = texts.comm.trim_end_matches('\n');
     let mut arguments = split(texts.command_line);
     // k3s hides its arguments behind one text of all words that it wants to show.
@@ -55,8 +56,9 @@ pub fn recognise(texts: &ProcessTexts<'_>) -> Option<KubeletProcess> {
     let start_ticks = start_ticks(texts.stat)?;
     let since_boot = i64::try_from(start_ticks / TICKS_PER_SECOND).ok();
     let started_at = texts.boot_time.zip(since_boot).and_then(|(boot, at)| boot.checked_add(at));
-    let mut notes = Vec::new();
-    let flags = embedded_flags(program, arguments, &mut notes);
+    let found = embedded(program, arguments, files);
+    let mut notes = found.notes;
+    let flags = kubelet_flags(&found.arguments, &mut notes);
     Some(KubeletProcess {
         pid: texts.pid,
         program,
@@ -65,6 +67,7 @@ pub fn recognise(texts: &ProcessTexts<'_>) -> Option<KubeletProcess> {
         start_ticks,
         started_at,
         flags,
+        flag_files: found.files,
         others: Vec::new(),
         notes,
     })
@@ -77,7 +80,7 @@ pub fn as_started(command_line: &[String]) -> Option<KubeletProcess> {
         return None;
     }
     let mut notes = Vec::new();
-    let flags = embedded_flags(Program::Kubelet, arguments, &mut notes);
+    let flags = kubelet_flags(arguments, &mut notes);
     Some(KubeletProcess {
         pid: 0,
         program: Program::Kubelet,
@@ -86,6 +89,7 @@ pub fn as_started(command_line: &[String]) -> Option<KubeletProcess> {
         start_ticks: 0,
         started_at: None,
         flags,
+        flag_files: Vec::new(),
         others: Vec::new(),
         notes,
     })

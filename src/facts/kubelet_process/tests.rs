@@ -12,7 +12,7 @@ const STAT: &str = "812 (kube) let) S 1 812 812 0 -1 1077936384 1 2 3 4 5 6 7 8 
 fn process(comm: &str, arguments: &[&str]) -> Option<KubeletProcess> {
     let command_line: Vec<u8> =
         arguments.iter().flat_map(|argument| argument.bytes().chain([0])).collect();
-    recognise(&ProcessTexts {
+    let texts = ProcessTexts {
         pid: 812,
         comm: &format!("{comm}\n"),
         command_line: &command_line,
@@ -20,7 +20,8 @@ fn process(comm: &str, arguments: &[&str]) -> Option<KubeletProcess> {
         working_folder: Some("/srv/node".to_owned()),
         boot_time: Some(1_700_000_000),
         ..ProcessTexts::default()
-    })
+    };
+    recognise(&texts, &NoFiles)
 }
 
 fn kubelet(arguments: &[&str]) -> KubeletProcess {
@@ -110,7 +111,17 @@ fn embedded_kubelets_have_arguments_of_their_own() {
     let arguments =
         ["k3s", "server", "--kubelet-arg=max-pods=50", "--kubelet-arg", "--fail-swap-on=false"];
     let k3s = process("k3s-server", &arguments).expect("a kubelet");
-    assert_eq!(shown(&k3s), "max-pods=50 fail-swap-on=false");
+    let data = "/var/lib/rancher/k3s/agent";
+    assert_eq!(
+        shown(&k3s),
+        format!(
+            "kubeconfig={data}/kubelet.kubeconfig read-only-port=0 pod-manifest-path={data}/pod-manifests \
+             container-runtime-endpoint=unix:///run/k3s/containerd/containerd.sock \
+             tls-cert-file={data}/serving-kubelet.crt tls-private-key-file={data}/serving-kubelet.key \
+             max-pods=50 fail-swap-on=false"
+        )
+    );
+    assert_eq!(k3s.flag_files, [""; 0]);
     assert!(k3s.notes[0].contains("/etc/rancher/k3s/config.yaml"), "{:?}", k3s.notes);
     let kubelite = process("kubelite", &["kubelite", "--kubelet-args-file=/x/kubelet"]);
     let notes = kubelite.expect("a kubelet").notes;

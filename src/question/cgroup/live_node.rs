@@ -9,7 +9,7 @@ use crate::cgroup::plan::RuntimeFormula;
 use crate::facts::cgroup_tree::{CgroupPath, CgroupTree};
 use crate::facts::describe::ConfigSource;
 use crate::facts::kubelet_config::Source;
-use crate::facts::kubelet_process::Program;
+use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::live::{adopt_uid, incomplete, live_sources};
 use crate::facts::node::Node;
 use crate::facts::runtime::RuntimeFacts;
@@ -132,11 +132,11 @@ impl LiveNode {
         if is_known { Ok(()) } else { check_kubepods(tree, &self.roots) }
     }
 
-    /// Tells whether the kubelet's whole configuration is known. A kubelet inside another program has
-    /// settings that its command line does not show.
+    /// Tells whether the kubelet's whole configuration is known. A kubelet inside another program can
+    /// have settings that nothing shows.
     pub fn has_configuration(&self) -> bool {
         let embedded = self.is_config_of_process
-            && self.snapshot.kubelet.value().is_some_and(|it| it.program != Program::Kubelet);
+            && self.snapshot.kubelet.value().is_some_and(KubeletProcess::hides_flags);
         !self.config.value.is_null() && !embedded
     }
 

@@ -6,6 +6,7 @@ use crate::edge::host::ReadError;
 use crate::facts::checkpoint::StateFile;
 use crate::facts::checkpoint::cpu_manager::KnownContainers;
 use crate::facts::host::Text;
+use crate::facts::kubelet_process::DEFAULT_ROOT_DIR;
 use crate::facts::node_pods::NodePods;
 use crate::facts::snapshot::Snapshot;
 use crate::k8s::feature_gates::Gate;
@@ -14,7 +15,7 @@ use anyhow::anyhow;
 use std::borrow::Cow;
 
 /// The kubelet's folder unless a source names another.
-pub const KUBELET_FOLDER: &str = "/var/lib/kubelet";
+pub const KUBELET_FOLDER: &str = DEFAULT_ROOT_DIR;
 
 /// Verifies files of a kubelet against each other and against the node. `is_of_node`: the files are the node's own.
 pub fn verify_files(

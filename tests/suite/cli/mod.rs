@@ -102,6 +102,8 @@ mod habits;
 /// A run that is met half-way.
 #[cfg(any(feature = "apiserver", feature = "cri"))]
 pub mod interactive;
+/// The layouts of distributions.
+mod layouts;
 /// Sources that do not answer.
 mod live_faults;
 /// A node in a folder.

@@ -87,6 +87,7 @@ pub fn snapshot(name: &str, records: Option<ImageRecords>) -> String {
         start_ticks: 0,
         started_at: Some(at(START).0 / 1_000_000_000),
         flags: Vec::new(),
+        flag_files: Vec::new(),
         others: Vec::new(),
         notes: Vec::new(),
     };

@@ -6,11 +6,9 @@ use kq::edge::checkpoint_file::CheckpointFile;
 use kq::edge::device_plugin::folder::KUBELET_SOCKET;
 use kq::edge::kubelet_process::{FindKubeletError, Suspect, suspects};
 use kq::edge::listener::listens;
+use kq::facts::distribution::{Place, rows};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-/// The root folder of kubelets that are not told another.
-const USUAL_ROOT: &str = "/var/lib/kubelet";
 
 /// Makes sure that no kubelet runs that has the file, by the node's processes and by the socket for plugins.
 ///
@@ -62,7 +60,7 @@ pub fn check_socket(plugins: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Tells whether a file is in the folder of plugins of a kubelet: of the usual one, or of one that runs.
+/// Tells whether a file is in the folder of plugins of a kubelet: of a usual one, or of one that runs.
 /// Folders are compared by device and inode, so no link and no mount hides them.
 ///
 /// # Errors
@@ -75,7 +73,8 @@ pub fn is_kubelets(file: &CheckpointFile, host_root: &Path) -> Result<bool, Fail
         return Ok(true);
     }
     let roots = found.into_iter().filter_map(|process| process.root_dir);
-    Ok(roots.chain([USUAL_ROOT.to_owned()]).any(|root| {
+    let usual = rows(Place::RootFolder).map(|row| row.path.to_owned());
+    Ok(roots.chain(usual).any(|root| {
         [host_root, Path::new("/")].into_iter().any(|base| {
             let folder = base.join(root.trim_start_matches('/')).join("device-plugins");
             let found = folder.metadata().ok().map(|found| (found.dev(), found.ino()));

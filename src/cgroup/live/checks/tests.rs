@@ -86,6 +86,7 @@ fn process() -> KubeletProcess {
         start_ticks: 1,
         started_at: None,
         flags: Vec::new(),
+        flag_files: Vec::new(),
         others: Vec::new(),
         notes: Vec::new(),
     }

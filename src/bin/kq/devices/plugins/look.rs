@@ -9,8 +9,7 @@ use kq::device::plugins::{
     assign_resources,
 };
 use kq::edge::device_plugin::folder::{
-    BELOW_ROOT, CHECKPOINT, CONTROL_SOCKET, Entry, KUBELET_ROOT, KUBELET_SOCKET, entries,
-    read_checkpoint,
+    BELOW_ROOT, CHECKPOINT, CONTROL_SOCKET, Entry, KUBELET_SOCKET, entries, read_checkpoint,
 };
 use kq::edge::device_plugin::unix_sockets::{Diagnosis, FileId, diagnose, holders, table};
 use kq::edge::device_plugin::{AskedPlugin, Asking, ask_all};
@@ -21,6 +20,7 @@ use kq::edge::listener::listens;
 use kq::edge::pod_resources::{self, read_pod_resources};
 use kq::edge::trust::NamedBy;
 use kq::facts::checkpoint::device::DeviceCheckpoint;
+use kq::facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq::facts::lookup::Lookup;
 use kq::facts::unix_sockets::UnixSocket;
 use std::collections::BTreeMap;
@@ -49,9 +49,9 @@ pub fn look(args: &Args) -> Result<DevicePlugins, Failure> {
         (None, Some(said)) => Some(said),
         (None, None) => {
             report.basis.assume(format!(
-                "no kubelet runs, or none that can be seen: its root folder is taken for {KUBELET_ROOT}"
+                "no kubelet runs, or none that can be seen: its root folder is taken for {DEFAULT_ROOT_DIR}"
             ));
-            Some(KUBELET_ROOT.to_owned())
+            Some(DEFAULT_ROOT_DIR.to_owned())
         }
     };
     // A folder that is named is where kq sees it; what the kubelet names is beneath the node's root.
