@@ -60,6 +60,11 @@ enum Command {
 }
 
 impl Cli {
+    /// It is the command that takes a snapshot.
+    pub fn stores_snapshot(&self) -> bool {
+        matches!(self.command, Command::Snapshot(_))
+    }
+
     /// Runs the command.
     pub fn run(self) -> Result<Code, Failure> {
         if self.no_headers {

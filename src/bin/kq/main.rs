@@ -41,6 +41,9 @@ fn main() -> ExitCode {
     }
     exit::watch_memory();
     let asked = usage::parse();
+    if let Err(failure) = asked.check() {
+        return exit::report(&failure);
+    }
     if let Some(origin) = asked.snapshot_origin() {
         exit::note("snapshot", &origin);
     }

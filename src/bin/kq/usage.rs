@@ -1,7 +1,8 @@
 //! Reading the command line, and what is said of one that cannot be read.
 
 use crate::cli::Cli;
-use crate::exit::{Code, lines, note};
+use crate::exit::{Code, Failure, lines, note};
+use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
@@ -23,6 +24,23 @@ impl Asked {
     pub fn snapshot_origin(&self) -> Option<String> {
         let path = self.snapshot_of_environment.as_deref()?;
         Some(format!("{path}, named by {SNAPSHOT_VARIABLE}"))
+    }
+}
+
+impl Asked {
+    /// Refuses the variable where a snapshot is stored: the command would store the named one again.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.snapshot_of_environment {
+            Some(path) if self.cli.stores_snapshot() => {
+                let path = brief(path);
+                Err(Failure::usage(anyhow!(
+                    "{SNAPSHOT_VARIABLE} names a snapshot, and this command takes a new one: {path}"
+                ))
+                .hint(format!("to store this node, unset {SNAPSHOT_VARIABLE}"))
+                .hint("to store that snapshot again, name it with --snapshot"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -162,6 +162,28 @@ fn the_environment_names_the_snapshot() {
 }
 
 #[test]
+fn a_new_snapshot_is_not_the_named_one() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("new.json");
+    let store = |flags: &str| on_node(&format!("snapshot -o {} {flags}", file.display()));
+    let ran = store("");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert_eq!(
+        ran.stderr,
+        format!(
+            "kq: KQ_SNAPSHOT names a snapshot, and this command takes a new one: {NODE}\n\
+             hint: to store this node, unset KQ_SNAPSHOT\n\
+             hint: to store that snapshot again, name it with --snapshot\n"
+        )
+    );
+    assert!(!file.exists());
+    // The flag is what the operator said just now.
+    let ran = store(&format!("--snapshot {NODE}"));
+    assert_eq!((ran.code, file.exists()), (0, true), "{}", ran.text());
+    assert!(!ran.stderr.contains("KQ_SNAPSHOT"), "{}", ran.stderr);
+}
+
+#[test]
 fn formats_are_those_of_kubectl() {
     let rank = "evict rank --signal memory -n shop";
     let names = on_node(&format!("{rank} -o name")).stdout;
