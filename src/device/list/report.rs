@@ -405,7 +405,7 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
     let Some(facts) = &snapshot.devices else {
         return vec![
             "the snapshot was taken before kq looked at devices: take a new one with kq snapshot, or \
-             give --checkpoint FILE and --pod-resources FILE"
+             give --checkpoint FILE and --pod-resources FILE to kq devices list"
                 .to_owned(),
         ];
     };
@@ -413,13 +413,14 @@ fn missing(snapshot: &Snapshot, asked: Asked) -> Vec<String> {
     if asked.checkpoint() {
         // What is wrong with one that is there is told on its own.
         let gap = SourceGap::of_checkpoint(facts);
-        missing.extend(gap.map(|gap| format!("{gap}; give it with --checkpoint FILE")));
+        missing
+            .extend(gap.map(|gap| format!("{gap}; kq devices list --checkpoint FILE reads one")));
     }
     if asked.pod_resources() {
         missing.extend(SourceGap::of_health(facts).map(|gap| match gap {
             SourceGap::PodResources { .. } => format!(
-                "{gap}; give its answers with --pod-resources FILE, or leave it out with --source \
-                 checkpoint"
+                "{gap}; kq devices list --pod-resources FILE reads its answers, and --source checkpoint \
+                 leaves it out"
             ),
             _ => gap.to_string(),
         }));

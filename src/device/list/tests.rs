@@ -299,7 +299,7 @@ fn a_plugin_is_waited_for_and_then_not() {
     for (start, expected) in [
         ("2026-01-01T00:06:00Z", "waited for until 2026-01-01T00:11:00Z"),
         ("2026-01-01T00:04:59Z", "or stopped in the last 5 minutes"),
-        ("", "(--kubelet-start tells since when)"),
+        ("", "(kq devices list --kubelet-start says since when)"),
     ] {
         let found = reason(&snapshot, start);
         assert!(found.contains(expected), "{start}: {found}");

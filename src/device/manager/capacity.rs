@@ -120,7 +120,7 @@ impl fmt::Display for NoneHealthy {
             Self::StartUnknown => write!(
                 f,
                 "{unhealthy}, stopped, or did not register since the kubelet started, and is waited for \
-                 {minutes} minutes (--kubelet-start tells since when)"
+                 {minutes} minutes (kq devices list --kubelet-start says since when)"
             ),
         }
     }

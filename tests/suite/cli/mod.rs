@@ -99,6 +99,8 @@ mod gc_watch;
 pub mod generate;
 /// The habits of kubectl and crictl.
 mod habits;
+/// A hint names only commands and flags that exist.
+mod hints;
 /// A run that is met half-way.
 #[cfg(any(feature = "apiserver", feature = "cri"))]
 pub mod interactive;
