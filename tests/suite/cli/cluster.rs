@@ -118,6 +118,21 @@ impl Cluster {
         kubeconfig_in(folder, &self.server.url("https"), &authority)
     }
 
+    /// Returns a kubeconfig that names no other file.
+    pub fn kubeconfig(&self) -> String {
+        use base64::Engine;
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        self.flags(folder.path());
+        let written = std::fs::read(folder.path().join("kubeconfig")).expect("it was written");
+        let mut config: Value = serde_json::from_slice(&written).expect("it is JSON");
+        let authority = base64::engine::general_purpose::STANDARD.encode(self.authority.pem());
+        config["clusters"][0]["cluster"] = json!({
+            "server": self.server.url("https"),
+            "certificate-authority-data": authority,
+        });
+        config.to_string()
+    }
+
     /// Returns what was asked to be changed, without dry runs.
     pub fn changes(&self) -> Vec<String> {
         let log = self.state().log.clone();

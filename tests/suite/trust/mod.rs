@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// Which files, programs and folders are believed, row by row.
 mod files;
+/// The kubeconfig in the home of the user.
+#[cfg(feature = "apiserver")]
+mod home;
 /// A kubeconfig names only files of its owner.
 #[cfg(feature = "apiserver")]
 mod kubeconfig;
