@@ -12,7 +12,8 @@ use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 
 /// An event about a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct PodEvent {
     pub pod: PodReference,
     /// Another pod that has to do with it: of the scheduler's preemption, the one that it was for.
@@ -32,7 +33,10 @@ pub struct PodEvent {
 }
 
 /// A pod that an event names.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(default, rename_all = "camelCase")]
 pub struct PodReference {
     pub namespace: String,
     pub name: String,

@@ -18,6 +18,7 @@ pub mod filesystems;
 pub mod found_node;
 pub mod host;
 pub mod image_records;
+pub mod kept_events;
 pub mod kubelet;
 pub mod kubelet_config;
 pub mod kubelet_endpoint;

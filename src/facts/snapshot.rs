@@ -8,6 +8,7 @@
 use crate::facts::certificates::Certificate;
 use crate::facts::cgroup_tree::CgroupTree;
 use crate::facts::devices::DeviceFacts;
+use crate::facts::events::PodEvent;
 use crate::facts::filesystems::{FolderRole, NodeFolder};
 use crate::facts::host::HostFacts;
 use crate::facts::image_records::ImageRecords;
@@ -58,6 +59,9 @@ pub struct Snapshot {
     pub node: Lookup<NodeObject>,
     /// The pods of the node.
     pub pods: Lookup<RecordedPods>,
+    /// The newest events about the pods of the node.
+    #[serde(skip_serializing_if = "Lookup::was_not_queried")]
+    pub events: Lookup<Vec<PodEvent>>,
     /// What the container runtime says.
     pub runtime: Lookup<RuntimeFacts>,
     /// The kubelet's own files.

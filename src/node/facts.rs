@@ -25,6 +25,8 @@ pub enum FactKey {
     Pods,
     /// The names of the pods, which the runtime may know as well.
     PodNames,
+    /// The events about the pods of the node.
+    Events,
     /// The cgroup driver of the runtime.
     CgroupDriver,
     /// The program that creates containers.
@@ -80,6 +82,7 @@ impl FactKey {
         Self::KubeletConfig,
         Self::Pods,
         Self::PodNames,
+        Self::Events,
         Self::CgroupDriver,
         Self::LowLevelRuntime,
         Self::Sandboxes,
@@ -251,6 +254,9 @@ const FACTS: &[Fact] = &[
         pods.pods.len(),
         pods.source
     )),
+    fact!("events", "", |needs| needs.has(FactKey::Events), snapshot.events, |it| it
+        .len()
+        .to_string()),
     fact!("runtime", "the container runtime", Needs::needs_runtime, snapshot.runtime, |runtime| {
         format!("{} {}", runtime.version.runtime_name, runtime.version.runtime_version)
     }),

@@ -144,7 +144,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         has_node_file: needs.has_node_file,
         node_name: node_name.value().map(String::as_str),
     };
-    let (node_object, pods) = pods::gather(&question, needs, &runtime)?;
+    let of_server = pods::gather(&question, needs, &runtime)?;
     let stats_summary = match needs.has(FactKey::StatsSummary) {
         true => stats::gather(spec, node, &root, kubelet.value(), &settings),
         false => Lookup::default(),
@@ -160,8 +160,9 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
         kubelet,
         kubelet_version: version,
         kubelet_config,
-        node: node_object,
-        pods,
+        node: of_server.node,
+        pods: of_server.pods,
+        events: of_server.events,
         runtime,
         stats_summary,
         ..Snapshot::default()

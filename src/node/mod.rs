@@ -6,6 +6,7 @@
 
 mod config;
 mod devices;
+mod events;
 mod facts;
 mod folders;
 mod gather;

@@ -25,7 +25,7 @@ use std::time::Duration;
 const LONGEST_LOG: u64 = 256 << 20;
 
 /// What is needed of the node itself: its pods.
-const NEEDS: Needs = Needs { only_on_node: false, ..Needs::of(&[FactKey::Pods]) };
+const NEEDS: Needs = Needs { only_on_node: false, ..Needs::of(&[FactKey::Pods, FactKey::Events]) };
 
 /// Files with what is left of pods; `-` is standard input.
 #[derive(Clone, Debug, Default)]
@@ -143,10 +143,19 @@ fn of_node(
         Some(found) => Ok(recorded(found.value, &mut basis)),
         None => Err(snapshot.pods.reason()),
     };
-    let events = events.ok_or_else(|| match spec.snapshot {
-        Some(_) => "a snapshot keeps none".to_owned(),
-        None => "a kubelet's own credentials may not list them".to_owned(),
-    });
+    let recorded_events = snapshot.events;
+    let events = match (events, recorded_events.found) {
+        (Some(events), _) => Ok(events),
+        (None, Some(found)) => Ok(found.value),
+        (None, None) if !recorded_events.tried.is_empty() => {
+            let tried = recorded_events.tried.iter().map(ToString::to_string);
+            Err(tried.collect::<Vec<_>>().join("; "))
+        }
+        (None, None) => Err(match spec.snapshot {
+            Some(_) => "the snapshot holds none".to_owned(),
+            None => "a kubelet's own credentials may not list them".to_owned(),
+        }),
+    };
     Ok(PodTraces { pods, events, log: None, now, are_current: spec.pods.is_empty(), basis })
 }
 

@@ -1,6 +1,7 @@
 //! The pods of the node, and its Node object.
 
 use super::config::{KubeletConfig, KubeletServer};
+use super::events;
 use super::facts::FactKey;
 use super::needs::Needs;
 use super::source_order::{NodeInQuestion, NodeSource, SourceFlags, node_sources, pod_sources};
@@ -12,6 +13,7 @@ use crate::edge::host::{LIMIT, ReadError, read_static_manifests};
 use crate::edge::input::{read_input, shown};
 use crate::edge::trust::read_trusted;
 use crate::facts::distribution::{Place, rows};
+use crate::facts::events::PodEvent;
 use crate::facts::host::HostFacts;
 use crate::facts::kubelet_process::KubeletProcess;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
@@ -50,7 +52,7 @@ pub fn gather(
     question: &PodsQuestion<'_>,
     needs: Needs,
     runtime: &Lookup<RuntimeFacts>,
-) -> Result<(Lookup<NodeObject>, Lookup<RecordedPods>), Failure> {
+) -> Result<OfServer, Failure> {
     let needs_pods = needs.needs_pods(runtime);
     let given = SourceFlags {
         node_file: question.has_node_file,
@@ -85,7 +87,21 @@ pub fn gather(
     if needs.has(FactKey::Node) && node.was_not_queried() {
         node.tried.extend(not_given("the API server", question.node));
     }
-    Ok((node, pods))
+    let events = match needs.has(FactKey::Events) {
+        true => events::gather(&server, &pods, question.node_name, question.spec.timeout),
+        false => Lookup::default(),
+    };
+    Ok(OfServer { node, pods, events })
+}
+
+/// What the API server says of the node, or another source of its pods.
+pub struct OfServer {
+    /// The Node object.
+    pub node: Lookup<NodeObject>,
+    /// The pods of the node.
+    pub pods: Lookup<RecordedPods>,
+    /// The events about them.
+    pub events: Lookup<Vec<PodEvent>>,
 }
 
 /// Keeps the sources of pods that a flag names.

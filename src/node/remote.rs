@@ -76,7 +76,7 @@ pub fn gather(
         has_node_file: needs.has_node_file,
         node_name: Some(name),
     };
-    let (node, pods) = pods::gather(&question, needs, &runtime)?;
+    let of_server = pods::gather(&question, needs, &runtime)?;
     let mut snapshot = Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
@@ -87,8 +87,9 @@ pub fn gather(
             true => Lookup::failed("the kubelet's configuration", &*reason),
             false => Lookup::default(),
         },
-        node,
-        pods,
+        node: of_server.node,
+        pods: of_server.pods,
+        events: of_server.events,
         devices: needs.needs_devices().then(DeviceFacts::default),
         ..Snapshot::default()
     };

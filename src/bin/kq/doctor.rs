@@ -13,7 +13,9 @@ use anyhow::anyhow;
 use kq::answer::finding_view;
 use kq::cgroup::live::checks::NodeChecks;
 use kq::facts::pod_selector::Selection;
-use kq::question::doctor::{PodReport, node_checks, node_checks_needs, page, pod_report};
+use kq::question::doctor::{
+    PodReport, node_checks, node_checks_needs, page, pod_report, pod_report_needs,
+};
 
 /// Check the whole node, or show one pod on one page
 ///
@@ -78,7 +80,7 @@ impl Args {
             let refused = anyhow!("--namespace {namespace}: the checks are about the node");
             return Err(Failure::usage(refused).hint("name a pod of the namespace"));
         }
-        let needs = node_checks_needs();
+        let needs = if self.pod.is_some() { pod_report_needs() } else { node_checks_needs() };
         let look = |sources: &SourceArgs| {
             let live = gather_node(sources, &self.node, needs, &[])?;
             Ok(Compared::of(live, Selection::default()))

@@ -20,8 +20,10 @@ use kq::output::value::json_line;
 /// With --snapshot FILE, commands answer from the file as they would have on the
 /// node. Exceptions need the live node: cgroup rollback, gc record, probe run,
 /// and devices plugins, serve, allocate and repair. cgroup apply, gc apply and
-/// preempt apply only accept a snapshot with --dry-run. A snapshot holds no
-/// events, so preempt why has less evidence.
+/// preempt apply only accept a snapshot with --dry-run.
+///
+/// A snapshot holds the newest events about the node's pods (20 of each, 2000 in
+/// all) if the kubeconfig may list events; the kubelet's own may not.
 ///
 /// A snapshot holds no environment variables and no secrets, and only three of
 /// the pods' annotations, all of them the kubelet's.

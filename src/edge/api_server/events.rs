@@ -43,6 +43,21 @@ impl ApiServer {
         self.list(&List::within(namespace, "events", "EventList", selector), deadline)
     }
 
+    /// Returns the events about the pods of a namespace, in the same form. Not to be called from asynchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Fails when not all of them came, and for what can be no name.
+    pub fn events_of_namespace(
+        &self,
+        namespace: &str,
+        deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        check(Some(namespace), "x")?;
+        let selector = "involvedObject.kind=Pod".to_owned();
+        self.list(&List::within(Some(namespace), "events", "EventList", selector), deadline)
+    }
+
     /// Returns the events about the pod of a UID, in the same form: they tell what it is called. Not to be
     /// called from asynchronous code.
     ///

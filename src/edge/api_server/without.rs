@@ -110,6 +110,19 @@ impl ApiServer {
         match self.never {}
     }
 
+    /// Returns the events about the pods of a namespace, as pages of JSON.
+    ///
+    /// # Errors
+    ///
+    /// Is never called.
+    pub fn events_of_namespace(
+        &self,
+        _namespace: &str,
+        _deadline: Duration,
+    ) -> Result<Vec<Vec<u8>>, ApiError> {
+        match self.never {}
+    }
+
     /// Returns the events about the pod of a UID, as pages of JSON.
     ///
     /// # Errors

@@ -24,7 +24,12 @@ use crate::node::{FactKey, KubeletNode, KubeletOptions, Needs};
 
 /// Returns the facts that the checks need.
 pub fn node_checks_needs() -> Needs {
-    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers])
+    Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers, FactKey::Events])
+}
+
+/// Returns the facts that the page of a pod needs.
+pub fn pod_report_needs() -> Needs {
+    node_checks_needs().with(&[FactKey::Events])
 }
 
 /// Checks a node. `kubelet`: what is said of its kubelet over its facts; `node_file`: the file with the Node object,

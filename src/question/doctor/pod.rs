@@ -97,6 +97,7 @@ pub(super) fn report(
     page.devices(node, pod);
     page.images(node, pod);
     page.probes(pod, node);
+    page.events(node, pod);
     page.preemption(node, pod);
     let is_about = |finding: &&Finding| match &finding.subject {
         Subject::Pod { pod, .. } | Subject::Container { pod, .. } => *pod == name,
@@ -143,7 +144,26 @@ struct Page<'n> {
     basis: Basis,
 }
 
+/// The newest events that the page of a pod has.
+const EVENTS: usize = 5;
+
 impl Page<'_> {
+    fn events(&mut self, node: &KubeletNode, pod: &Pod) {
+        let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
+        let events = node.snapshot.events.value().into_iter().flatten();
+        let own = events.filter(|it| (&it.pod.namespace, &it.pod.name) == (namespace, name));
+        for event in own.take(EVENTS) {
+            let fact = PodFact::Event {
+                reason: event.reason.clone(),
+                message: event.message.clone(),
+                reporter: event.reporter.clone(),
+                at: event.at,
+                count: event.count,
+            };
+            self.add(None, fact, "kq preempt why POD");
+        }
+    }
+
     fn add(&mut self, container: Option<&str>, fact: PodFact, command: &str) {
         let command = (!command.is_empty()).then(|| command.replace("POD", self.name));
         let (topic, container) = (fact.topic(), container.map(str::to_owned));

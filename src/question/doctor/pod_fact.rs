@@ -1,5 +1,6 @@
 //! What the page of a pod says, and the sentences for it.
 
+use crate::facts::timestamp::Timestamp;
 use crate::k8s::duration::GoDuration;
 use crate::k8s::pod::ProbeType;
 use crate::output::units::bytes;
@@ -102,6 +103,19 @@ pub enum PodFact {
         /// At the latest, in seconds.
         latest_seconds: i64,
     },
+    /// An event about it.
+    Event {
+        /// Why, as one word: `BackOff`.
+        reason: String,
+        /// Why, as a sentence.
+        message: String,
+        /// Who wrote it: `kubelet`.
+        reporter: String,
+        /// When it was seen last: RFC 3339; null: it does not say.
+        at: Option<Timestamp>,
+        /// How often it was seen.
+        count: i64,
+    },
     /// The pods that the kubelet would kill for it, if it came anew.
     Preempts {
         /// It is critical.
@@ -129,6 +143,7 @@ impl PodFact {
             Self::Device { .. } => "device",
             Self::Image { .. } => "image",
             Self::Probe { .. } => "probe",
+            Self::Event { .. } => "event",
             Self::Preempts { .. } | Self::Preempted { .. } => "preemption",
         }
     }
@@ -190,6 +205,14 @@ impl fmt::Display for PodFact {
                 write!(f, "{device} of {resource}: {state}")
             }
             Self::Image { image, verdict } => write!(f, "{image}: {verdict}"),
+            Self::Event { reason, message, reporter, at, count } => {
+                write!(f, "{reason}: {message} (")?;
+                if *count > 1 {
+                    write!(f, "{count} times, ")?;
+                }
+                at.iter().try_for_each(|at| write!(f, "{at}, "))?;
+                write!(f, "{reporter})")
+            }
             Self::Probe { probe, what, earliest_seconds, latest_seconds } => {
                 let what = match what {
                     Milestone::Killed => "killed",

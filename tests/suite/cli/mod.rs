@@ -68,6 +68,9 @@ mod devices_verify;
 /// `kq doctor`
 pub mod doctor;
 mod doctor_findings;
+/// The events of the pods in a snapshot.
+#[cfg(feature = "apiserver")]
+mod events;
 /// `kq evict rank`: who is ranked, and what of them counts
 mod evict_pods;
 /// `kq evict rank`

@@ -30,8 +30,8 @@ use kq::question::preemption::why::preemption_cause;
 /// and the pods of its node from the API server, on any machine. On the node
 /// without a kubeconfig, kq reads the pods from the kubelet; the kubelet's own
 /// credentials may not list events. With --pods or --events, kq reads only files
-/// and reports the data they lack. Events are kept for an hour by default, and
-/// snapshots hold none.
+/// and reports the data they lack. Events are kept for an hour by default; a
+/// snapshot holds those of its moment if it was taken with a kubeconfig.
 ///
 /// POD is NAME, NAMESPACE/NAME or a UID. Nothing is changed.
 ///

@@ -1,0 +1,52 @@
+//! The events about the pods of the node, from the API server that the pods are from.
+
+use crate::edge::api_server::ApiServer;
+use crate::edge::clock::steady;
+use crate::facts::events::{PodEvent, read_events};
+use crate::facts::kept_events::{is_of_node, kept};
+use crate::facts::lookup::{FailedSource, Lookup};
+use crate::facts::snapshot::RecordedPods;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Asks for the events in the namespaces of the pods, all of them within the time.
+pub(super) fn gather(
+    server: &Result<ApiServer, FailedSource>,
+    pods: &Lookup<RecordedPods>,
+    node: Option<&str>,
+    time: Duration,
+) -> Lookup<Vec<PodEvent>> {
+    let server = match server {
+        Ok(server) => server,
+        Err(tried) => return Lookup { found: None, tried: vec![tried.clone()] },
+    };
+    let source = format!("the API server {} events", server.url());
+    let Some(pods) = pods.value() else {
+        return Lookup::failed(source, "not asked: the pods of the node are not known");
+    };
+    let names = pods.pods.iter().map(|loaded| {
+        let metadata = &loaded.pod.metadata;
+        (metadata.namespace.clone(), metadata.name.clone())
+    });
+    let names: BTreeSet<(String, String)> = names.collect();
+    let namespaces: BTreeSet<&str> =
+        names.iter().map(|(namespace, _)| namespace.as_str()).collect();
+    let begun = steady();
+    let mut found = Vec::new();
+    for namespace in namespaces {
+        let left = time.saturating_sub(begun.elapsed());
+        let pages = match server.events_of_namespace(namespace, left) {
+            Ok(pages) => pages,
+            Err(error) => return Lookup::failed(source, error.reason()),
+        };
+        for page in pages {
+            match read_events(&page) {
+                Ok(events) => {
+                    found.extend(events.into_iter().filter(|it| is_of_node(it, &names, node)));
+                }
+                Err(error) => return Lookup::failed(source, error.to_string()),
+            }
+        }
+    }
+    Lookup::found(source, kept(found))
+}
