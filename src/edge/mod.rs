@@ -8,6 +8,7 @@ pub mod cgroup_files;
 pub mod cgroup_tree;
 pub mod checkpoint_file;
 pub mod clock;
+pub mod config_on_disk;
 pub mod cri;
 pub mod device_plugin;
 pub mod host;

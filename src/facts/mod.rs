@@ -8,6 +8,7 @@ pub mod cgroup_mode;
 pub mod cgroup_tree;
 pub mod cgroup_value;
 pub mod checkpoint;
+pub mod config_on_disk;
 pub mod containerd_storage;
 pub mod describe;
 pub mod devices;

@@ -7,6 +7,7 @@
 
 use crate::facts::certificates::Certificate;
 use crate::facts::cgroup_tree::CgroupTree;
+use crate::facts::config_on_disk::ConfigOnDisk;
 use crate::facts::devices::DeviceFacts;
 use crate::facts::events::PodEvent;
 use crate::facts::filesystems::{FolderRole, NodeFolder};
@@ -55,6 +56,9 @@ pub struct Snapshot {
     pub kubelet_version: Lookup<String>,
     /// Its configuration.
     pub kubelet_config: Lookup<RecordedConfig>,
+    /// What its next start reads.
+    #[serde(skip_serializing_if = "Lookup::was_not_queried")]
+    pub kubelet_config_on_disk: Lookup<ConfigOnDisk>,
     /// The Node object.
     pub node: Lookup<NodeObject>,
     /// The pods of the node.

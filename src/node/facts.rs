@@ -1,13 +1,15 @@
 //! The facts of a node, one row each: the source, which questions need it, its place in a snapshot, its summary.
 
-use super::config::KubeletConfig;
+use super::config::{KubeletConfig, forget_secrets};
 use super::devices;
 use super::gather::tree;
 use super::needs::Needs;
 use super::spec::NodeSpec;
 use crate::edge::certificates::{CertificateSources, read_certificates};
+use crate::edge::config_on_disk::read_config_on_disk;
 use crate::edge::image_records::read_records;
 use crate::edge::trust::NamedBy;
+use crate::facts::config_on_disk::{ConfigContent, ConfigOnDisk};
 use crate::facts::host::HostFacts;
 use crate::facts::image_records::DEFAULT_PATH;
 use crate::facts::lookup::{FailedSource, Lookup, Sourced};
@@ -21,6 +23,8 @@ pub enum FactKey {
     Node,
     /// The kubelet's configuration, where it decides something; else it only says where other facts are.
     KubeletConfig,
+    /// What the next start of the kubelet reads.
+    ConfigOnDisk,
     /// The pods with their specifications.
     Pods,
     /// The names of the pods, which the runtime may know as well.
@@ -80,6 +84,7 @@ impl FactKey {
     pub const ALL: &[Self] = &[
         Self::Node,
         Self::KubeletConfig,
+        Self::ConfigOnDisk,
         Self::Pods,
         Self::PodNames,
         Self::Events,
@@ -245,6 +250,25 @@ const FACTS: &[Fact] = &[
     ),
     // It says where other facts are, whether or not it decides anything itself.
     fact!("kubelet configuration", "", |_| true, snapshot.kubelet_config, |_| "read".to_owned()),
+    fact!(
+        "kubelet configuration on disk",
+        "the files of the kubelet's configuration",
+        |needs| needs.has(FactKey::ConfigOnDisk),
+        snapshot.kubelet_config_on_disk,
+        |it| format!("{} files", usize::from(it.file.is_some()) + it.drop_ins.len()),
+        read: |below, _, snapshot| {
+            let mut read = read_config_on_disk(below.root, snapshot.kubelet.value());
+            if let Some(found) = &mut read.found {
+                let ConfigOnDisk { file, drop_ins, .. } = &mut found.value;
+                for text in file.iter_mut().chain(drop_ins) {
+                    if let ConfigContent::Document { value, .. } = &mut text.content {
+                        forget_secrets(value);
+                    }
+                }
+            }
+            snapshot.kubelet_config_on_disk = read;
+        }
+    ),
     fact!("node", "", |needs| needs.has(FactKey::Node), snapshot.node, |node| node
         .metadata
         .name

@@ -1,0 +1,48 @@
+//! What the next start of a kubelet reads: its command line, the file of its configuration and the drop-ins, each
+//! as it is on the disk. The configuration that runs may be an older one.
+
+use crate::facts::kubelet_process::KubeletProcess;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What the next start reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ConfigOnDisk {
+    /// Its command line: that of its unit, or else of the kubelet that runs.
+    pub process: Option<KubeletProcess>,
+    /// The file of `--config`.
+    pub file: Option<ConfigText>,
+    /// The files of `--config-dir` that it reads, in its order.
+    pub drop_ins: Vec<ConfigText>,
+}
+
+/// A file with configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigText {
+    /// Where it is on the node.
+    pub path: String,
+    /// What is in it.
+    pub content: ConfigContent,
+}
+
+/// What is in a file with configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ConfigContent {
+    /// There is no such file.
+    Absent,
+    /// Nothing.
+    Empty,
+    /// It could not be read, and why; also where it is no document.
+    Unreadable(String),
+    /// A document.
+    Document {
+        /// What it says.
+        value: Value,
+        /// Its text, which the kubelet quotes where the kind is missing; `None`: not known. It may hold secrets.
+        #[serde(skip)]
+        text: Option<String>,
+    },
+}
